@@ -1,0 +1,106 @@
+# Put your code where NotImplementedError is. Then: pytest exercises/test_attention.py
+"""Scaled dot-product attention: a soft look-up.
+
+A dictionary finds the one key that equals your query and hands you its value. Attention does this
+softly: it compares the query with *every* key, turns the comparisons into weights that sum to one,
+and hands back the average of the values under these weights. So each word can gather what it needs
+from all the others, and since nothing here is cut off sharply, it can be trained.
+
+## Formula
+
+    Attention(Q, K, V) = softmax(Q Kᵀ / √d_k) V
+
+Read it from the inside. `Q Kᵀ` holds the dot product of every query with every key: large where
+they point the same way. The division keeps these numbers from growing with `d_k`, the length of
+the vectors. The softmax makes weights of them, and the last product takes the average.
+
+Where a mask is False, the key must get the weight 0. The paper does this before the softmax, by
+making that score so low that nothing is left of it afterwards.
+
+## Shapes
+
+| name    | shape                         | meaning                                            |
+|---------|-------------------------------|----------------------------------------------------|
+| query   | `(..., Lq, d_k)`              | what each of the `Lq` looking tokens asks for      |
+| key     | `(..., Lk, d_k)`              | what each of the `Lk` tokens looked at answers to  |
+| value   | `(..., Lk, d_v)`              | what each of them has to give                      |
+| mask    | broadcasts to `(..., Lq, Lk)` | booleans, True = may be looked at                  |
+| weights | `(..., Lq, Lk)`               | how much each query takes of each key              |
+| output  | `(..., Lq, d_v)`              | for each query, its average of the values          |
+
+The dots stand for any axes in front: none, a batch, or a batch and heads. Matrix products and
+softmax leave them alone, so you need not treat them.
+
+## With a pencil
+
+One query, two keys, `d_k = 4`. The dot products are 4 and 0, over √4 they are 2 and 0. Since
+e² = 7.389 and e⁰ = 1, the weights are 7.389 / 8.389 = 0.8808 and 1 / 8.389 = 0.1192.
+
+    >>> query = torch.tensor([[1.0, 1.0, 1.0, 1.0]])
+    >>> key = torch.tensor([[1.0, 1.0, 1.0, 1.0], [1.0, 1.0, -1.0, -1.0]])
+    >>> value = torch.tensor([[10.0, 0.0], [0.0, 10.0]])
+    >>> output, weights = attention(query, key, value)
+    >>> weights
+    tensor([[0.8808, 0.1192]])
+    >>> output
+    tensor([[8.8080, 1.1920]])
+
+With the first key hidden, all the weight goes to the second.
+
+    >>> attention(query, key, value, mask=torch.tensor([[False, True]]))
+    (tensor([[ 0., 10.]]), tensor([[0., 1.]]))
+
+## Where to read
+
+- Paper, "Attention Is All You Need": section 3.2.1, equation (1) and footnote 4.
+- PyTorch: `torch.nn.functional.scaled_dot_product_attention` is the same thing. Its page shows a
+  version in Python.
+
+## Questions to ask your code
+
+- Over which axis must the weights sum to one? Would you notice the other one if Lq = Lk?
+- What is the variance of a dot product of two random vectors of length `d_k`? What divides it out?
+- If a mask is applied after the softmax, what do the rows sum to then?
+- A query may have nothing at all to look at. What does softmax make of a row of nothing but minus
+  infinity, and what becomes of the gradients? Any finite numbers will do for such a row.
+- Does your lowest score still exist in `torch.bfloat16`? `torch.finfo` knows.
+- Does your code edit the scores, or a tensor that belongs to the caller?
+"""
+
+import math
+from collections.abc import Callable
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor
+
+
+def attention(
+    query: Float[Tensor, "... query d_k"],
+    key: Float[Tensor, "... key d_k"],
+    value: Float[Tensor, "... key d_v"],
+    mask: Bool[Tensor, "..."] | None = None,
+    dropout: Callable[[Tensor], Tensor] | None = None,
+) -> tuple[Float[Tensor, "... query d_v"], Float[Tensor, "... query key"]]:
+    """Averages the values, each weighted by how well its key matches the query.
+
+    To start: `@` multiplies the matrices in the last two axes and `transpose` turns a matrix round.
+    Then look up `masked_fill` and `softmax`.
+
+    Args:
+        query: `(..., Lq, d_k)`.
+        key: `(..., Lk, d_k)`.
+        value: `(..., Lk, d_v)`.
+        mask: Booleans that broadcast to `(..., Lq, Lk)`, True = may be looked at. None hides
+            nothing.
+        dropout: Applied to the weights before they meet the values, for example an `nn.Dropout`.
+            None leaves them as they are.
+
+    Returns:
+        The output `(..., Lq, d_v)` and the weights `(..., Lq, Lk)`; the weights may be those
+        before or after dropout. A query that may look at nothing gets finite numbers.
+    """
+    raise NotImplementedError("attention: attention is not written yet")
+
+
+# Made by grader stubs, 96b6cb297c66

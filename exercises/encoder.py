@@ -1,0 +1,180 @@
+# Put your code where NotImplementedError is. Then: pytest exercises/test_encoder.py
+"""The encoder: reading the sentence, several times over.
+
+All the parts are there; here they are put together. In an encoder layer the tokens first exchange
+what they know (self-attention: query, key and value all come from the same sentence), then each of
+them works on it alone (the feed-forward network). Both steps are wrapped in a sublayer connection.
+The encoder is a stack of such layers, equal in form, each with weights of its own.
+
+## Formula
+
+    EncoderLayer(x):   x = sublayers[0](x, self-attention)
+                       x = sublayers[1](x, feed-forward)
+
+    Encoder(x):        x = layer(x)   for each layer
+                       x = norm(x)    in pre-norm only
+
+In pre-norm nothing has normalised the sum that leaves the last layer, so the encoder does it once,
+at the end. In post-norm that has been done, and `norm` is None.
+
+## Shapes
+
+    x                          (B, L, d_model)
+    mask                       broadcasts to (B, n_heads, L, L); True = may be looked at
+    result                     (B, L, d_model)
+
+## With a pencil
+
+Set all weights of attention and feed-forward to zero, so that both sublayers find nothing. What is
+left is the road past them. In pre-norm the layer then hands back its input, and the encoder the
+normalised input: the mean of 1, 1, 5, 5 is 3, and the variance 4.
+
+    >>> import torch
+    >>> x = torch.tensor([[[1.0, 1.0, 5.0, 5.0]]])
+    >>> encoder = Encoder(2, d_model=4, n_heads=2, d_ff=8, dropout=0.0, norm_first=True)
+    >>> for layer in encoder.layers:
+    ...     for part in (layer.self_attn, layer.feed_forward):
+    ...         for parameter in part.parameters():
+    ...             _ = nn.init.zeros_(parameter)
+    >>> encoder.layers[0](x).detach()
+    tensor([[[1., 1., 5., 5.]]])
+    >>> encoder(x).detach()
+    tensor([[[-1.0000, -1.0000,  1.0000,  1.0000]]])
+
+And count the numbers that one layer can learn. The attention has 4 maps of 4 * 4 weights and 4
+biases, together 80. The feed-forward network has 4 * 8 + 8 + 8 * 4 + 4 = 76. The two norms have
+2 * (4 + 4) = 16. That makes 172.
+
+    >>> sum(parameter.numel() for parameter in encoder.layers[0].parameters())
+    172
+
+## Where to read
+
+- Paper, "Attention Is All You Need": section 3.1, "Encoder", and the left half of figure 1.
+- PyTorch: `torch.nn.TransformerEncoderLayer(batch_first=True)` and `torch.nn.TransformerEncoder`
+  give the same with the same weights.
+
+## Questions to ask your code
+
+- Has each sublayer a connection, and so a norm, of its own?
+- Do the layers share a parameter? What would `[layer] * num_layers` do?
+- Does the optimiser find the layers? What is the difference between a list and an `nn.ModuleList`?
+- Do `dropout`, `activation` and `norm_first` reach every part that needs them?
+- Does the mask reach every layer?
+"""
+
+from jaxtyping import Bool, Float
+from torch import Tensor, nn
+
+from exercises.feed_forward import FeedForward
+from exercises.layer_norm import LayerNorm
+from exercises.multi_head import MultiHeadAttention
+from exercises.sublayer import SublayerConnection
+
+
+class EncoderLayer(nn.Module):
+    """Self-attention, then the feed-forward network.
+
+    Its parts are `self_attn` (a `MultiHeadAttention`), `feed_forward` (a `FeedForward`), and
+    `sublayers`, a list of two `SublayerConnection`s, one for each.
+    """
+
+    def __init__(
+        self,
+        d_model: int,
+        n_heads: int,
+        d_ff: int,
+        dropout: float = 0.1,
+        activation: str = "relu",
+        norm_first: bool = False,
+    ) -> None:
+        """Makes the parts.
+
+        To start: an `nn.ModuleList` holds the two connections.
+
+        Args:
+            d_model: Features of a token.
+            n_heads: Heads of the attention.
+            d_ff: Features inside the feed-forward network.
+            dropout: Probability of dropping, in every part that has a dropout.
+            activation: `"relu"` or `"gelu"`, for the feed-forward network.
+            norm_first: Whether the connections normalise first.
+
+        Raises:
+            ValueError: `d_model` is not divisible by `n_heads`, or `activation` is another.
+        """
+        super().__init__()
+        raise NotImplementedError("encoder: EncoderLayer.__init__ is not written yet")
+
+    def forward(
+        self, x: Float[Tensor, "batch length d_model"], mask: Bool[Tensor, "..."] | None = None
+    ) -> Float[Tensor, "batch length d_model"]:
+        """Lets the tokens exchange what they know, then work on it.
+
+        To start: a connection wants a function of one argument, attention has four. A `lambda` can
+        fill in the others.
+
+        Args:
+            x: `(B, L, d_model)`.
+            mask: Booleans that broadcast to `(B, n_heads, L, L)`, True = may be looked at.
+
+        Returns:
+            `(B, L, d_model)`.
+        """
+        raise NotImplementedError("encoder: EncoderLayer.forward is not written yet")
+
+
+class Encoder(nn.Module):
+    """A stack of encoder layers.
+
+    Its parts are `layers`, a list of `EncoderLayer`s that share no parameter, and `norm`: a
+    `LayerNorm` in pre-norm, None in post-norm.
+    """
+
+    def __init__(
+        self,
+        num_layers: int,
+        d_model: int,
+        n_heads: int,
+        d_ff: int,
+        dropout: float = 0.1,
+        activation: str = "relu",
+        norm_first: bool = False,
+    ) -> None:
+        """Makes the layers, and the last norm if there is one.
+
+        To start: how do you make `num_layers` *different* layers?
+
+        Args:
+            num_layers: How many layers.
+            d_model: Features of a token.
+            n_heads: Heads of the attention.
+            d_ff: Features inside the feed-forward network.
+            dropout: Probability of dropping, in every part that has a dropout.
+            activation: `"relu"` or `"gelu"`, for the feed-forward network.
+            norm_first: Whether the connections normalise first.
+
+        Raises:
+            ValueError: `d_model` is not divisible by `n_heads`, or `activation` is another.
+        """
+        super().__init__()
+        raise NotImplementedError("encoder: Encoder.__init__ is not written yet")
+
+    def forward(
+        self, x: Float[Tensor, "batch length d_model"], mask: Bool[Tensor, "..."] | None = None
+    ) -> Float[Tensor, "batch length d_model"]:
+        """Sends the sentence through all layers.
+
+        To start: a loop. And what is done after it?
+
+        Args:
+            x: `(B, L, d_model)`.
+            mask: Booleans that broadcast to `(B, n_heads, L, L)`, True = may be looked at.
+
+        Returns:
+            `(B, L, d_model)`.
+        """
+        raise NotImplementedError("encoder: Encoder.forward is not written yet")
+
+
+# Made by grader stubs, 9d598d7f4a65

@@ -1,0 +1,123 @@
+# Put your code where NotImplementedError is. Then: pytest exercises/test_masks.py
+"""Masks: who may look at whom.
+
+A batch holds sentences of different lengths. The short ones are filled up with a padding token
+until all are equally long. Padding is not a word, so nobody should look at it. And a decoder that
+learns to guess the next word must not see that word while it guesses. A mask says both, in a form
+that attention can use: a tensor of booleans in which **True means "may be looked at"**.
+
+## Shapes
+
+Attention compares every *query* (a token that looks) with every *key* (a token that is looked at),
+in each head, for each sentence of the batch. That makes scores of shape
+`(batch, heads, query, key)`. A mask need not be that large, it must only *broadcast* to that
+shape: an axis of size 1 means "the same for all of them".
+
+| mask    | shape                    | which keys may be looked at           | the same for all    |
+|---------|--------------------------|---------------------------------------|---------------------|
+| padding | `(batch, 1, 1, key)`     | those that are not padding            | heads and queries   |
+| causal  | `(1, 1, query, key)`     | the query itself and what precedes it | sentences and heads |
+| target  | `(batch, 1, query, key)` | those that both of the others permit  | heads               |
+
+## Formula
+
+    padding[b, 0, 0, k]  is True where  ids[b, k] is not pad_id
+    causal [0, 0, q, k]  is True where  k <= q
+    target [b, 0, q, k]  is True where  both are
+
+## With a pencil
+
+One sentence of two words, with the ids 5 and 7, and one padding token, 0. Write down who may be
+looked at before you read on. Rows are queries, columns are keys.
+
+    >>> ids = torch.tensor([[5, 7, 0]])
+    >>> padding_mask(ids)
+    tensor([[[[ True,  True, False]]]])
+    >>> causal_mask(3)[0, 0]
+    tensor([[ True, False, False],
+            [ True,  True, False],
+            [ True,  True,  True]])
+    >>> target_mask(ids)[0, 0]
+    tensor([[ True, False, False],
+            [ True,  True, False],
+            [ True,  True, False]])
+
+The last row belongs to the padding token. What it looks at is of no use to anybody, but it needs
+something to look at, or else its softmax has nothing to share out.
+
+## Where to read
+
+- Paper, "Attention Is All You Need": section 3.2.3, the third point.
+- PyTorch: `torch.nn.functional.scaled_dot_product_attention`, its argument `attn_mask`. There, as
+  here, True means "may be looked at". Beware: in `torch.nn.MultiheadAttention`, True in
+  `key_padding_mask` and in a boolean `attn_mask` means the opposite, "must not be looked at".
+
+## Questions to ask your code
+
+- Is it a key or a query that your padding mask switches off? In which axis do keys live?
+- What does a sentence of length 1 see under your causal mask?
+- Would you notice a mix-up of two axes if the batch were as large as the sentence is long?
+- What if the padding token has the id 9?
+"""
+
+import torch
+from jaxtyping import Bool, Int
+from torch import Tensor
+
+
+def padding_mask(
+    ids: Int[Tensor, "batch length"], pad_id: int = 0
+) -> Bool[Tensor, "batch 1 1 length"]:
+    """Says which tokens of each sentence are words and not padding.
+
+    To start: a comparison of a whole tensor with a number gives a tensor of booleans. Then look up
+    `unsqueeze`, or indexing with `None`, to add axes of size 1.
+
+    Args:
+        ids: Token ids, `(batch, length)`.
+        pad_id: The id that stands for padding.
+
+    Returns:
+        Booleans `(batch, 1, 1, length)`, True where a key may be looked at.
+    """
+    raise NotImplementedError("masks: padding_mask is not written yet")
+
+
+def causal_mask(
+    length: int, device: torch.device | str | None = None
+) -> Bool[Tensor, "1 1 length length"]:
+    """Lets each token look at itself and at what came before it, never at what comes after.
+
+    To start: `torch.tril` and `torch.triu` keep one side of a square matrix. Comparing
+    `torch.arange` with itself, once upright and once lying, works too.
+
+    Args:
+        length: How many tokens the sentence has.
+        device: Where to make the mask; None is PyTorch's default.
+
+    Returns:
+        Booleans `(1, 1, length, length)`, True where the query (row) may look at the key (column).
+    """
+    raise NotImplementedError("masks: causal_mask is not written yet")
+
+
+def target_mask(
+    ids: Int[Tensor, "batch length"], pad_id: int = 0
+) -> Bool[Tensor, "batch 1 length length"]:
+    """Both at once, for the decoder: no padding and no future.
+
+    To start: you have written both halves. Which operator joins two tensors of booleans? On which
+    device must the second half be made?
+
+    Args:
+        ids: Token ids of the target sentences, `(batch, length)`.
+        pad_id: The id that stands for padding.
+
+    Returns:
+        Booleans `(batch, 1, length, length)`. A sentence that *begins* with padding has rows with
+        no True at all; that is right, and it is attention that must cope with them.
+    """
+    raise NotImplementedError("masks: target_mask is not written yet")
+
+
+# Made by grader stubs, b6f5648c820e

@@ -1,0 +1,80 @@
+"""Public tests of multi_head. Run them with: pytest exercises/test_multi_head.py."""
+
+from typing import Any
+
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import nn
+
+from exercises.attention import attention
+from exercises.multi_head import MultiHeadAttention, merge_heads, split_heads
+from grader.comparison import assert_matches, assert_parameters, assert_raises
+
+
+def test_split_heads_by_hand() -> None:
+    """Two tokens of six features, cut for three heads: each head gets two features of both."""
+    x = torch.tensor([[[1, 2, 3, 4, 5, 6], [10, 20, 30, 40, 50, 60]]])
+    expected = torch.tensor([[[[1, 2], [10, 20]], [[3, 4], [30, 40]], [[5, 6], [50, 60]]]])
+    axes = ("batch", "head", "length", "d_head")
+    assert_matches(split_heads(x, 3), expected, "split_heads(x, 3)", axes=axes)
+
+
+@given(batch=st.integers(1, 3), length=st.integers(1, 5), n_heads=st.integers(1, 4))
+def test_merge_heads_undoes_split_heads(batch: int, length: int, n_heads: int) -> None:
+    """Splitting and merging give back what was there."""
+    x = torch.arange(batch * length * n_heads * 2).reshape(batch, length, n_heads * 2)
+    merged = merge_heads(split_heads(x, n_heads))
+    assert_matches(merged, x, "merge_heads of the split x", axes=("batch", "length", "d_model"))
+
+
+def test_its_parameters() -> None:
+    """Four linear maps, called q_proj, k_proj, v_proj and out_proj."""
+    shapes: dict[str, tuple[int, ...]] = {}
+    for name in ("q_proj", "k_proj", "v_proj", "out_proj"):
+        shapes[f"{name}.weight"] = (6, 6)
+        shapes[f"{name}.bias"] = (6,)
+    module = MultiHeadAttention(d_model=6, n_heads=3)
+    assert_parameters(module, shapes, "MultiHeadAttention(6, 3)")
+
+
+def test_each_head_attends_on_its_own() -> None:
+    """With maps that change nothing, each head is attention on its own share of the features."""
+    torch.manual_seed(0)
+    module: Any = MultiHeadAttention(d_model=4, n_heads=2).eval()
+    for linear in (module.q_proj, module.k_proj, module.v_proj, module.out_proj):
+        nn.init.eye_(linear.weight)
+        nn.init.zeros_(linear.bias)
+    query, key, value = torch.randn(2, 3, 4), torch.randn(2, 5, 4), torch.randn(2, 5, 4)
+    left, _ = attention(query[..., :2], key[..., :2], value[..., :2])
+    right, _ = attention(query[..., 2:], key[..., 2:], value[..., 2:])
+    assert_matches(
+        module(query, key, value),
+        torch.cat([left, right], dim=-1),
+        "MultiHeadAttention output",
+        axes=("batch", "query", "d_model"),
+    )
+
+
+def test_a_hidden_key_changes_nothing() -> None:
+    """Where the mask is False, another key and value give the same output."""
+    torch.manual_seed(1)
+    module = MultiHeadAttention(d_model=6, n_heads=2).eval()
+    x = torch.randn(2, 4, 6)
+    other = x.clone()
+    other[:, 3] = 7.0
+    mask = torch.tensor([True, True, True, False])
+    assert_matches(
+        module(x, other, other, mask),
+        module(x, x, x, mask),
+        "MultiHeadAttention output",
+        axes=("batch", "query", "d_model"),
+        help="Does the mask reach your attention?",
+        sides=("other key", "before"),
+    )
+
+
+def test_the_heads_must_come_out_even() -> None:
+    """Ten features cannot be shared among three heads."""
+    with assert_raises(ValueError, "MultiHeadAttention(d_model=10, n_heads=3)"):
+        MultiHeadAttention(d_model=10, n_heads=3)

@@ -1,0 +1,45 @@
+"""Public tests of sublayer. Run them with: pytest exercises/test_sublayer.py."""
+
+import torch
+
+from exercises.sublayer import SublayerConnection
+from grader.comparison import assert_matches, assert_parameters
+
+AXES = ("batch", "length", "d_model")
+X = torch.tensor([[[1.0, 3.0]]])
+
+
+def test_norm_after_the_sum_by_hand() -> None:
+    """(1, 3) and the sublayer's (3, 5) make (4, 8), and the norm of that is (-1, 1)."""
+    connection = SublayerConnection(2).eval()
+    output = connection(X, lambda x: x + 2)
+    expected = torch.tensor([[[-1.0, 1.0]]])
+    assert_matches(output, expected, "SublayerConnection output", axes=AXES)
+
+
+def test_norm_first_by_hand() -> None:
+    """The norm of (1, 3) is (-1, 1), the sublayer makes (-10, 10), and the sum is (-9, 13)."""
+    connection = SublayerConnection(2, norm_first=True).eval()
+    output = connection(X, lambda x: 10 * x)
+    expected = torch.tensor([[[-9.0, 13.0]]])
+    assert_matches(output, expected, "SublayerConnection output with norm_first=True", axes=AXES)
+
+
+def test_the_residual_gets_through() -> None:
+    """A sublayer that gives zeros leaves x as it is in pre-norm."""
+    connection = SublayerConnection(2, norm_first=True).eval()
+    output = connection(X, torch.zeros_like)
+    assert_matches(output, X, "SublayerConnection output with norm_first=True", axes=AXES)
+
+
+def test_dropout_is_on_the_sublayer() -> None:
+    """While training with dropout 1 nothing of the sublayer is left, but x is."""
+    connection = SublayerConnection(2, dropout=1.0, norm_first=True).train()
+    output = connection(X, lambda x: 10 * x)
+    assert_matches(output, X, "SublayerConnection output in training", axes=AXES)
+
+
+def test_its_parameters() -> None:
+    """The parameters are those of its norm."""
+    shapes = {"norm.weight": (2,), "norm.bias": (2,)}
+    assert_parameters(SublayerConnection(2), shapes, "SublayerConnection(2)")

@@ -1,0 +1,95 @@
+"""The exercises as data: their order, points, needs and the names a student writes.
+
+This is the one place that knows them all. Everything else asks here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Exercise:
+    """One exercise of the curriculum.
+
+    `entries` are the names that a student's module must define. `needs` are the exercises
+    that it may import; when it is graded, those are the reference.
+    """
+
+    number: int
+    name: str
+    points: int
+    entries: tuple[str, ...]
+    needs: tuple[str, ...] = ()
+    core: bool = False
+
+
+EXERCISES: tuple[Exercise, ...] = (
+    Exercise(2, "masks", 10, ("padding_mask", "causal_mask", "target_mask"), core=True),
+    Exercise(3, "attention", 15, ("attention",), core=True),
+    Exercise(
+        4,
+        "multi_head",
+        15,
+        ("split_heads", "merge_heads", "MultiHeadAttention"),
+        needs=("attention",),
+        core=True,
+    ),
+    Exercise(5, "positional", 10, ("sinusoidal_table", "PositionalEncoding"), core=True),
+    Exercise(
+        7,
+        "embedding",
+        10,
+        ("Embedding", "TokenEmbedding", "TransformerEmbedding"),
+        needs=("positional",),
+    ),
+    Exercise(8, "layer_norm", 10, ("LayerNorm",), core=True),
+    Exercise(12, "feed_forward", 10, ("FeedForward",), core=True),
+    Exercise(13, "sublayer", 5, ("SublayerConnection",), needs=("layer_norm",)),
+    Exercise(
+        14,
+        "encoder",
+        15,
+        ("EncoderLayer", "Encoder"),
+        needs=("multi_head", "feed_forward", "sublayer", "layer_norm"),
+        core=True,
+    ),
+    Exercise(
+        15,
+        "decoder",
+        15,
+        ("DecoderLayer", "Decoder"),
+        needs=("multi_head", "feed_forward", "sublayer", "layer_norm"),
+    ),
+    Exercise(
+        16,
+        "transformer",
+        15,
+        ("Transformer",),
+        needs=("masks", "embedding", "encoder", "decoder"),
+        core=True,
+    ),
+)
+
+NAMES: tuple[str, ...] = tuple(exercise.name for exercise in EXERCISES)
+_BY_NAME = {exercise.name: exercise for exercise in EXERCISES}
+
+
+def find(name: str) -> Exercise:
+    """The exercise called `name`. Raises `KeyError` with the names there are."""
+    try:
+        return _BY_NAME[name]
+    except KeyError:
+        raise KeyError(f"no exercise {name!r}; there are: {', '.join(NAMES)}") from None
+
+
+def closure(name: str) -> tuple[str, ...]:
+    """All that `name` needs, directly or through others, in curriculum order."""
+    seen: set[str] = set()
+    waiting = list(find(name).needs)
+    while waiting:
+        needed = waiting.pop()
+        if needed not in seen:
+            seen.add(needed)
+            waiting.extend(find(needed).needs)
+    return tuple(other for other in NAMES if other in seen)

@@ -1,0 +1,109 @@
+"""The sublayer connection: a straight road past every layer.
+
+A layer of the Transformer has two or three sublayers: attention, perhaps a second attention, and a
+feed-forward network. Each is wrapped in the same way. What went in is added to what comes out, so
+that a sublayer need only learn what to *change*, and gradients have a straight road back to the
+first layer. That is the residual sum. And a layer norm keeps the numbers in range.
+
+## Formula
+
+Two orders are in use. The paper normalises after the sum ("post-norm"):
+
+    y = LayerNorm(x + Dropout(sublayer(x)))
+
+Most models of today normalise what goes into the sublayer ("pre-norm", `norm_first=True`). Nothing
+then touches `x` itself on its way, and deep models are easier to train:
+
+    y = x + Dropout(sublayer(LayerNorm(x)))
+
+## Shapes
+
+    x                          (B, L, d_model)
+    sublayer(...)              (B, L, d_model)
+    y                          (B, L, d_model)
+
+`sublayer` is any function that takes a tensor and returns one of the same shape. A module is such a
+function, and so is a `lambda`.
+
+## With a pencil
+
+One token, and a sublayer that doubles whatever it gets. In post-norm the sum is 3, 3, 9, 9, with
+mean 6 and variance 9, so the result is -1, -1, 1, 1. In pre-norm the sublayer gets -1, -1, 1, 1 and
+makes -2, -2, 2, 2 of it, which is added to `x`.
+
+    >>> import torch
+    >>> x = torch.tensor([[[1.0, 1.0, 3.0, 3.0]]])
+    >>> post = SublayerConnection(4, dropout=0.0)
+    >>> post(x, lambda y: 2 * y).detach()
+    tensor([[[-1.0000, -1.0000,  1.0000,  1.0000]]])
+    >>> pre = SublayerConnection(4, dropout=0.0, norm_first=True)
+    >>> pre(x, lambda y: 2 * y).detach()
+    tensor([[[-1.0000, -1.0000,  5.0000,  5.0000]]])
+
+## Where to read
+
+- Paper, "Attention Is All You Need": section 3.1 for the residual sum and the norm, 5.4 ("Residual
+  Dropout") for the dropout. Both orders are compared in "On Layer Normalization in the Transformer
+  Architecture" by Xiong and others (2020).
+- PyTorch: the argument `norm_first` of `torch.nn.TransformerEncoderLayer`.
+
+## Questions to ask your code
+
+- In pre-norm, is it `x` that you add, or the normalised `x`?
+- If the sublayer returns zeros, what should come out in each of the two orders?
+- What exactly is dropped: the result of the sublayer, the sum, or the result of the norm?
+- Does `+=` edit the `x` of the caller?
+"""
+
+from collections.abc import Callable
+
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from solutions.layer_norm import LayerNorm
+
+
+class SublayerConnection(nn.Module):
+    """The residual sum, the dropout and the norm around a sublayer.
+
+    Its parameters are in `norm`, a `LayerNorm`.
+    """
+
+    def __init__(self, d_model: int, dropout: float = 0.1, norm_first: bool = False) -> None:
+        """Makes the norm.
+
+        To start: three things will be needed in `forward`. Which?
+
+        Args:
+            d_model: Features of a token.
+            dropout: Probability of dropping a feature of the sublayer's result while training.
+            norm_first: Whether to normalise before the sublayer, and not after the sum.
+        """
+        super().__init__()
+        ### BEGIN SOLUTION
+        self.norm = LayerNorm(d_model)
+        self.dropout = nn.Dropout(dropout)
+        self.norm_first = norm_first
+        ### END SOLUTION
+
+    def forward(
+        self, x: Float[Tensor, "batch length d_model"], sublayer: Callable[[Tensor], Tensor]
+    ) -> Float[Tensor, "batch length d_model"]:
+        """Applies the sublayer and adds what it finds to `x`.
+
+        To start: write the two formulas above, one for each order.
+
+        Args:
+            x: `(B, L, d_model)`.
+            sublayer: Takes and returns `(B, L, d_model)`.
+
+        Returns:
+            `(B, L, d_model)`; `x` itself stays as it was.
+        """
+        ### BEGIN SOLUTION
+        if self.norm_first:
+            output: Tensor = x + self.dropout(sublayer(self.norm(x)))
+        else:
+            output = self.norm(x + self.dropout(sublayer(x)))
+        return output
+        ### END SOLUTION
