@@ -48,7 +48,10 @@ def test_weights_sum_to_one(n_queries: int, n_keys: int) -> None:
 
 
 def test_a_hidden_key_gets_no_weight() -> None:
-    """Where the mask is False the weight is exactly 0, and the others still sum to one."""
+    """A key that the mask hides gets exactly no weight.
+
+    The others still sum to one.
+    """
     torch.manual_seed(1)
     query, key, value = torch.randn(2, 4, 6), torch.randn(2, 3, 6), torch.randn(2, 3, 5)
     mask = torch.tensor([True, False, True])

@@ -11,7 +11,10 @@ AXES = ("batch", "target", "d_model")
 
 
 def test_three_steps() -> None:
-    """Self-attention, attention to the memory, feed-forward; each is summed and normalised."""
+    """Look at the target, look at the memory, feed forward.
+
+    Each step is summed and normalised.
+    """
     torch.manual_seed(0)
     layer: Any = DecoderLayer(d_model=6, n_heads=2, d_ff=8).eval()
     x, memory = torch.randn(3, 4, 6), torch.randn(3, 5, 6)
@@ -23,7 +26,10 @@ def test_three_steps() -> None:
 
 
 def test_no_look_into_the_future() -> None:
-    """Under a causal mask, what comes later changes nothing that comes before."""
+    """What comes later changes nothing before it.
+
+    The causal mask is given.
+    """
     torch.manual_seed(1)
     decoder = Decoder(num_layers=2, d_model=6, n_heads=2, d_ff=8).eval()
     x, memory = torch.randn(2, 5, 6), torch.randn(2, 3, 6)
@@ -59,7 +65,10 @@ def test_a_hidden_source_token_changes_nothing() -> None:
 
 
 def test_the_stack() -> None:
-    """Every layer looks at the same memory. A norm follows the layers only with norm_first."""
+    """Every layer looks at the same memory.
+
+    A norm follows the layers only with norm_first.
+    """
     torch.manual_seed(3)
     x, memory = torch.randn(2, 4, 6), torch.randn(2, 5, 6)
     post: Any = Decoder(num_layers=2, d_model=6, n_heads=2, d_ff=8).eval()

@@ -23,7 +23,10 @@ def test_each_id_gets_its_row() -> None:
 
 
 def test_the_padding_row_does_not_learn() -> None:
-    """The row of `padding_idx` starts as zeros and gets no gradient; the other rows do."""
+    """The padding row is zero and gets no gradient.
+
+    The other rows get one.
+    """
     embedding: Any = Embedding(num_embeddings=5, embedding_dim=3, padding_idx=1)
     assert_zero(embedding.weight[1], "Embedding's padding row")
     embedding(torch.tensor([[0, 1, 4, 4]])).sum().backward()
@@ -52,7 +55,7 @@ def test_rows_are_scaled() -> None:
 
 
 def test_the_words_and_their_places() -> None:
-    """TransformerEmbedding gives the scaled row of each word plus the wave of its place."""
+    """A token is its scaled row plus the wave of its place."""
     torch.manual_seed(0)
     module: Any = TransformerEmbedding(vocab_size=7, d_model=6).eval()
     ids = torch.tensor([[3, 1, 4], [1, 5, 6]])

@@ -34,7 +34,7 @@ def test_norm_first() -> None:
 
 
 def test_a_hidden_token_changes_nothing() -> None:
-    """What the others become does not depend on a token that the mask hides."""
+    """A token that the mask hides changes nothing elsewhere."""
     torch.manual_seed(2)
     encoder = Encoder(num_layers=2, d_model=6, n_heads=2, d_ff=8).eval()
     x = torch.randn(2, 4, 6)
@@ -52,7 +52,10 @@ def test_a_hidden_token_changes_nothing() -> None:
 
 
 def test_the_stack() -> None:
-    """The layers work one after the other. A norm follows them only with norm_first."""
+    """The layers work one after the other.
+
+    A norm follows them only with norm_first.
+    """
     torch.manual_seed(3)
     x = torch.randn(2, 4, 6)
     post: Any = Encoder(num_layers=2, d_model=6, n_heads=2, d_ff=8).eval()

@@ -27,7 +27,7 @@ def test_padding_may_have_any_id() -> None:
 
 
 def test_the_future_is_hidden() -> None:
-    """The causal mask of three tokens is a lower triangle, the diagonal included."""
+    """The causal mask is a lower triangle with its diagonal."""
     triangle = [
         [True, False, False],
         [True, True, False],
@@ -38,7 +38,7 @@ def test_the_future_is_hidden() -> None:
 
 @given(length=st.integers(1, 8))
 def test_each_token_sees_one_more_than_the_one_before(length: int) -> None:
-    """Under the causal mask the first token sees 1 token, the second 2, and so on."""
+    """The first token sees 1 token, the second 2, and so on."""
     seen = causal_mask(length).sum(dim=-1)
     expected = torch.arange(1, length + 1).reshape(1, 1, length)
     assert_matches(seen, expected, "causal_mask, counted over the keys,", axes=AXES[:3])

@@ -13,7 +13,10 @@ from grader.comparison import assert_matches, assert_parameters, assert_raises
 
 
 def test_split_heads_by_hand() -> None:
-    """Two tokens of six features, cut for three heads: each head gets two features of both."""
+    """Each head gets its own features of every token.
+
+    Two tokens of six features are cut for three heads.
+    """
     x = torch.tensor([[[1, 2, 3, 4, 5, 6], [10, 20, 30, 40, 50, 60]]])
     expected = torch.tensor([[[[1, 2], [10, 20]], [[3, 4], [30, 40]], [[5, 6], [50, 60]]]])
     axes = ("batch", "head", "length", "d_head")
@@ -39,7 +42,10 @@ def test_its_parameters() -> None:
 
 
 def test_each_head_attends_on_its_own() -> None:
-    """With maps that change nothing, each head is attention on its own share of the features."""
+    """Each head is attention on its own share of the features.
+
+    The four maps are set so that they change nothing.
+    """
     torch.manual_seed(0)
     module: Any = MultiHeadAttention(d_model=4, n_heads=2).eval()
     for linear in (module.q_proj, module.k_proj, module.v_proj, module.out_proj):
@@ -57,7 +63,7 @@ def test_each_head_attends_on_its_own() -> None:
 
 
 def test_a_hidden_key_changes_nothing() -> None:
-    """Where the mask is False, another key and value give the same output."""
+    """A key that the mask hides changes nothing."""
     torch.manual_seed(1)
     module = MultiHeadAttention(d_model=6, n_heads=2).eval()
     x = torch.randn(2, 4, 6)

@@ -13,7 +13,10 @@ AXES = ("position", "column")
 
 
 def test_table_by_hand() -> None:
-    """Four columns: the angles are pos and pos / 100, because 10000 ** (2 / 4) is 100."""
+    """Four columns, worked out with a pencil.
+
+    The angles are pos and pos / 100, because 10000 ** (2 / 4) is 100.
+    """
     expected = torch.tensor(
         [
             [0.0, 1.0, 0.0, 1.0],
@@ -35,7 +38,7 @@ def test_an_odd_number_of_columns() -> None:
 
 @given(max_len=st.integers(1, 20), pairs=st.integers(1, 4))
 def test_sine_and_cosine_of_the_same_angle(max_len: int, pairs: int) -> None:
-    """In each pair of columns, the squares of sine and cosine sum to one."""
+    """In each pair of columns the squares sum to one."""
     table = sinusoidal_table(max_len, 2 * pairs)
     assert_shape(table, {"position": max_len, "column": 2 * pairs}, "sinusoidal_table")
     sums = table[:, 0::2] ** 2 + table[:, 1::2] ** 2
@@ -46,7 +49,10 @@ def test_sine_and_cosine_of_the_same_angle(max_len: int, pairs: int) -> None:
 
 
 def test_each_token_gets_the_row_of_its_place() -> None:
-    """The same rows of the table are added to every sentence of the batch."""
+    """Each token gets the row of its place.
+
+    The rows are the same in every sentence of the batch.
+    """
     encoding = PositionalEncoding(d_model=6, max_len=10).eval()
     x = torch.arange(2 * 4 * 6).reshape(2, 4, 6) / 10
     expected = x + sinusoidal_table(4, 6)

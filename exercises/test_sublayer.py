@@ -10,7 +10,10 @@ X = torch.tensor([[[1.0, 3.0]]])
 
 
 def test_norm_after_the_sum_by_hand() -> None:
-    """(1, 3) and the sublayer's (3, 5) make (4, 8), and the norm of that is (-1, 1)."""
+    """Sum, then norm, worked out with a pencil.
+
+    (1, 3) and the sublayer's (3, 5) make (4, 8), and the norm of that is (-1, 1).
+    """
     connection = SublayerConnection(2).eval()
     output = connection(X, lambda x: x + 2)
     expected = torch.tensor([[[-1.0, 1.0]]])
@@ -18,7 +21,10 @@ def test_norm_after_the_sum_by_hand() -> None:
 
 
 def test_norm_first_by_hand() -> None:
-    """The norm of (1, 3) is (-1, 1), the sublayer makes (-10, 10), and the sum is (-9, 13)."""
+    """Norm first, worked out with a pencil.
+
+    The norm of (1, 3) is (-1, 1), the sublayer makes (-10, 10), and the sum is (-9, 13).
+    """
     connection = SublayerConnection(2, norm_first=True).eval()
     output = connection(X, lambda x: 10 * x)
     expected = torch.tensor([[[-9.0, 13.0]]])
@@ -33,7 +39,10 @@ def test_the_residual_gets_through() -> None:
 
 
 def test_dropout_is_on_the_sublayer() -> None:
-    """While training with dropout 1 nothing of the sublayer is left, but x is."""
+    """With dropout 1, training leaves x and nothing else.
+
+    Dropout acts on what the sublayer gives, not on x.
+    """
     connection = SublayerConnection(2, dropout=1.0, norm_first=True).train()
     output = connection(X, lambda x: 10 * x)
     assert_matches(output, X, "SublayerConnection output in training", axes=AXES)

@@ -17,7 +17,7 @@ def small(pad_id: int = 0) -> Any:
 
 
 def test_one_logit_for_each_target_word() -> None:
-    """A score for every word of the target language at every place: (batch, target, word)."""
+    """At every place, each target word gets a score."""
     logits = small()(
         torch.tensor([[4, 5, 6], [7, 8, 0]]), torch.tensor([[1, 2, 3, 4], [5, 6, 0, 0]])
     )
@@ -25,7 +25,10 @@ def test_one_logit_for_each_target_word() -> None:
 
 
 def test_encode_decode_generate() -> None:
-    """The logits are what the generator makes of what is decoded, and nothing follows it."""
+    """The logits are what the generator gives.
+
+    No softmax follows it.
+    """
     model = small()
     src, tgt = torch.tensor([[4, 5, 6]]), torch.tensor([[1, 2]])
     memory = model.encode(src)
@@ -50,7 +53,10 @@ def test_no_look_into_the_future() -> None:
 
 
 def test_padding_of_the_source_changes_nothing() -> None:
-    """A sentence gives the same logits with padding behind it, whatever id padding has."""
+    """Padding behind the source changes nothing.
+
+    Whatever id stands for padding.
+    """
     src, tgt = torch.tensor([[4, 5, 6]]), torch.tensor([[1, 2]])
     for pad_id in (0, 9):
         model = small(pad_id)

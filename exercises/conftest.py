@@ -1,0 +1,12 @@
+"""Makes pytest end with the board: what is done, what is wrong and why, what to do next."""
+
+from pathlib import Path
+
+import pytest
+
+from grader.board import Board
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Lets the board watch the tests of this folder."""
+    config.pluginmanager.register(Board(Path(__file__).parent, config), "board")

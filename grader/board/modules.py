@@ -1,0 +1,59 @@
+"""Collecting a test file although the student's code that it imports may be broken."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+
+from grader.board.desk import Desk
+from grader.board.time_limit import TookTooLong, time_limit
+from grader.curriculum import closure
+
+
+class TestFile(pytest.Module):
+    """A public test file. When its import fails, each of its tests fails with that error.
+
+    pytest itself would stop the whole run, though only one exercise is broken.
+    """
+
+    desk: Desk
+    hung: dict[str, TookTooLong]
+
+    def collect(self) -> Iterable[pytest.Item | pytest.Collector]:
+        """The tests, or stand-ins of the same names."""
+        exercise = self.path.stem.removeprefix("test_")
+        try:
+            for name in (*closure(exercise), exercise):
+                if name in self.hung:
+                    raise self.hung[name]
+            with time_limit():
+                assert self.obj is not None
+        except (Exception, SystemExit, TookTooLong) as error:
+            if isinstance(error, TookTooLong):
+                for path, _ in self.desk.places(error.__traceback__):
+                    self.hung.setdefault(path.stem, error)
+            return [
+                BrokenTest.from_parent(self, name=test.name, error=error, line=test.line)
+                for test in self.desk.tests(exercise).values()
+            ]
+        return super().collect()
+
+
+class BrokenTest(pytest.Item):
+    """Stands for a test whose file could not be imported."""
+
+    def __init__(self, *, error: BaseException, line: int, **kwargs: object) -> None:
+        """Keep the error for the moment when the test would run."""
+        super().__init__(**kwargs)  # type: ignore[arg-type]
+        self.error = error
+        self.line = line
+
+    def runtest(self) -> None:
+        """Raise the error of the import."""
+        raise self.error
+
+    def reportinfo(self) -> tuple[Path, int, str]:
+        """Where editors show the test; they count lines from zero."""
+        return self.path, self.line - 1, self.name

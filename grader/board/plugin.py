@@ -1,0 +1,207 @@
+"""The pytest plugin behind `pytest exercises/`."""
+
+from __future__ import annotations
+
+import gc
+import shutil
+import sys
+from collections.abc import Generator, Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from grader.board import probe
+from grader.board.desk import Desk, PublicTest
+from grader.board.modules import BrokenTest, TestFile
+from grader.board.rendering import STYLES, Line, board, messages
+from grader.board.standing import Standing, find_blocked
+from grader.board.telling import RIGHT, TODO, WRONG, Told, cut_printed, tell
+from grader.board.time_limit import TookTooLong, time_limit
+from grader.curriculum import NAMES
+
+# Tracebacks that pytest itself shows when asked to: --tb=long and the like.
+_OWN_STYLES = ("auto", "no")
+_ATTRIBUTE = "told"
+
+
+class Board:
+    """Gathers the results of the public tests on one desk and shows the board at the end.
+
+    Its hooks leave every test outside the desk alone. When nothing else was selected, pytest's own
+    header, dots and summary make way for the board; -v brings them back.
+    """
+
+    def __init__(self, folder: Path, config: pytest.Config) -> None:
+        """Watch the desk at `folder`; called while pytest is being configured."""
+        self.config = config
+        self.desk = Desk(folder, config.invocation_params.dir)
+        self.standings: dict[str, Standing] = {}
+        self.seen: set[str] = set()
+        self.hung: dict[str, TookTooLong] = {}
+        self.verbosity: int = config.option.verbose
+        # Workers of xdist get the options after `_quieten` has changed them here.
+        option = config.option
+        option.asked_tbstyle = getattr(option, "asked_tbstyle", option.tbstyle)
+        self.in_own_words = option.asked_tbstyle in _OWN_STYLES
+        self.alone = self._only_the_desk_is_selected() and not config.option.collectonly
+        if self.alone:
+            self._quieten()
+
+    def _only_the_desk_is_selected(self) -> bool:
+        start = self.config.invocation_params.dir
+        paths = [(start / str(arg).split("::")[0]).resolve() for arg in self.config.args]
+        return all(path.is_relative_to(self.desk.folder) for path in paths)
+
+    def _quieten(self) -> None:
+        option = self.config.option
+        option.disable_warnings = True
+        if not any(str(arg).startswith("-r") for arg in self.config.invocation_params.args):
+            option.reportchars = ""
+        if option.verbose <= 0:
+            option.verbose = -2
+        if self.in_own_words:
+            # The tracebacks that pytest makes are not shown; this is its cheapest kind.
+            option.tbstyle = "native"
+
+    # Collecting
+
+    def pytest_pycollect_makemodule(
+        self, module_path: Path, parent: pytest.Collector
+    ) -> TestFile | None:
+        """Collect a test file of the desk so that a broken import stops nothing else."""
+        if self.desk.exercise_of(module_path) is None:
+            return None
+        file: TestFile = TestFile.from_parent(parent, path=module_path)
+        file.desk, file.hung = self.desk, self.hung
+        return file
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        """Put the tests into curriculum order and calm those of hypothesis down."""
+        mine = [item for item in items if self.desk.exercise_of(item.path)]
+        mine.sort(key=lambda item: NAMES.index(self.desk.exercise_of(item.path) or ""))
+        if len(mine) == len(items):
+            items[:] = mine
+        if self.alone and "hypothesis" in sys.modules:
+            self._store_hypothesis_files_in_the_cache()
+        for item in mine:
+            if isinstance(item, pytest.Function):
+                item.obj = probe.calm(item.obj)
+
+    def _store_hypothesis_files_in_the_cache(self) -> None:
+        cache = getattr(self.config, "cache", None)
+        if cache is not None:
+            from hypothesis.configuration import set_hypothesis_home_dir
+
+            set_hypothesis_home_dir(cache.mkdir("hypothesis"))
+
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        """Count what was selected."""
+        self._select(item.nodeid for item in session.items)
+        if self.alone:
+            # All that is loaded by now stays; the collector need not walk through torch again.
+            gc.freeze()
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_xdist_node_collection_finished(self, ids: list[str]) -> None:
+        """Count what was selected, told by a worker of xdist."""
+        self._select(ids)
+
+    def _select(self, node_ids: Iterable[str]) -> None:
+        for node_id in node_ids:
+            path = self.config.rootpath / node_id.split("::")[0]
+            exercise = self.desk.exercise_of(path)
+            if exercise and node_id not in self.seen:
+                self.seen.add(node_id)
+                self._standing(exercise).selected += 1
+
+    def _standing(self, exercise: str) -> Standing:
+        if exercise not in self.standings:
+            self.standings[exercise] = Standing(exercise, tuple(self.desk.tests(exercise)))
+        return self.standings[exercise]
+
+    # Running
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, Any, Any]:
+        """Stop a test that does not come back."""
+        if self.desk.exercise_of(item.path) is None or item.config.option.usepdb:
+            return (yield)
+        with time_limit():
+            return (yield)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(
+        self, item: pytest.Item, call: pytest.CallInfo[None]
+    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        """Attach to the report what the student is told."""
+        report = yield
+        exercise = self.desk.exercise_of(item.path)
+        if exercise is None:
+            return report
+        name = getattr(item, "originalname", None) or item.name
+        test = self.desk.tests(exercise).get(name) or PublicTest(name, name, 0)
+        if report.failed and call.excinfo is not None:
+            told = tell(call.excinfo.value, exercise, test, self.desk)
+            told.printed = cut_printed(report.capstdout)
+            if self.in_own_words or told.status == TODO:
+                report.longrepr = told.text()
+        elif report.passed and report.when == "call":
+            told = Told(exercise, test.name, test.title)
+        else:
+            return report
+        setattr(report, _ATTRIBUTE, told.to_wire())
+        return report
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Take a result in; under xdist it comes from another process."""
+        data = getattr(report, _ATTRIBUTE, None)
+        if data is not None:
+            told = Told.from_wire(data)
+            self._standing(told.exercise).add(told)
+
+    def pytest_report_teststatus(
+        self, report: pytest.TestReport
+    ) -> tuple[str, str, str | tuple[str, dict[str, bool]]] | None:
+        """Name a result, so that pytest does not tell again what the board tells."""
+        data = getattr(report, _ATTRIBUTE, None)
+        if data is None:
+            return None
+        status = data["status"]
+        category = "passed" if status == RIGHT else status
+        if status == WRONG and not self.in_own_words:
+            category = "failed"  # so that pytest shows its traceback
+        if self.alone and self.config.option.verbose < 0:
+            return category, "", ""
+        if category in ("passed", "failed"):
+            return None
+        markup = {"yellow": True} if status == TODO else {"red": True}
+        return category, status[0], (status.upper(), markup)
+
+    # Showing
+
+    def pytest_terminal_summary(self, terminalreporter: Any, config: pytest.Config) -> None:
+        """Write the messages and the board."""
+        if config.option.collectonly or config.option.no_summary:
+            return
+        if not self.alone and not self.standings:
+            return
+        find_blocked(self.standings, lambda name: probe.is_done(self.desk, name))
+        width = shutil.get_terminal_size().columns
+        told_here = config.option.asked_tbstyle == "auto" and self.verbosity >= 0
+        in_full = len(self.standings) == 1 or self.verbosity > 0
+        if not self.alone or config.option.verbose > 0 or not self.in_own_words:
+            terminalreporter.write_sep("=", "the board")
+        if told_here:
+            self._write(terminalreporter, messages(self.standings, width, in_full))
+        self._write(terminalreporter, board(self.standings, self.desk))
+
+    def _write(self, terminalreporter: Any, lines: Iterable[Line]) -> None:
+        for line in lines:
+            for text, style in line:
+                terminalreporter.write(text, **STYLES[style])
+            terminalreporter.write("\n")
+
+
+__all__ = ["Board", "BrokenTest", "TestFile"]

@@ -1,0 +1,191 @@
+"""The board and the messages above it, as lines of styled text."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Iterator
+
+from grader.board.desk import Desk
+from grader.board.standing import (
+    BLOCKED,
+    DONE,
+    NOT_RUN,
+    PART,
+    Standing,
+    next_exercise,
+)
+from grader.board.telling import TODO, WRONG, Told, place_lines
+from grader.curriculum import EXERCISES, NAMES, find
+from grader.mismatch import Piece
+
+# A line is made of (text, style) pairs; a style is a word of STYLES or "".
+Line = list[tuple[str, str]]
+STYLES: dict[str, dict[str, bool]] = {
+    "": {},
+    "title": {"bold": True},
+    "quiet": {"light": True},
+    "code": {"cyan": True},
+    DONE: {"green": True},
+    PART: {"green": True},
+    WRONG: {"red": True, "bold": True},
+    "cell": {"red": True},
+    TODO: {},
+    BLOCKED: {"yellow": True},
+    NOT_RUN: {"light": True},
+}
+_WIDTH = 88
+
+
+def messages(standings: dict[str, Standing], width: int, in_full: bool) -> Iterator[Line]:
+    """What is wrong, exercise by exercise: the first failing test of each in full, or all."""
+    for name in NAMES:
+        standing = standings.get(name)
+        if standing is None or standing.status != WRONG:
+            continue
+        groups = _same_together(standing.failures())
+        shown = len(groups) if in_full else 1
+        for group in groups[:shown]:
+            yield from _message(name, group, width)
+        if groups[shown:]:
+            yield [(f"{name}: ", WRONG), ("this is wrong, too.", "title")]
+            yield []
+            for group in groups[shown:]:
+                yield from _wrapped(group[0].title, width, "  ")
+                yield from _wrapped(group[0].headline, width, "    ")
+            yield []
+
+
+def board(standings: dict[str, Standing], desk: Desk) -> Iterator[Line]:
+    """One line an exercise, the points, and what to do next."""
+    in_order = [standings[name] for name in NAMES if name in standings]
+    if not in_order:
+        yield [("No test of an exercise was selected.", "")]
+        return
+    name_width = max(len(s.exercise) for s in in_order)
+    status_width = max(len(_status(s)) for s in in_order)
+    for standing in in_order:
+        yield from _rows(standing, name_width, status_width)
+    yield []
+    points = sum(standing.points for standing in in_order)
+    whole = sum(find(standing.exercise).points for standing in in_order)
+    if points:
+        yield [(f"Points: up to {points} of {whole}. ", "title"), (_HONESTLY, "")]
+    else:
+        yield [(f"Points: 0 of {whole}.", "title")]
+    yield []
+    yield from _next(standings, desk)
+
+
+_HONESTLY = "The hidden checks look closer and give the grade."
+
+
+def _rows(standing: Standing, name_width: int, status_width: int) -> Iterator[Line]:
+    worth = find(standing.exercise).points
+    points = f"{standing.points:>2} of {worth:>2}"
+    note = _note(standing)
+    line: Line = [
+        (f"  {standing.exercise:<{name_width}}  ", ""),
+        (f"{_status(standing):<{status_width}}", standing.status),
+        (f"  {points}", ""),
+    ]
+    yield [*line, (f"   {note}", "quiet")] if note else line
+    if note and standing.unwritten():
+        names = ", ".join(standing.unwritten())
+        yield [(f"  {'':<{name_width}}  not written: {names}", "quiet")]
+
+
+def _status(standing: Standing) -> str:
+    if standing.status != BLOCKED:
+        return standing.status
+    first, *others = standing.blocked_by
+    if not others:
+        return f"blocked by {first}"
+    return f"blocked by {first} + {len(others)}"
+
+
+def _note(standing: Standing) -> str:
+    run, rights = len(standing.told), standing.rights()
+    if standing.status in (DONE, NOT_RUN):
+        return ""
+    if standing.status == PART:
+        return f"{rights} of {len(standing.tests)} tests run"
+    notes = []
+    if rights or standing.status == WRONG:
+        notes.append(f"{rights} of {run} {'test' if run == 1 else 'tests'} right")
+    if run < standing.selected:
+        notes.append(f"{standing.selected - run} not run")
+    return "; ".join(notes)
+
+
+def _next(standings: dict[str, Standing], desk: Desk) -> Iterator[Line]:
+    name = next_exercise(standings)
+    everything = desk.shown(desk.folder)
+    if name:
+        code, tests = desk.shown(desk.code_path(name)), desk.shown(desk.test_path(name))
+        waiting = [n for n, s in standings.items() if name in s.blocked_by]
+        reason = f", which {waiting[0]} needs" if waiting and name not in standings else ""
+        yield [(f"Next: {name}{reason}. ", "title"), (f"Edit {code}, then run", "")]
+        yield [(f"  pytest {tests}", "code")]
+    elif any(standing.status == PART for standing in standings.values()):
+        files = [desk.shown(desk.test_path(n)) for n in NAMES if n in standings]
+        yield [("Next: run all tests, not only some of them.", "title")]
+        yield [(f"  pytest {files[0] if len(files) == 1 else everything}", "code")]
+    elif len(standings) < len(EXERCISES):
+        yield [("Next: see where the others stand.", "title")]
+        yield [(f"  pytest {everything}", "code")]
+    else:
+        yield [("All done. ", "title"), ("You have written a Transformer by hand.", "")]
+
+
+def _message(exercise: str, group: list[Told], width: int) -> Iterator[Line]:
+    """One message, told once for all tests that fail in the same way."""
+    told = group[0]
+    title = told.title if len(group) == 1 else f"{len(group)} tests fail for the same reason."
+    yield [(f"{exercise}: ", WRONG), (title, "title")]
+    if len(group) == 1:
+        yield [(f"  {told.where}", "quiet")]
+    yield []
+    for line in told.lines:
+        yield from _styled(line, width)
+    for place in told.places:
+        where, *source = place_lines(place)
+        yield []
+        yield [(f"  {where}", "quiet")]
+        yield from ([(f"  {text}", "code")] for text in source)
+    if told.printed:
+        yield []
+        yield [("  Printed by your code:", "quiet")]
+        yield from ([(f"    {line}", "")] for line in told.printed.splitlines())
+    yield []
+
+
+def _styled(line: list[Piece], width: int) -> Iterator[Line]:
+    text = "".join(piece for piece, _ in line)
+    is_grid = text.startswith("  ")
+    if is_grid:
+        yield [("  ", ""), *((piece, "cell" if wrong else "") for piece, wrong in line)]
+    elif text:
+        yield from _wrapped(text, width, "  ")
+    else:
+        yield []
+
+
+def _wrapped(text: str, width: int, indent: str) -> Iterator[Line]:
+    wrapped = textwrap.wrap(
+        text,
+        min(width, _WIDTH),
+        initial_indent=indent,
+        subsequent_indent=indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    for line in wrapped:
+        yield [(line, "")]
+
+
+def _same_together(failures: Iterable[Told]) -> list[list[Told]]:
+    """Failures grouped by what is told about them, in order of their first."""
+    groups: dict[str, list[Told]] = {}
+    for told in failures:
+        groups.setdefault(told.text(), []).append(told)
+    return list(groups.values())

@@ -1,0 +1,335 @@
+"""The parts of the student's board: what is told of an error, and where an exercise stands."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import signal
+import sys
+import textwrap
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from grader.board import time_limit
+from grader.board.desk import Desk
+from grader.board.hints import HINTS, hint_for
+from grader.board.probe import is_done
+from grader.board.rendering import Line, board, messages
+from grader.board.standing import Standing, find_blocked, next_exercise
+from grader.board.telling import RIGHT, TODO, WRONG, Told, cut_printed, tell
+from grader.board.time_limit import TookTooLong
+from grader.comparison import Mismatch
+from grader.curriculum import EXERCISES, NAMES
+
+REPOSITORY = Path(__file__).parent.parent
+
+
+def write(path: Path, text: str) -> None:
+    """Write a file, its text freed from the indentation of this one."""
+    path.write_text(textwrap.dedent(text))
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    """A desk with an attention to fill in and the public tests of the repository."""
+    folder = tmp_path / "exercises"
+    folder.mkdir()
+    for name in ("attention", "multi_head"):
+        shutil.copy(REPOSITORY / "exercises" / f"test_{name}.py", folder)
+    return Desk(folder, tmp_path)
+
+
+def told_about(desk: Desk, code: str, call: Callable[[dict[str, Any]], Any]) -> Told:
+    """What is told when `call`, given the names that `code` in attention.py defines, fails."""
+    path = desk.code_path("attention")
+    write(path, code)
+    names: dict[str, Any] = {}
+
+    def run() -> None:
+        exec(compile(path.read_text(), str(path), "exec"), names)
+        call(names)
+
+    with pytest.raises(BaseException) as caught:  # noqa: PT011 - any error may be told
+        run()
+    told = tell(caught.value, "attention", desk.tests("attention")["test_by_hand"], desk)
+    assert Told.from_wire(json.loads(json.dumps(told.to_wire()))).text() == told.text()
+    return told
+
+
+# What is told
+
+
+def test_an_untouched_stub_is_to_do(desk: Desk) -> None:
+    """A NotImplementedError from the exercise's own file means: not written yet."""
+    code = """
+    class Part:
+        def forward(self):
+            raise NotImplementedError("attention: Part.forward is not written yet")
+    """
+    told = told_about(desk, code, lambda names: names["Part"]().forward())
+    assert told.status == TODO
+    assert told.unwritten == "Part.forward"
+
+
+def test_a_torch_module_without_forward_is_wrong(desk: Desk) -> None:
+    """Torch's own NotImplementedError is no stub."""
+    code = """
+    from torch import nn
+    class Part(nn.Module):
+        def foward(self, x):
+            return x
+    """
+    told = told_about(desk, code, lambda names: names["Part"]()(1))
+    assert told.status == WRONG
+    assert told.headline.startswith("Part has no `forward`.")
+
+
+def test_an_error_in_torch_is_shown_at_the_students_line(desk: Desk) -> None:
+    """The hint, torch's own words, and the line of the student that called torch."""
+    code = """
+    import torch
+    def attention(query, key, value, mask=None):
+        scores = query @ key
+        return scores @ value, scores
+    """
+    told = told_about(desk, code, lambda names: names["attention"](*map(torch.ones, [(2, 3)] * 3)))
+    assert told.text().splitlines() == [
+        "A matrix product needs equal inner sizes; here 2x3 meets 2x3. "
+        "Which axis should be last in each?",
+        "RuntimeError: mat1 and mat2 shapes cannot be multiplied (2x3 and 2x3)",
+        "",
+        "exercises/attention.py:4, in attention",
+        "    scores = query @ key",
+    ]
+
+
+def test_a_mismatch_points_at_the_return(desk: Desk) -> None:
+    """A wrong number has no traceback of its own; the only `return` is shown."""
+    code = """
+    def attention(query):
+        inner = lambda x: x
+        def helper():
+            return 1
+        return query
+    """
+
+    def fail(_: dict[str, Any]) -> None:
+        raise Mismatch("Your attention output is wrong.")
+
+    place = told_about(desk, code, fail).places[0]
+    assert (place.line, place.inside, place.source) == (6, "attention", "return query")
+
+
+def test_a_syntax_error_is_shown_at_its_line(desk: Desk) -> None:
+    """Python's words and the line, without a traceback."""
+    told = told_about(desk, "def attention(:\n    pass\n", lambda _: None)
+    assert told.in_import
+    assert told.places[0].line == 1
+    assert "SyntaxError: invalid syntax" in told.text()
+
+
+def test_an_endless_loop_is_stopped(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The limit rings even when the code swallows every exception once."""
+    monkeypatch.setattr(time_limit, "SECONDS", 0.05)
+    monkeypatch.setattr(time_limit, "_stopped_before", False)
+    code = """
+    def attention():
+        try:
+            while True: pass
+        except BaseException:
+            while True: pass
+    """
+
+    def run(names: dict[str, Any]) -> None:
+        with time_limit.time_limit():
+            names["attention"]()
+
+    told = told_about(desk, code, run)
+    assert "did not come back" in told.headline
+    assert told.places[0].source == "while True: pass"
+
+
+def test_the_time_limit_leaves_a_debugger_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """While something traces the code, nothing is stopped."""
+    monkeypatch.setattr(sys, "gettrace", lambda: print)
+    monkeypatch.setattr(signal, "setitimer", lambda *_: pytest.fail("a timer was set"))
+    with time_limit.time_limit():
+        pass
+
+
+class Unprintable(Exception):  # noqa: N818 - stands for what a student may define
+    """An error that cannot be shown."""
+
+    def __str__(self) -> str:
+        """Refuse."""
+        raise RuntimeError
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (Unprintable(), "Unprintable"),
+        (SystemExit(), "calls exit()"),
+        (RecursionError("maximum recursion depth exceeded"), "calls itself"),
+        (TookTooLong(), "endless loop"),
+        (AssertionError("Own words.\nassert 1 == 2\n +  where"), "Own words."),
+        (BaseExceptionGroup("", [NameError("name 'f' is not defined")]), "does not know"),
+        (ImportError("cannot import name 'attention'", name="exercises.attention"), "not define"),
+        (ModuleNotFoundError(name="exercises.attention"), "attention.py is missing"),
+        (TypeError("attention() takes 2 positional arguments but 3 were given"), "other arguments"),
+    ],
+)
+def test_errors_without_a_line_of_the_student(desk: Desk, error: BaseException, words: str) -> None:
+    """Whatever ends a test, there is a sentence."""
+
+    def fail(_: dict[str, Any]) -> None:
+        raise error from None
+
+    assert words in told_about(desk, "def attention(query):\n    return query\n", fail).text()
+
+
+def test_every_hint_can_be_filled_in() -> None:
+    """No hint refers to a group that its pattern does not have."""
+    assert hint_for("ValueError: something that nobody knows") == ""
+    for hint in HINTS:
+        groups = re.compile(hint.pattern).groups
+        assert hint.means.format(*["x"] * groups)
+
+
+def test_what_was_printed_is_cut() -> None:
+    """Of a long print, the end is kept."""
+    lines = cut_printed("\n".join(map(str, range(100)))).splitlines()
+    assert (len(lines), lines[0], lines[-1]) == (21, "... 80 lines before", "99")
+
+
+# Where an exercise stands
+
+
+def standings(**statuses: str) -> dict[str, Standing]:
+    """One standing for each exercise given, of one test with this status."""
+    found = {}
+    for name, status in statuses.items():
+        found[name] = Standing(name, ("test",), selected=1)
+        if status:
+            found[name].add(Told(name, "test", "Title.", status=status))
+    return found
+
+
+def test_only_what_fails_is_blocked_and_by_the_first_causes() -> None:
+    """The encoder is blocked by attention, not by multi_head that waits for attention, too."""
+    found = standings(
+        attention=WRONG,
+        multi_head=WRONG,
+        feed_forward=TODO,
+        layer_norm=RIGHT,
+        sublayer=RIGHT,
+        encoder=WRONG,
+        decoder=TODO,
+    )
+    find_blocked(found, lambda name: pytest.fail(f"{name} was run already"))
+    assert found["encoder"].blocked_by == ("attention", "feed_forward")
+    assert found["multi_head"].blocked_by == ("attention",)
+    assert [s.status for s in found.values()] == [
+        "wrong",
+        "blocked",
+        "to do",
+        "done",
+        "done",
+        "blocked",
+        "to do",
+    ]
+    assert next_exercise(found) == "attention"
+
+
+def test_needs_that_were_not_run_are_asked_for() -> None:
+    """Only those of a failing exercise are run on the side."""
+    asked: list[str] = []
+    found = standings(multi_head=WRONG, embedding=RIGHT, encoder=TODO)
+    find_blocked(found, lambda name: asked.append(name) or False)  # type: ignore[func-returns-value]
+    assert asked == ["attention"]
+    assert found["multi_head"].status == "blocked"
+    assert next_exercise(found) == "attention"
+
+
+def test_code_that_cannot_be_imported_is_wrong_by_itself() -> None:
+    """A syntax error of its own is told, although a need is missing as well."""
+    found = standings(multi_head=WRONG)
+    found["multi_head"].told["test"].in_import = True
+    find_blocked(found, lambda _: False)
+    assert found["multi_head"].status == WRONG
+
+
+def text(lines: Any) -> str:
+    """Lines as plain text."""
+    plain: list[Line] = list(lines)
+    return "\n".join("".join(piece for piece, _ in line) for line in plain)
+
+
+def test_the_board_of_some_tests(desk: Desk) -> None:
+    """Tests that were not selected or not run keep the points away and are told."""
+    found = standings(attention=RIGHT, multi_head="")
+    found["attention"].tests = ("test", "other")
+    assert text(board(found, desk)).splitlines() == [
+        "  attention   right so far   0 of 15   1 of 2 tests run",
+        "  multi_head  not run        0 of 15",
+        "",
+        "Points: 0 of 30.",
+        "",
+        "Next: multi_head. Edit exercises/multi_head.py, then run",
+        "  pytest exercises/test_multi_head.py",
+    ]
+    assert "run all tests" in text(board({"attention": found["attention"]}, desk))
+    assert text(board({}, desk)) == "No test of an exercise was selected."
+
+
+def test_the_board_when_all_is_done(desk: Desk) -> None:
+    """All points, said with the reserve that is due."""
+    found = standings(**dict.fromkeys(NAMES, RIGHT))
+    whole = sum(exercise.points for exercise in EXERCISES)
+    lines = text(board(found, desk)).splitlines()
+    assert lines[-3].startswith(f"Points: up to {whole} of {whole}. The hidden checks")
+    assert lines[-1].startswith("All done.")
+
+
+def test_the_same_message_is_told_once() -> None:
+    """Failures with the same reason are one message; others follow in one line each."""
+    found = {"masks": Standing("masks", ("a", "b", "c"), selected=3)}
+    for name, reason in (("a", "Same."), ("b", "Same."), ("c", "Another.")):
+        told = Told("masks", name, f"Title {name}.", status=WRONG, headline=reason)
+        told.lines = [[(reason, False)]]
+        found["masks"].add(told)
+    assert text(messages(found, 80, in_full=False)).splitlines() == [
+        "masks: 2 tests fail for the same reason.",
+        "",
+        "  Same.",
+        "",
+        "masks: this is wrong, too.",
+        "",
+        "  Title c.",
+        "    Another.",
+    ]
+    assert "this is wrong, too" not in text(messages(found, 80, in_full=True))
+
+
+# The public tests themselves
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_public_tests_can_be_read_and_called(name: str) -> None:
+    """Three to six plain functions, each with a sentence that fits a line of the board."""
+    tests = Desk(REPOSITORY / "exercises", REPOSITORY).tests(name)
+    assert 3 <= len(tests) <= 6
+    for test in tests.values():
+        assert test.title.endswith((".", "?"))
+        assert len(f"{name}: {test.title}") <= 80
+        assert test.title.isascii()
+
+
+def test_an_exercise_without_tests_is_not_done(desk: Desk) -> None:
+    """Nothing is right before something has said so."""
+    assert not is_done(desk, "masks")

@@ -1,0 +1,214 @@
+"""`pytest exercises/` as a student runs it, on desks in all kinds of states.
+
+Every run starts a new Python and imports torch, so there are few, and each looks at several things.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from grader.curriculum import NAMES
+
+REPOSITORY = Path(__file__).parent.parent
+
+
+class DeskRun:
+    """A desk in a folder of its own, with the solutions or the stubs, and runs of pytest on it."""
+
+    def __init__(self, root: Path, solved: bool) -> None:
+        """Copy the public tests and, for each exercise, its solution or its stub."""
+        self.root = root
+        self.folder = root / "exercises"
+        self.folder.mkdir()
+        shutil.copy(REPOSITORY / "pyproject.toml", root)
+        for path in (REPOSITORY / "exercises").glob("*.py"):
+            shutil.copy(path, self.folder)
+        for name in NAMES if solved else ():
+            solution = (REPOSITORY / "solutions" / f"{name}.py").read_text("utf-8")
+            answer = solution.replace("from solutions.", "from exercises.")
+            self.file(name).write_text(answer, "utf-8")
+
+    def file(self, name: str) -> Path:
+        """The student's file of an exercise."""
+        return self.folder / f"{name}.py"
+
+    def edit(self, name: str, old: str, new: str) -> None:
+        """Replace the first occurrence of a text that must be there."""
+        text = self.file(name).read_text("utf-8")
+        assert old in text
+        self.file(name).write_text(text.replace(old, new, 1), "utf-8")
+
+    def pytest(self, *arguments: str) -> tuple[int, list[str]]:
+        """Run pytest; its exit status and what it wrote, line by line."""
+        environment = os.environ | {
+            "PYTHONPATH": str(REPOSITORY),
+            "OMP_NUM_THREADS": "1",
+            "COLUMNS": "100",
+        }
+        for name in ("PYTEST_ADDOPTS", "FORCE_COLOR", "PY_COLORS", "PYTEST_XDIST_WORKER"):
+            environment.pop(name, None)
+        done = subprocess.run(
+            [sys.executable, "-m", "pytest", *arguments],
+            cwd=self.root,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            timeout=120,
+            check=False,
+        )
+        return done.returncode, done.stdout.decode("utf-8").splitlines()
+
+
+@pytest.fixture
+def solved(tmp_path: Path) -> DeskRun:
+    """A desk where everything is right."""
+    return DeskRun(tmp_path, solved=True)
+
+
+@pytest.fixture
+def untouched(tmp_path: Path) -> DeskRun:
+    """A desk as it is handed out."""
+    return DeskRun(tmp_path, solved=False)
+
+
+def test_an_untouched_desk_fits_one_screen(untouched: DeskRun) -> None:
+    """One line an exercise, the next thing to do, and nothing else."""
+    status, lines = untouched.pytest("exercises/")
+    assert status == 1
+    assert lines[0] == ""
+    assert [line.split()[0] for line in lines[1:12]] == list(NAMES)
+    assert all("  to do   0 of " in line for line in lines[1:12])
+    assert lines[12:] == [
+        "",
+        "Points: 0 of 130.",
+        "",
+        "Next: masks. Edit exercises/masks.py, then run",
+        "  pytest exercises/test_masks.py",
+    ]
+
+
+def test_a_solved_desk_under_xdist(solved: DeskRun) -> None:
+    """Two workers find all done; nothing is left behind but pytest's cache."""
+    status, lines = solved.pytest("exercises", "-n", "2")
+    assert status == 0
+    assert sum("  done  " in line for line in lines) == len(NAMES)
+    assert lines[-1] == "All done. You have written a Transformer by hand."
+    left = {path.name for path in solved.root.iterdir()}
+    assert left <= {"exercises", "pyproject.toml", ".pytest_cache"}
+
+
+def test_many_kinds_of_wrong(solved: DeskRun) -> None:
+    """A wrong line, an endless loop, a syntax error, a missing file, a missing name, a stub."""
+    solved.edit("attention", "softmax(dim=-1)", "softmax(dim=-2)")
+    solved.edit("attention", "    ### BEGIN", "    print('shape', query.shape)\n    ### BEGIN")
+    solved.edit("masks", "    ### BEGIN", "    while True: pass\n    ### BEGIN")
+    solved.edit("layer_norm", "super().__init__()", "super().__init__(")
+    solved.edit("embedding", "class Embedding(", "class Embeding(")
+    solved.edit(
+        "positional", "        ### BEGIN", "        raise NotImplementedError\n        ### BEGIN"
+    )
+    solved.file("feed_forward").unlink()
+    with (solved.folder / "conftest.py").open("a") as conftest:
+        conftest.write("from grader.board import time_limit\ntime_limit.SECONDS = 0.5\n")
+        conftest.write("time_limit.SECONDS_AFTER_THE_FIRST = 0.1\n")
+    status, lines = solved.pytest("exercises/")
+    assert status == 1
+    text = "\n".join(lines)
+    for words in (
+        # the wrong line: numbers, the line, what was printed, the other tests
+        "attention: Two queries and three keys, worked out with a pencil.",
+        "  5 of 6 numbers in your attention weights are wrong; the largest difference is 0.25.",
+        "    query 0  0.500* 0.500* 0.667*    0.250  0.250  0.500",
+        ", in attention\n      return weights @ value, weights",
+        "  Printed by your code:\n    shape torch.Size([2, 4])",
+        "attention: this is wrong, too.\n\n  The weights of every query sum to one, over the keys.",
+        # the endless loop
+        "masks: 3 tests fail for the same reason.",
+        "  Your code did not come back and was stopped. Is there an endless loop?",
+        "      while True: pass",
+        # the syntax error
+        "layer_norm: 4 tests fail for the same reason.",
+        "  SyntaxError: '(' was never closed\n\n  exercises/layer_norm.py:",
+        "      super().__init__(",
+        # what is missing
+        "  exercises/embedding.py does not define `Embedding`. Was it renamed or deleted?",
+        "  The file exercises/feed_forward.py is missing. `grader stubs` makes it anew.",
+    ):
+        assert words in text
+    for internal in ("Traceback", "site-packages", "grader/", "torch/nn"):
+        assert internal not in text
+    start = lines.index("Points: 0 of 130.") - 13
+    assert [" ".join(line.split()[1:]) for line in lines[start : start + 12]] == [
+        "wrong 0 of 10 2 of 5 tests right",
+        "wrong 0 of 15 2 of 5 tests right",
+        "blocked by attention 0 of 15 5 of 6 tests right",
+        "to do 0 of 10 3 of 6 tests right",
+        "written: PositionalEncoding.__init__",
+        "wrong 0 of 10 0 of 5 tests right",
+        "wrong 0 of 10 0 of 4 tests right",
+        "wrong 0 of 10 0 of 6 tests right",
+        "blocked by layer_norm 0 of 5",
+        "blocked by attention + 2 0 of 15",
+        "blocked by attention + 2 0 of 15",
+        "blocked by masks + 4 0 of 15",
+    ]
+
+
+def test_one_file_in_colour_with_a_need_that_is_not_done(untouched: DeskRun) -> None:
+    """Only multi_head was selected; that attention is to do is found out on the side."""
+    solution = (REPOSITORY / "solutions" / "multi_head.py").read_text("utf-8")
+    untouched.file("multi_head").write_text(
+        solution.replace("from solutions.", "from exercises."), "utf-8"
+    )
+    arguments = ("exercises/test_multi_head.py", "--color=yes", "--junitxml=report.xml")
+    status, lines = untouched.pytest(*arguments)
+    assert status == 1
+    assert "\x1b[33mblocked by attention\x1b[0m" in lines[1]
+    assert "Next: attention, which multi_head needs. " in lines[-2]
+    report = ElementTree.parse(untouched.root / "report.xml")
+    failures = [failure.text or "" for failure in report.iter("failure")]
+    assert len(failures) == 2
+    assert all("attention is not written yet" in failure for failure in failures)
+
+
+def test_stopping_at_the_first(solved: DeskRun) -> None:
+    """With -x the rest is told as not run, in curriculum order."""
+    solved.edit("multi_head", "self.q_proj(query)", "self.q_proj(key)")
+    status, lines = solved.pytest("exercises", "-x", "--tb=no")
+    assert status == 1
+    statuses = [line.split()[1:3] for line in lines[1:12]]
+    assert statuses[:4] == [["done", "10"], ["done", "15"], ["wrong", "0"], ["not", "run"]]
+    assert "2 not run" in lines[3]
+    assert lines[-1].startswith("!!!")
+
+
+def test_the_options_of_pytest_still_work(solved: DeskRun) -> None:
+    """-v lists every test, --tb=long shows pytest's traceback, -k selects."""
+    solved.edit("layer_norm", "correction=0", "correction=1")
+    arguments = ("exercises/test_layer_norm.py", "-v", "--tb=long", "-k", "hand")
+    status, lines = solved.pytest(*arguments)
+    assert status == 1
+    text = "\n".join(lines)
+    assert "exercises/test_layer_norm.py::test_by_hand FAILED" in text
+    assert "test_weight_and_bias" not in text
+    assert ">       assert_matches(LayerNorm(8)(x), expected" in text
+    assert "  layer_norm  wrong   0 of 10   0 of 2 tests right" in lines
+
+
+def test_other_tests_are_left_alone(tmp_path: Path) -> None:
+    """Without the desk, pytest is as it always is."""
+    run = DeskRun(tmp_path, solved=False)
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "tests" / "test_other.py").write_text("def test_other():\n    assert 1 == 2\n")
+    status, lines = run.pytest()
+    assert status == 1
+    assert "test session starts" in lines[0]
+    assert "FAILED tests/test_other.py::test_other - assert 1 == 2" in lines
+    assert not any("Points" in line for line in lines)

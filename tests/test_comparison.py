@@ -1,0 +1,392 @@
+"""The comparison of a student's result with the right one: what it accepts, refuses and says."""
+
+from __future__ import annotations
+
+import timeit
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+import torch.nn.functional as F
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor, nn
+
+from grader.comparison import (
+    Mismatch,
+    assert_differs,
+    assert_dtype,
+    assert_finite,
+    assert_matches,
+    assert_parameters,
+    assert_raises,
+    assert_shape,
+    assert_zero,
+)
+
+
+def mismatch(check: Callable[..., None], *args: Any, **options: Any) -> Mismatch:
+    """The `Mismatch` that the check raises."""
+    with pytest.raises(Mismatch) as caught:
+        check(*args, **options)
+    assert str(caught.value).startswith(caught.value.headline)
+    return caught.value
+
+
+def normal(seed: int, *shape: int, scale: float = 1.0) -> Tensor:
+    """Normally distributed float64 numbers, always the same for a seed."""
+    generator = torch.Generator().manual_seed(seed)
+    return torch.randn(*shape, dtype=torch.float64, generator=generator) * scale
+
+
+# What is right must pass
+
+
+@given(
+    seed=st.integers(0, 10_000),
+    scale=st.sampled_from([1e-6, 1e-3, 1.0, 1e3, 1e6]),
+    swap=st.booleans(),
+)
+def test_float32_noise_passes_both_ways(seed: int, scale: float, swap: bool) -> None:
+    """Rounding to float32 is accepted, whichever of the two is rounded."""
+    exact = normal(seed, 3, 4, scale=scale)
+    rounded = exact.float()
+    assert_matches(*((exact, rounded) if swap else (rounded, exact)))
+    assert_matches(rounded.double(), exact)
+
+
+@settings(max_examples=20, deadline=None)
+@given(seed=st.integers(0, 10_000), scale=st.sampled_from([1e-3, 1.0, 1e3]), pre=st.booleans())
+def test_a_stack_of_six_layers_in_float32_passes(seed: int, scale: float, pre: bool) -> None:
+    """Six encoder layers, computed in float32, are near enough."""
+    torch.manual_seed(seed)
+    layer = nn.TransformerEncoderLayer(12, 3, 20, 0.0, batch_first=True, norm_first=pre)
+    stack = nn.TransformerEncoder(layer, 6, enable_nested_tensor=False).double()
+    x = normal(seed, 2, 5, 12, scale=scale)
+    exact = stack(x)
+    assert_matches(stack.float()(x.float()), exact)
+
+
+@settings(deadline=None)
+@given(seed=st.integers(0, 10_000), scale=st.sampled_from([1e-3, 1.0, 3.0, 10.0]))
+def test_attention_in_float32_passes(seed: int, scale: float) -> None:
+    """Attention computed in float32 is near enough up to inputs x10."""
+    query, key, value = (normal(seed + i, 2, n, 8, scale=scale) for i, n in enumerate((5, 7, 7)))
+    exact = F.scaled_dot_product_attention(query, key, value)
+    scores = query.float() @ key.float().mT / 8**0.5
+    assert_matches(scores.softmax(-1) @ value.float(), exact)
+
+
+def test_bfloat16_passes_where_float64_is_expected() -> None:
+    """The coarser of the two dtypes sets the tolerance."""
+    x = normal(0, 30, 40)
+    assert_matches(x.bfloat16(), x)
+    assert_matches(x.half(), x)
+
+
+def test_other_forms_of_the_same_numbers_pass() -> None:
+    """A parameter, a view, a gradient-carrying or an empty tensor is as good as any."""
+    x = normal(1, 4, 3)
+    assert_matches(nn.Parameter(x), x)
+    assert_matches(x.T.contiguous().T, x)
+    assert_matches(x.clone().requires_grad_() * 1, x.clone().requires_grad_())
+    assert_matches(torch.ones(0, 3), torch.zeros(0, 3))
+    assert_matches(torch.tensor([float("inf"), 1.0]), torch.tensor([float("inf"), 1.0]))
+    assert_matches(torch.tensor(-0.0), torch.tensor(0.0))
+
+
+# What is wrong must fail
+
+
+def layer_norm(x: Tensor, eps: float = 1e-5, outside: bool = False, correction: int = 0) -> Tensor:
+    """LayerNorm with the mistakes that people make."""
+    centred = x - x.mean(-1, keepdim=True)
+    variance = x.var(-1, keepdim=True, correction=correction)
+    return centred / (variance.sqrt() + eps if outside else (variance + eps).sqrt())
+
+
+WRONG: dict[str, tuple[Tensor, Tensor]] = {
+    "gelu in its tanh form": (
+        F.gelu(torch.linspace(-5, 5, 201).double(), approximate="tanh"),
+        F.gelu(torch.linspace(-5, 5, 201).double()),
+    ),
+    "eps 1e-6 at x0.1": (
+        layer_norm(normal(2, 5, 6, scale=0.1), eps=1e-6),
+        layer_norm(normal(2, 5, 6, scale=0.1)),
+    ),
+    "eps outside at x0.01": (
+        layer_norm(normal(2, 5, 6, scale=0.01), outside=True),
+        layer_norm(normal(2, 5, 6, scale=0.01)),
+    ),
+    "unbiased variance of 512": (
+        layer_norm(normal(3, 5, 512), correction=1),
+        layer_norm(normal(3, 5, 512)),
+    ),
+    "one number in 4000": (normal(4, 4000).index_fill(0, torch.tensor(17), 0.5), normal(4, 4000)),
+    "a fill of -1e4 that leaks": (torch.tensor([1e-3, 0.999]), torch.tensor([0.0, 1.0])),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_a_mistake_fails(name: str, dtype: torch.dtype) -> None:
+    """The small differences that mistakes make are seen in float32 and in float64."""
+    actual, expected = WRONG[name]
+    assert "wrong" in mismatch(assert_matches, actual.to(dtype), expected).headline
+
+
+@given(place=st.integers(0, 11), off=st.floats(1e-3, 1e6))
+def test_a_single_wrong_number_is_shown(place: int, off: float) -> None:
+    """Wherever one number differs, the grid shows and marks exactly that one."""
+    expected = normal(5, 2, 3, 2)
+    actual = expected.clone()
+    actual.view(-1)[place] += off * expected.abs().max()
+    found = mismatch(assert_matches, actual, expected, axes=("batch", "row", "feature"))
+    assert "1 of 12 numbers in your output is wrong" in found.headline
+    assert found.grid is not None
+    assert sum(sum(row) for row in found.grid.differs) == 1
+    assert f"batch {place // 6}" in found.grid.where
+    assert str(found).count("*") == 1
+
+
+# What it says
+
+
+def test_the_words_for_a_shape() -> None:
+    """Axes are named in both shapes."""
+    found = mismatch(
+        assert_matches,
+        torch.ones(3, 5, 6),
+        torch.ones(3, 5, 2),
+        "attention output",
+        axes=("batch", "query", "d_v"),
+    )
+    assert str(found) == (
+        "The shape of your attention output is (batch 3, query 5, d_v 6); "
+        "it should be (batch 3, query 5, d_v 2)."
+    )
+    turned = mismatch(assert_matches, torch.ones(3, 5), torch.ones(5, 3))
+    assert "transpose" in turned.help
+    squeezed = mismatch(assert_shape, torch.ones(3), {"batch": 3, "one": 1})
+    assert "unsqueeze" in squeezed.help
+
+
+def test_the_words_for_nan_and_infinity() -> None:
+    """NaN is called by its name, with where it comes from."""
+    x = normal(6, 5, 6)
+    broken = x.clone()
+    broken[:, 0] = torch.nan
+    found = mismatch(assert_matches, broken, x, "attention output", help="Look here.")
+    assert found.headline == "5 of 30 numbers in your attention output are NaN (not a number)."
+    assert "softmax" in found.help
+    assert found.help.endswith("Look here.")
+    assert found.headline == mismatch(assert_finite, broken, "attention output").headline
+    found = mismatch(assert_finite, torch.tensor([1.0, -torch.inf]))
+    assert found.headline == "1 of 2 numbers in your output is infinite."
+
+
+def test_the_whole_message() -> None:
+    """A message with its grid, word for word."""
+    expected = torch.tensor([[0.25, 0.75], [0.5, 0.5]])
+    actual = torch.tensor([[0.25, 0.75], [1.0, 1.0]])
+    found = mismatch(
+        assert_matches, actual, expected, "weights", axes=("query", "key"), help="Which axis?"
+    )
+    assert str(found).splitlines() == [
+        "2 of 4 numbers in your weights are wrong; the largest difference is 0.5.",
+        "",
+        "            yours            expected",
+        "      key      0      1         0      1",
+        "  query 0  0.250  0.750     0.250  0.750",
+        "  query 1  1.000* 1.000*    0.500  0.500",
+        "",
+        "Which axis?",
+    ]
+
+
+def test_swapped_booleans_are_recognised() -> None:
+    """A mask with True and False exchanged is told as such; another dtype is told first."""
+    mask = torch.ones(3, 3).tril().bool()
+    found = mismatch(assert_matches, ~mask, mask, "causal_mask(3)")
+    assert found.headline == "All 9 entries in your causal_mask(3) are wrong."
+    assert "swapped" in found.help
+    found = mismatch(assert_matches, mask.int(), mask, "causal_mask(3)")
+    assert found.headline == (
+        "The dtype of your causal_mask(3) is int32 (whole numbers); it should be bool."
+    )
+
+
+def test_a_grid_is_cut_to_the_worst_place() -> None:
+    """Of a large tensor, at most 5 rows and 4 columns around the worst number are shown."""
+    expected = torch.zeros(2, 30, 40)
+    actual = expected.clone()
+    actual[1, 20, 39], actual[0, 0, 0] = 9.0, 1.0
+    grid = mismatch(assert_matches, actual, expected).grid
+    assert grid is not None
+    assert (len(grid.rows), len(grid.columns)) == (5, 4)
+    assert "row 20" in grid.rows
+    assert "col 39" in grid.columns
+    assert "the worst of 2 slices; 2 are wrong" in grid.where
+    assert "5 of 30 rows" in grid.where
+
+
+def test_small_differences_get_enough_digits() -> None:
+    """Two numbers that differ are never shown alike."""
+    grid = mismatch(assert_matches, torch.tensor([1.0002]), torch.tensor([1.0]), atol=1e-6).grid
+    assert grid is not None
+    yours, expected = grid.texts()
+    assert yours != expected
+
+
+# Hostile values
+
+
+class Hostile:
+    """Raises whatever is asked of it."""
+
+    def __getattribute__(self, name: str) -> Any:
+        """Refuse."""
+        raise RuntimeError(name)
+
+    def __eq__(self, other: object) -> bool:
+        """Refuse."""
+        raise RuntimeError
+
+    def __bool__(self) -> bool:
+        """Refuse."""
+        raise RuntimeError
+
+    __hash__ = None  # type: ignore[assignment]
+    __str__ = __repr__ = __len__ = __iter__ = __bool__  # type: ignore[assignment]
+
+
+class HostileTensor(Tensor):
+    """A tensor whose every torch function raises."""
+
+    @classmethod
+    def __torch_function__(cls, *_: Any, **__: Any) -> Any:
+        """Refuse."""
+        raise RuntimeError
+
+
+class HostileTuple(tuple[Any, ...]):
+    """A tuple that does not tell its length."""
+
+    def __len__(self) -> int:
+        """Refuse."""
+        raise RuntimeError
+
+
+ODD_VALUES: dict[str, Callable[[], Any]] = {
+    "None": lambda: None,
+    "a hostile object": Hostile,
+    "its class": lambda: Hostile,
+    "a tuple": lambda: (torch.ones(2, 3), torch.ones(2)),
+    "a hostile tuple": lambda: HostileTuple((1, 2)),
+    "a named tuple": lambda: torch.ones(2, 3).max(dim=0),
+    "a number": lambda: 1.5,
+    "a numpy array": lambda: torch.ones(2, 3).numpy(),
+    "a hostile tensor of zeros": lambda: torch.zeros(2, 3).as_subclass(HostileTensor),
+    "sparse": lambda: torch.ones(2, 3).to_sparse(),
+    "nested": lambda: torch.nested.nested_tensor([torch.ones(2), torch.ones(3)]),
+    "complex": lambda: torch.ones(2, 3, dtype=torch.complex64),
+    "complex NaN": lambda: torch.full((2, 3), torch.nan, dtype=torch.complex64),
+    "meta": lambda: torch.ones(2, 3, device="meta"),
+    "huge": lambda: torch.ones(1).expand(2**20, 2**20),
+    "no axis": lambda: torch.tensor(1.0),
+    "lazy": lambda: nn.UninitializedParameter(),
+    "uint64": lambda: torch.ones(2, 3).to(torch.uint64),
+    "float8": lambda: torch.ones(2, 3).to(torch.float8_e4m3fn),
+}
+
+
+@pytest.mark.parametrize("name", ODD_VALUES)
+@pytest.mark.filterwarnings("ignore:The PyTorch API of nested tensors")
+def test_odd_values_are_refused_without_a_crash(name: str) -> None:
+    """Whatever comes back, there is a message and no other exception."""
+    value = ODD_VALUES[name]()
+    expected = torch.arange(1.0, 7.0).reshape(2, 3)
+    assert mismatch(assert_matches, value, expected, "result").headline
+    assert mismatch(assert_matches, value, expected > 3, "result").headline
+    assert mismatch(assert_shape, value, {"row": 9, "column": 3}, "result").headline
+    assert mismatch(assert_dtype, value, torch.int16, "result").headline
+    if name not in ("a hostile tensor of zeros", "huge"):
+        assert mismatch(assert_zero, value, "result").headline
+
+
+def test_a_tensor_subclass_counts_as_a_tensor() -> None:
+    """A subclass is looked at as the plain tensor that it holds."""
+    x = normal(7, 2, 3)
+    assert_matches(x.as_subclass(HostileTensor), x)
+
+
+# The rest of the family
+
+
+def test_zero_means_exactly_zero() -> None:
+    """The smallest number is not zero; minus zero is."""
+    assert_zero(torch.tensor([0.0, -0.0]))
+    found = mismatch(assert_zero, torch.tensor([0.0, 1e-40]), "weight of the hidden key")
+    assert "1 of 2 numbers in your weight of the hidden key is not zero" in found.headline
+
+
+def test_differs() -> None:
+    """Two equal results where chance should have been at work are told."""
+    x = normal(8, 2, 3)
+    assert_differs(x + 1, x)
+    assert "stay the same" in mismatch(assert_differs, x.clone(), x).headline
+
+
+def test_parameters_by_name() -> None:
+    """Missing, misshapen and superfluous parameters are named."""
+    linear = nn.Linear(3, 2)
+    assert_parameters(linear, {"weight": (2, 3), "bias": (2,)}, "Linear")
+    missing = mismatch(assert_parameters, linear, {"gamma": (2,)}, "Linear")
+    assert missing.headline == (
+        "Linear has no parameter `gamma`. The parameters it has: `weight`, `bias`."
+    )
+    assert missing.points_at == "__init__"
+    turned = mismatch(assert_parameters, linear, {"weight": (3, 2), "bias": (2,)}, "Linear")
+    assert "has shape (2, 3); it should have (3, 2)" in turned.headline
+    extra = mismatch(assert_parameters, linear, {"weight": (2, 3)}, "Linear")
+    assert "`bias`" in extra.headline
+    assert "NoneType" in mismatch(assert_parameters, None, {}, "Linear").headline
+
+
+@pytest.mark.parametrize(
+    ("wanted", "raised"),
+    [(ValueError, ValueError), (ValueError, AssertionError), (IndexError, ValueError)],
+)
+def test_raises_accepts_what_the_contract_accepts(
+    wanted: type[Exception], raised: type[Exception]
+) -> None:
+    """AssertionError counts as ValueError, and ValueError as IndexError."""
+    with assert_raises(wanted, "the call"):
+        raise raised
+
+
+def test_raises_refuses_the_rest() -> None:
+    """Another error, or none, is a mismatch; code that is not written yet is not."""
+
+    def fail() -> None:
+        with assert_raises(ValueError, "the call"):
+            raise RuntimeError
+
+    def pass_through() -> None:
+        with assert_raises(ValueError, "the call"):
+            pass
+
+    assert mismatch(fail).headline == "the call raised RuntimeError; it should raise ValueError."
+    assert mismatch(pass_through).headline == "the call went through; it should raise ValueError."
+    with pytest.raises(NotImplementedError), assert_raises(ValueError, "the call"):
+        raise NotImplementedError
+
+
+def test_it_is_fast_when_all_is_well() -> None:
+    """Thousands of calls an exercise: less than 25 µs each, twice that on a busy machine."""
+    expected = normal(9, 3, 5, 4)
+    actual = (expected + 1e-9).requires_grad_()
+    axes = ("batch", "query", "key")
+    runs = timeit.repeat(lambda: assert_matches(actual, expected, axes=axes), number=200, repeat=9)
+    assert min(runs) / 200 < 50e-6
