@@ -1,0 +1,232 @@
+"""The from-scratch rule as data: what may not be used in which exercise, and why.
+
+Every readable name stands for its targets, which `grader.sandbox.forbidden` explains: operators of
+torch's dispatcher, Python functions, classes. Python functions are listed only where the operators
+behind them are allowed ones, or where torch has a second implementation written in Python.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+Targets = Mapping[str, tuple[str, ...]]
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What may not be used in one exercise. `why` tells the student what to do instead."""
+
+    exercise: str
+    forbidden: Targets = field(default_factory=dict)
+    why: str = ""
+
+    def data(self) -> dict[str, list[str]]:
+        """The rule as plain data, for the process that holds the student's code."""
+        return {name: list(targets) for name, targets in self.forbidden.items()}
+
+    def message(self, names: Sequence[str]) -> str:
+        """What the student is told who used these names."""
+        return (
+            f"Your code uses {_listed(names)}, which may not be used in {self.exercise}. {self.why}"
+        )
+
+
+def rule(exercise: str) -> Rule:
+    """The rule of an exercise; an exercise without one may use anything."""
+    return Rule(exercise, *_RULES.get(exercise, ()))
+
+
+def _listed(names: Sequence[str]) -> str:
+    *others, last = names
+    return f"{', '.join(others)} and {last}" if others else last
+
+
+_SQUARE_SUBSEQUENT_MASK: Targets = {
+    "nn.Transformer.generate_square_subsequent_mask": (
+        "torch.nn:Transformer.generate_square_subsequent_mask",
+        "torch.nn.modules.transformer:_generate_square_subsequent_mask",
+    ),
+}
+
+_ATTENTION: Targets = {
+    "F.scaled_dot_product_attention": (
+        "aten::scaled_dot_product_attention",
+        "aten::_scaled_dot_product_attention_math",
+        "aten::_scaled_dot_product_flash_attention_for_cpu",
+        "torch._decomp.decompositions:scaled_dot_product_flash_attention_for_cpu",
+    ),
+    "flex_attention": (
+        "torch._higher_order_ops.flex_attention:FlexAttentionHOP.__call__",
+        "torch._higher_order_ops.flex_attention:math_attention",
+        "torch._higher_order_ops.flex_attention:sdpa_dense",
+    ),
+    "F.multi_head_attention_forward": (
+        "torch.nn.functional:multi_head_attention_forward",
+        # Its parts are named too, since a copy of its code leads to them.
+        "torch.nn.functional:_mha_shape_check",
+        "torch.nn.functional:_in_projection",
+        "torch.nn.functional:_in_projection_packed",
+    ),
+    "nn.MultiheadAttention": ("torch.nn:MultiheadAttention",),
+    "torch._native_multi_head_attention": (
+        "aten::_native_multi_head_attention",
+        "aten::_transform_bias_rescale_qkv",
+    ),
+    "nn.TransformerEncoderLayer": ("torch.nn:TransformerEncoderLayer",),
+    "nn.TransformerDecoderLayer": ("torch.nn:TransformerDecoderLayer",),
+    "nn.TransformerEncoder": ("torch.nn:TransformerEncoder",),
+    "nn.TransformerDecoder": ("torch.nn:TransformerDecoder",),
+    "nn.Transformer": ("torch.nn:Transformer",),
+    "torch._transformer_encoder_layer_fwd": ("aten::_transformer_encoder_layer_fwd",),
+}
+
+_EMBEDDING: Targets = {
+    "nn.Embedding": ("torch.nn:Embedding",),
+    "F.embedding": ("aten::embedding", "torch._decomp.decompositions:embedding"),
+    "nn.EmbeddingBag": ("torch.nn:EmbeddingBag",),
+    "F.embedding_bag": (
+        "aten::embedding_bag",
+        "aten::_embedding_bag",
+        "aten::_embedding_bag_forward_only",
+    ),
+}
+
+_NORMS: Targets = {
+    "nn.LayerNorm": ("torch.nn:LayerNorm",),
+    "F.layer_norm": ("aten::layer_norm", "torch._refs.nn.functional:layer_norm"),
+    "torch.native_layer_norm": ("aten::native_layer_norm", "torch._refs:native_layer_norm"),
+    "nn.RMSNorm": ("torch.nn:RMSNorm.forward",),
+    "F.rms_norm": (
+        "aten::rms_norm",
+        "aten::_fused_rms_norm",
+        "torch._decomp.decompositions:_fused_rms_norm",
+    ),
+    "nn.BatchNorm": ("torch.nn.modules.batchnorm:_BatchNorm.forward",),
+    "F.batch_norm": (
+        "aten::batch_norm",
+        "aten::native_batch_norm",
+        "aten::_batch_norm_impl_index",
+        "aten::_batch_norm_with_update",
+        "aten::_batch_norm_with_update_functional",
+        "aten::_batch_norm_no_update",
+        "aten::_native_batch_norm_legit",
+        "aten::_native_batch_norm_legit_functional",
+        "aten::_native_batch_norm_legit_no_training",
+        "torch._decomp.decompositions:native_batch_norm_helper",
+    ),
+    "nn.GroupNorm": ("torch.nn:GroupNorm.forward",),
+    "F.group_norm": (
+        "aten::group_norm",
+        "aten::native_group_norm",
+        "torch._refs.nn.functional:group_norm",
+        "torch._refs:native_group_norm",
+    ),
+    "nn.InstanceNorm": ("torch.nn.modules.instancenorm:_InstanceNorm.forward",),
+    "F.instance_norm": ("aten::instance_norm",),
+}
+
+_RULES: dict[str, tuple[Targets, str]] = {
+    "tokens": (
+        {
+            "F.one_hot": ("aten::one_hot",),
+            "nn.utils.rnn.pad_sequence": (
+                "torch.nn.utils.rnn:pad_sequence",
+                "aten::pad_sequence",
+            ),
+        },
+        "Here you write the padding and the one-hot rows yourself.",
+    ),
+    "masks": (
+        _SQUARE_SUBSEQUENT_MASK,
+        "Here you make the mask yourself; torch.ones, tril, triu and comparisons are fine.",
+    ),
+    "attention": (
+        _ATTENTION,
+        "Here you write attention yourself; matrix products, einsum and softmax are fine.",
+    ),
+    "multi_head": (
+        _ATTENTION,
+        "Here you split, attend and merge yourself; your own attention and nn.Linear are fine.",
+    ),
+    "embedding": (
+        _EMBEDDING,
+        "Here the table is an nn.Parameter of your own; indexing it is fine.",
+    ),
+    "layer_norm": (
+        _NORMS,
+        "Here you write the normalisation yourself; mean, var, sqrt and rsqrt are fine.",
+    ),
+    "linear": (
+        {
+            "nn.Linear": ("torch.nn:Linear",),
+            "F.linear": ("aten::linear", "aten::mkldnn_linear"),
+            "nn.Bilinear": ("torch.nn:Bilinear",),
+            "F.bilinear": ("aten::bilinear",),
+        },
+        "Here you write the product and the bias yourself; matmul and einsum are fine.",
+    ),
+    "activations": (
+        {
+            "nn.Tanh": ("torch.nn:Tanh",),
+            "torch.tanh": (
+                "aten::tanh",
+                "aten::tanh_",
+                "aten::_foreach_tanh",
+                "aten::_foreach_tanh_",
+                "torch._refs:tanh",
+            ),
+            "nn.ReLU": ("torch.nn:ReLU",),
+            "F.relu": (
+                "aten::relu",
+                "aten::relu_",
+                "aten::_addmm_activation",
+                "torch._refs.nn.functional:relu",
+            ),
+            "nn.GELU": ("torch.nn:GELU",),
+            "F.gelu": ("aten::gelu", "aten::gelu_", "torch._refs.nn.functional:gelu"),
+        },
+        "Here you write the formula yourself; exp, erf, sigmoid and clamp are fine.",
+    ),
+    "dropout": (
+        {
+            "nn.Dropout": ("torch.nn.modules.dropout:_DropoutNd",),
+            "F.dropout": (
+                "aten::dropout",
+                "aten::dropout_",
+                "torch._refs.nn.functional:dropout",
+            ),
+            "F.dropout1d": ("aten::feature_dropout", "aten::feature_dropout_"),
+            "F.alpha_dropout": ("aten::alpha_dropout", "aten::alpha_dropout_"),
+            "F.feature_alpha_dropout": (
+                "aten::feature_alpha_dropout",
+                "aten::feature_alpha_dropout_",
+            ),
+            "torch.native_dropout": ("aten::native_dropout",),
+        },
+        "Here you draw the zeros and rescale yourself; torch.rand and torch.bernoulli are fine.",
+    ),
+    "feed_forward": (
+        {
+            "nn.TransformerEncoderLayer": ("torch.nn:TransformerEncoderLayer",),
+            "torch._transformer_encoder_layer_fwd": ("aten::_transformer_encoder_layer_fwd",),
+        },
+        "Here you put the two layers together yourself; nn.Linear, nn.Dropout and F.relu are fine.",
+    ),
+    "sublayer": (
+        _NORMS,
+        "The norm here is the LayerNorm that you write in layer_norm.",
+    ),
+    "encoder": (
+        _ATTENTION,
+        "Here you build the layer from your own MultiHeadAttention; nn.Linear is fine.",
+    ),
+    "decoder": (
+        _ATTENTION,
+        "Here you build the layer from your own MultiHeadAttention; nn.Linear is fine.",
+    ),
+    "transformer": (
+        _ATTENTION,
+        "Here you build the model from your own Encoder and Decoder; nn.Linear is fine.",
+    ),
+}
