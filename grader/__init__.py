@@ -1,1 +1,13 @@
-"""The grader of Transformer by Hand: it runs a student's work apart and says what is wrong."""
+"""The grader of Transformer by Hand: it runs a student's work and says what is wrong."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def load_ipython_extension(shell: Any) -> None:
+    """What `%load_ext grader` calls in a notebook: it brings the magic `%check`."""
+    # Imported here, since the magic needs torch and most of what uses this package does not.
+    from grader.magic import register
+
+    register(shell)

@@ -15,11 +15,16 @@ Targets = Mapping[str, tuple[str, ...]]
 
 @dataclass(frozen=True)
 class Rule:
-    """What may not be used in one exercise. `why` tells the student what to do instead."""
+    """What may not be used in one exercise. `why` tells the student what to do instead.
+
+    `probe` is a forbidden call, as an expression over `torch`, `F`, `nn` and a tensor `x` of shape
+    (1, 1, 2, 2): a process that carries it out has been tampered with.
+    """
 
     exercise: str
     forbidden: Targets = field(default_factory=dict)
     why: str = ""
+    probe: str = ""
 
     def data(self) -> dict[str, list[str]]:
         """The rule as plain data, for the process that holds the student's code."""
@@ -34,7 +39,7 @@ class Rule:
 
 def rule(exercise: str) -> Rule:
     """The rule of an exercise; an exercise without one may use anything."""
-    return Rule(exercise, *_RULES.get(exercise, ()))
+    return Rule(exercise, *_RULES.get(exercise, ({}, "")), probe=_PROBES.get(exercise, ""))
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -229,4 +234,19 @@ _RULES: dict[str, tuple[Targets, str]] = {
         _ATTENTION,
         "Here you build the model from your own Encoder and Decoder; nn.Linear is fine.",
     ),
+}
+
+_ATTEND = "F.scaled_dot_product_attention(x, x, x)"
+_NORMALISE = "F.layer_norm(x, (2,))"
+_PROBES = {
+    "masks": "nn.Transformer.generate_square_subsequent_mask(2)",
+    "attention": _ATTEND,
+    "multi_head": _ATTEND,
+    "embedding": "F.embedding(torch.zeros(1, dtype=torch.long), x[0, 0])",
+    "layer_norm": _NORMALISE,
+    "feed_forward": "nn.TransformerEncoderLayer(2, 1, 2)",
+    "sublayer": _NORMALISE,
+    "encoder": _ATTEND,
+    "decoder": _ATTEND,
+    "transformer": _ATTEND,
 }

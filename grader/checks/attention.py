@@ -1,0 +1,283 @@
+"""Hidden checks of `attention`: scaled dot products (Vaswani et al. 2017, section 3.2.1)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from grader.checks import given, worth
+from grader.checks.attention_cases import (
+    AXES,
+    WEIGHT_AXES,
+    Case,
+    assert_follow_the_scores,
+    attend,
+    cases,
+)
+from grader.checks.cases import (
+    assert_changes,
+    assert_gradients,
+    assert_not_edited,
+    gradients,
+    matches,
+    parts,
+    softmax_scores,
+    transposed,
+)
+from grader.checks.precision import either_precision
+from grader.comparison import Mismatch, assert_finite, assert_matches, assert_shape, assert_zero
+from grader.sandbox.session import StudentError
+from grader.sandbox.wire import Affine
+
+
+@worth(3)
+@given(cases(), examples=4)
+@either_precision
+def test_agrees_with_torch(student: Any, case: Case) -> None:
+    """The output is softmax(QKᵀ/√d_k)V.
+
+    Sees what shapes and sums cannot: a missing or wrong scale, a softmax over another axis, keys
+    and values mixed up.
+    """
+    output, _ = attend(student, *case.inputs)
+    assert_matches(output, case.output, axes=AXES)
+    square = case.square
+    output, _ = attend(student, *square.inputs)
+    assert_matches(output, square.output, "output for as many queries as keys", axes=AXES)
+
+
+@worth(2)
+@given(cases(), examples=5)
+@either_precision
+def test_weights_follow_the_scores(student: Any, case: Case) -> None:
+    """The weights of every query sum to one over the keys, and a larger score gets a larger weight.
+
+    Sees a softmax over queries or heads, and scores handed back as weights. Lets a wrong scale
+    pass: another check pays for that.
+    """
+    _, weights = attend(student, *case.inputs)
+    assert_follow_the_scores(weights, case.weights)
+
+
+@worth(2)
+@given(cases(), examples=2)
+@either_precision
+def test_masked_positions_get_nothing(student: Any, case: Case) -> None:
+    """A position where the mask is False gets a weight of exactly zero; the others share it out.
+
+    Sees a mask that is read the other way round, ignored, added as 0 and 1, or put on after the
+    softmax, and a mask of one shape that is taken for another.
+    """
+    for mask in case.masks:
+        _, weights = attend(student, *case.inputs, mask)
+        assert_follow_the_scores(weights, case.weights_under(mask))
+        hidden = weights[~mask.broadcast_to(weights.shape)]
+        assert_zero(hidden, f"masked weights, for a mask of shape {tuple(mask.shape)}")
+
+
+@worth(1)
+@given(cases("padding"), examples=3)
+@either_precision
+def test_hidden_keys_have_no_say(student: Any, case: Case) -> None:
+    """Whatever stands at a hidden key leaves the output as it is; a visible key moves it.
+
+    Sees an output that is made of other weights than those returned, and a share of the softmax
+    that goes to hidden keys.
+    """
+    output, _ = attend(student, *case.inputs, case.mask)
+    key, value = (
+        torch.where(case.hidden_keys, other, tensor)
+        for other, tensor in zip(case.others, (case.key, case.value), strict=True)
+    )
+    same, _ = attend(student, case.query, key, value, case.mask)
+    assert_shape(output, tuple(case.output.shape))
+    # Who masks after the softmax and normalises with an eps such as 1e-8 is off by up to 1e-5.
+    what = "output with other hidden keys"
+    assert_matches(same, output, what, axes=AXES, rtol=1e-3, atol=1e-3, sides=("with", "without"))
+    visible = torch.where(case.hidden_keys, case.key, case.others[0])
+    moved, _ = attend(student, case.query, visible, case.value, case.mask)
+    assert_changes(moved, output, "Your output stays the same when the visible keys change.")
+
+
+@worth(1)
+@given(cases("any"), examples=3)
+@either_precision
+def test_masks_hold_for_large_scores(student: Any, case: Case) -> None:
+    """A mask holds however large the scores are, and large scores make no NaN.
+
+    Sees a fill such as -100, -1e4 or -1e6, which a large score outweighs, and a softmax written
+    without taking the largest score off first.
+    """
+    # Every score is about -1e6 √d_k, below such a fill, and they lie near one another. float32
+    # holds the products and their sum exactly, so that it keeps their order.
+    query, key = torch.full_like(case.query, 1024.0), torch.full_like(case.key, -1024.0)
+    key[..., 0] += case.key[..., 0].round().clamp(-1, 1) / 512
+    _, weights = attend(student, query, key, case.value, case.mask)
+    assert_follow_the_scores(weights, softmax_scores(query.double(), key.double(), case.mask))
+    assert_zero(weights[~case.visible], "masked weights")
+    # Here hidden scores lie up to 1e6 above visible ones. What is left for these is not asked.
+    _, weights = attend(student, query, case.key * 1000, case.value, case.mask)
+    assert_shape(weights, dict(zip(WEIGHT_AXES, case.weights.shape, strict=True)), "weights")
+    assert_zero(weights[~case.visible], "masked weights, when hidden scores are large,")
+
+
+@worth(1)
+@given(cases("any"), examples=3)
+@either_precision
+def test_a_row_without_keys_stays_finite(student: Any, case: Case) -> None:
+    """A query that may attend to nothing gets finite numbers, and its neighbours are not disturbed.
+
+    Sees the NaN of a softmax over a row of -inf.
+    """
+    output, weights = attend(student, *case.inputs, case.empty_rows)
+    assert_finite(output, axes=AXES)
+    assert_finite(weights, "weights", axes=WEIGHT_AXES)
+    assert_follow_the_scores(weights[:, :, 1:], case.weights[:, :, 1:])
+
+
+@worth(2)
+@given(cases("any"), examples=3)
+@either_precision
+def test_gradients_agree_with_torch(student: Any, case: Case) -> None:
+    """Gradients flow back to query, key and value as through torch's own function.
+
+    Sees a `detach`, a `.data`, a `torch.no_grad()`, which no value shows.
+    """
+    inputs = [tensor.clone().requires_grad_() for tensor in case.inputs]
+    output, _ = attend(student, *inputs, case.mask)
+    found = gradients(output, inputs, case.cotangent)
+    assert_gradients(found, case.gradients, ("query", "key", "value"))
+
+
+@worth(1)
+@given(cases(), examples=3)
+@either_precision
+def test_dropout_acts_on_the_weights(student: Any, case: Case) -> None:
+    """`dropout` is applied to the weights, before they meet the values.
+
+    Sees a dropout that is never called, or is called on the scores or on the output.
+    """
+    _, plain = attend(student, *case.inputs)
+    assert_follow_the_scores(plain, case.weights)
+    # A stand-in that acts on every number alike, since the weights may come to it in any shape.
+    stand_in = Affine(0.5, 0.25)
+    output, weights = attend(student, *case.inputs, None, stand_in)
+    dropped = stand_in(plain)
+    assert_matches(output, dropped.double() @ case.exact[2], axes=AXES)
+    assert_shape(weights, tuple(plain.shape), "weights")
+    if not torch.allclose(weights.double(), plain.double(), rtol=1e-4, atol=1e-6):
+        assert_matches(weights, dropped, "weights", axes=WEIGHT_AXES)
+
+
+@worth(1)
+@given(cases(), examples=2)
+@either_precision
+def test_takes_any_leading_axes(student: Any, case: Case) -> None:
+    """Any number of axes may stand in front, none too, and any axis may be of size 1.
+
+    Sees sizes taken from fixed axes, code written for four axes only, and a `squeeze` that takes
+    away too much.
+    """
+    output, weights = attend(student, *case.inputs)
+    assert_follow_the_scores(weights, case.weights)
+    assert_shape(output, tuple(case.output.shape))
+    for index, what in (((0, 0), "without batch and heads"), ((0,), "without heads"), (None, "")):
+        what = what or "with one more axis in front"
+        part, _ = attend(student, *(tensor[index] for tensor in case.inputs))
+        assert_matches(part, output[index], f"output {what}")
+    first = [tensor[:1, :1, :1] for tensor in case.inputs]
+    single, weight = attend(student, *first)
+    assert_matches(single, first[2], "output for a single query and a single key", axes=AXES)
+    assert_matches(weight, torch.ones(1, 1, 1, 1), "weight of a single key", axes=WEIGHT_AXES)
+
+
+@worth(1)
+@given(cases("any"), examples=2)
+@either_precision
+def test_takes_tensors_as_they_come(student: Any, case: Case) -> None:
+    """Any memory layout and floating dtype will do, and all that is handed in stays as it is.
+
+    Sees `view` on what is not contiguous, edits in place, tensors of a fixed dtype, and settings of
+    torch that are changed for everybody.
+    """
+    settings = student.global_settings()
+    plain, weights = attend(student, *case.inputs, case.mask)
+    assert_follow_the_scores(weights, case.weights)
+    assert_shape(plain, tuple(case.output.shape))
+
+    arguments = [transposed(tensor) for tensor in case.inputs]
+    reply, after = student.attention.echo(*arguments, case.mask)
+    output, _ = parts(reply, ("output", "weights"), "attention")
+    assert_matches(output, plain, axes=AXES)
+    names = ("query", "key", "value", "mask")
+    assert case.mask is not None
+    assert_not_edited([*arguments, case.mask], after, names)
+
+    _check_narrow_types(student, case)
+    if student.global_settings() != settings:
+        raise Mismatch("Your code changes a setting of torch that is everybody's.")
+
+
+def _check_narrow_types(student: Any, case: Case) -> None:
+    """The output for float32 and bfloat16 is about that for float64. Without a mask."""
+    plain, _ = attend(student, *case.inputs)
+    # Measured over 300 seeds, as |yours - expected| / (1 + |expected|): right answers are off by up
+    # to 5e-7 and 3e-2; the values are judged elsewhere, here only what is grossly wrong.
+    for dtype, tolerance in ((torch.float32, 2e-5), (torch.bfloat16, 2e-1)):
+        what = str(dtype).removeprefix("torch.")
+        low = [tensor.to(dtype) for tensor in case.inputs]
+        try:
+            output, _ = attend(student, *low)
+        except StudentError as error:
+            # Code that computes in float32 throughout need not know other types.
+            if case.query.dtype is torch.float32:
+                return
+            raise Mismatch(f"For {what} input your code raises {error}") from None
+        text = f"output for {what} input"
+        assert_matches(output, plain, text, axes=AXES, rtol=tolerance, atol=tolerance)
+
+
+@worth(0)
+@given(cases("any"), examples=1)
+def test_keeps_float64(student: Any, case: Case) -> None:
+    """In float64 the output has the accuracy of float64.
+
+    Sees a `.float()` on the way. It costs nothing: float32 is accurate enough here.
+    """
+    output, _ = attend(student, *case.inputs, case.mask)
+    if matches(output, case.output):
+        assert_matches(output, case.output, axes=AXES, rtol=1e-9, atol=1e-9)
+
+
+@worth(0)
+@given(cases("any"), examples=1)
+def test_masks_work_in_bfloat16(student: Any, case: Case) -> None:
+    """A mask works in bfloat16 too, which is what large models are trained in.
+
+    Sees a fill that bfloat16 cannot hold, and a mask turned into numbers of float32. It costs
+    nothing.
+    """
+    low = [tensor.bfloat16() for tensor in case.inputs]
+    output, weights = attend(student, *low, case.mask)
+    assert_finite(output, axes=AXES)
+    assert_shape(weights, tuple(case.weights.shape), "weights")
+    assert_zero(weights[~case.visible], "masked weights")
+
+
+@worth(0)
+@given(cases("any"), examples=1)
+@either_precision
+def test_gradients_of_a_row_without_keys_stay_finite(student: Any, case: Case) -> None:
+    """A query that may attend to nothing makes no NaN in the gradients either.
+
+    Sees a NaN that is put right after the softmax, but comes back in the backward pass. It costs
+    nothing, but training would fail.
+    """
+    inputs = [tensor.clone().requires_grad_() for tensor in case.inputs]
+    output, _ = attend(student, *inputs, case.empty_rows)
+    for name, found in zip(
+        ("query", "key", "value"), gradients(output, inputs, case.cotangent), strict=True
+    ):
+        if found is not None:
+            assert_finite(found, f"gradient of `{name}`")

@@ -1,0 +1,163 @@
+"""The cases of the hidden checks of `attention`, and what no lazy answer does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import torch
+from hypothesis import strategies as st
+from torch import Tensor
+from torch.nn.functional import scaled_dot_product_attention
+
+from grader.checks.cases import Numbers, distinct_sizes, parts, seeds, softmax_scores
+from grader.comparison import Mismatch, assert_finite, assert_matches, assert_shape
+
+AXES = ("batch", "head", "query", "d_v")
+WEIGHT_AXES = ("batch", "head", "query", "key")
+
+
+@dataclass(frozen=True, repr=False)
+class Case:
+    """Inputs of one call, with what it should return."""
+
+    query: Tensor
+    key: Tensor
+    value: Tensor
+    mask: Tensor | None
+    numbers: Numbers
+
+    @property
+    def narrow(self) -> Case:
+        """The same case in float32."""
+        query, key, value = (tensor.float() for tensor in self.inputs)
+        return replace(self, query=query, key=key, value=value, numbers=Numbers(0))
+
+    @cached_property
+    def square(self) -> Case:
+        """The same with query, key and value of one shape, as in self-attention. Without a mask."""
+        length = min(self.query.size(2), self.key.size(2))
+        features = min(self.query.size(3), self.value.size(3))
+        query, key, value = (tensor[:, :, :length, :features] for tensor in self.inputs)
+        return replace(self, query=query, key=key, value=value, mask=None)
+
+    @cached_property
+    def inputs(self) -> list[Tensor]:
+        """Query, key and value."""
+        return [self.query, self.key, self.value]
+
+    @cached_property
+    def exact(self) -> tuple[Tensor, Tensor, Tensor]:
+        """Query, key and value in float64."""
+        return self.query.double(), self.key.double(), self.value.double()
+
+    @cached_property
+    def output(self) -> Tensor:
+        """What torch's own function returns. (batch, head, query, d_v)"""
+        query, key, value = self.exact
+        return scaled_dot_product_attention(query, key, value, self.mask)
+
+    @cached_property
+    def weights(self) -> Tensor:
+        """The softmax of the scaled scores. (batch, head, query, key)"""
+        return self.weights_under(self.mask)
+
+    def weights_under(self, mask: Tensor | None) -> Tensor:
+        """The softmax of the scaled scores, with that mask. (batch, head, query, key)"""
+        query, key, _ = self.exact
+        return softmax_scores(query, key, mask)
+
+    @cached_property
+    def masks(self) -> list[Tensor]:
+        """A mask of every shape that broadcasts."""
+        batch, heads, queries, keys = self.weights.shape
+        shapes = [
+            (batch, 1, 1, keys),
+            (1, 1, queries, keys),
+            (queries, keys),
+            (batch, 1, queries, keys),
+            (batch, heads, queries, keys),
+        ]
+        return [self.numbers.mask(*shape) for shape in shapes]
+
+    @cached_property
+    def visible(self) -> Tensor:
+        """The mask in full. (batch, head, query, key)"""
+        assert self.mask is not None
+        return torch.broadcast_to(self.mask, self.weights.shape)
+
+    @cached_property
+    def empty_rows(self) -> Tensor:
+        """A mask in which the first query sees nothing. (batch, head, query, key)"""
+        mask = self.visible.clone()
+        mask[:, :, 0] = False
+        return mask
+
+    @cached_property
+    def hidden_keys(self) -> Tensor:
+        """Which keys no query of the sentence sees. (batch, 1, key, 1)"""
+        assert self.mask is not None
+        return ~self.mask.transpose(-1, -2)
+
+    @cached_property
+    def others(self) -> list[Tensor]:
+        """Other numbers for key and value."""
+        return [
+            self.numbers.normal(*tensor.shape, dtype=tensor.dtype)
+            for tensor in (self.key, self.value)
+        ]
+
+    @cached_property
+    def cotangent(self) -> Tensor:
+        """A random weight for every number of the output, to pull gradients back from."""
+        return self.numbers.normal(*self.output.shape)
+
+    @cached_property
+    def gradients(self) -> tuple[Tensor, ...]:
+        """The gradients of torch's own function."""
+        query, key, value = (tensor.clone().requires_grad_() for tensor in self.exact)
+        output = scaled_dot_product_attention(query, key, value, self.mask)
+        return torch.autograd.grad(output, (query, key, value), self.cotangent)
+
+
+@st.composite
+def cases(draw: st.DrawFn, mask: str = "none") -> Case:
+    """Queries, keys and values whose six sizes all differ; `mask` is "none", "any" or "padding"."""
+    batch, heads, queries, keys, d_k, d_v = draw(distinct_sizes(6, low=2, high=8))
+    keys += mask == "padding"
+    numbers = Numbers(draw(seeds()))
+    masks: dict[str, Callable[[], Tensor | None]] = {
+        "none": lambda: None,
+        "any": lambda: numbers.mask(batch, 1, queries, keys),
+        "padding": lambda: numbers.padding(batch, keys),
+    }
+    return Case(
+        query=numbers.normal(batch, heads, queries, d_k),
+        key=numbers.normal(batch, heads, keys, d_k),
+        value=numbers.normal(batch, heads, keys, d_v),
+        mask=masks[mask](),
+        numbers=numbers,
+    )
+
+
+def attend(student: Any, *args: Any) -> tuple[Any, Any]:
+    """The student's output and weights."""
+    output, weights = parts(student.attention(*args), ("output", "weights"), "attention")
+    return output, weights
+
+
+def assert_follow_the_scores(weights: Any, expected: Tensor) -> None:
+    """The weights sum to one over the keys, and are ordered as the expected ones are.
+
+    No lazy answer does that, and a wrong scale does.
+    """
+    assert_shape(weights, dict(zip(WEIGHT_AXES, expected.shape, strict=True)), "weights")
+    assert_finite(weights, "weights", axes=WEIGHT_AXES)
+    sums = weights.sum(-1)
+    ones = torch.ones_like(sums, dtype=torch.float64)
+    assert_matches(sums, ones, "sum of the weights over the keys", axes=WEIGHT_AXES[:-1])
+    clearly_larger = expected.unsqueeze(-1) > expected.unsqueeze(-2) + 1e-3
+    if (clearly_larger & (weights.unsqueeze(-1) <= weights.unsqueeze(-2))).any():
+        raise Mismatch("A key with a larger score gets a smaller weight than another key.")

@@ -1,0 +1,286 @@
+"""Hidden checks of `layer_norm`: layer normalisation (Ba, Kiros and Hinton 2016)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from hypothesis import strategies as st
+from torch import Tensor
+
+from grader.checks import given, worth
+from grader.checks.cases import (
+    Numbers,
+    assert_gradients,
+    assert_not_edited,
+    assert_registers,
+    distinct_sizes,
+    gradients,
+    matches,
+    seeds,
+    transposed,
+)
+from grader.comparison import Mismatch, assert_dtype, assert_matches, assert_shape
+
+AXES = ("batch", "length", "d_model")
+
+
+@dataclass(frozen=True)
+class Case:
+    """Tokens whose mean and deviation are known, and a scale and a shift for each feature.
+
+    The deviations are 1 to 3, where it makes no difference to the usual tolerance of 2e-5 how `eps`
+    comes in: 5e-6. The biased variance differs by 1 / (2 d_model): 0.05 and more for up to 9
+    features.
+    """
+
+    x: Tensor
+    weight: Tensor
+    bias: Tensor
+    numbers: Numbers
+
+    @property
+    def d_model(self) -> int:
+        """How many features a token has."""
+        return self.x.size(-1)
+
+    @property
+    def weights(self) -> dict[str, Tensor]:
+        """The parameters by name."""
+        return {"weight": self.weight, "bias": self.bias}
+
+    @cached_property
+    def normalised(self) -> Tensor:
+        """What torch's layer returns before scale and shift. (batch, length, d_model)"""
+        return F.layer_norm(self.x, (self.d_model,))
+
+    @cached_property
+    def output(self) -> Tensor:
+        """What torch's layer returns. (batch, length, d_model)"""
+        return F.layer_norm(self.x, (self.d_model,), self.weight, self.bias)
+
+    @cached_property
+    def cotangent(self) -> Tensor:
+        """Random weights of the output to pull gradients from, so that no part of them vanishes."""
+        return self.numbers.normal(*self.x.shape) + self.normalised + 1.0
+
+    @cached_property
+    def torch_gradients(self) -> tuple[Tensor, ...]:
+        """The gradients of torch's layer with regard to x, weight and bias."""
+        leaves = [leaf.clone().requires_grad_() for leaf in (self.x, self.weight, self.bias)]
+        output = F.layer_norm(leaves[0], (self.d_model,), leaves[1], leaves[2])
+        return torch.autograd.grad(output, leaves, self.cotangent)
+
+
+def make_case(numbers: Numbers, batch: int, length: int, d_model: int) -> Case:
+    """Tokens of these sizes in float64."""
+    raw = numbers.normal(batch, length, d_model)
+    raw = raw - raw.mean(-1, keepdim=True)
+    raw = raw / raw.square().mean(-1, keepdim=True).sqrt()
+    deviation = 2.0 + numbers.normal(batch, length, 1).tanh()
+    return Case(
+        x=raw * deviation + numbers.normal(batch, length, 1) * 2.0,
+        weight=numbers.normal(d_model) * 0.5 + 1.5,
+        bias=numbers.normal(d_model),
+        numbers=numbers,
+    )
+
+
+@st.composite
+def cases(draw: st.DrawFn) -> Case:
+    """Few features; batch, length and d_model all different."""
+    batch, length, d_model = draw(distinct_sizes(3, low=3))
+    return make_case(Numbers(draw(seeds())), batch, length, d_model)
+
+
+@st.composite
+def wide_cases(draw: st.DrawFn) -> Case:
+    """So many features that the biased and the unbiased variance are nearly the same."""
+    return make_case(Numbers(draw(seeds())), 2, 3, draw(st.integers(150, 200)))
+
+
+def assert_normalises(student: Any, x: Tensor) -> None:
+    """A new module undoes a factor and a shift that all of its input has in common.
+
+    And it treats all features alike. No lazy answer does that, and normalising along the wrong
+    axes does.
+    """
+    module = student.LayerNorm(x.size(-1)).to(x.dtype).eval()
+    output, moved, flipped = module(x), module(3.0 * x + 5.0), module(x.flip(-1))
+    assert_shape(output, dict(zip(AXES, x.shape, strict=True)))
+    assert_matches(moved, output, "output for 3x + 5", axes=AXES, atol=2e-2)
+    assert_matches(flipped, output.flip(-1), "output for x with its features flipped", axes=AXES)
+    if (output.amax() - output.amin()).item() < 0.5:
+        raise Mismatch("Your output is the same for all numbers.")
+
+
+@worth(2)
+@given(cases(), examples=3)
+def test_agrees_with_torch(student: Any, case: Case) -> None:
+    """The output is that of nn.LayerNorm with the same weight and bias.
+
+    Sees the unbiased variance, which divides by d_model - 1, and a division by the variance where
+    its root should be.
+    """
+    module = student.LayerNorm(case.d_model).to(torch.float64).load(case.weights).eval()
+    assert_matches(module(case.x), case.output, axes=AXES)
+    single = student.LayerNorm(1).to(torch.float64).load({"bias": case.bias[:1]}).eval()
+    expected = case.bias[:1].expand(3, 2, 1)
+    assert_matches(single(case.x[:3, :2, :1]), expected, "output for one feature", axes=AXES)
+
+
+@worth(2)
+@given(wide_cases(), examples=2)
+def test_eps_stands_inside_the_root(student: Any, case: Case) -> None:
+    """Small inputs come out as `eps` inside the root has it, and equal features give no NaN.
+
+    Sees `eps` added to the root, left out, fixed, or of another size, which numbers near one hide.
+    """
+    # Measured at these widths: the unbiased variance is off by 3e-3, another place or size of eps
+    # by 5e-2 and more, float32 by 1e-6.
+    for eps, scales, module in (
+        (1e-5, (1e-2, 1e-3, 1e3), student.LayerNorm(case.d_model)),
+        (0.02, (0.1,), student.LayerNorm(case.d_model, eps=0.02)),
+    ):
+        module.to(torch.float64).eval()
+        for scale in scales:
+            x = (case.x - case.x.mean(-1, keepdim=True)) * scale
+            expected = F.layer_norm(x, (case.d_model,), eps=eps)
+            what = f"output for inputs x{scale:g} and eps {eps:g}"
+            assert_matches(module(x), expected, what, axes=AXES, rtol=1e-2, atol=1e-2)
+    equal = torch.full((2, 3, case.d_model), 4.0, dtype=torch.float64)
+    output = module(equal)
+    assert_matches(output, torch.zeros_like(equal), "output for equal features", atol=1e-3)
+
+
+@worth(2)
+@given(st.integers(16, 24), seeds(), examples=2)
+def test_each_token_stands_alone(student: Any, d_model: int, seed: int) -> None:
+    """Every token has mean 0 and variance 1, and comes out the same alone as in its batch.
+
+    Sees statistics taken along the batch, along the sentence, or over everything. Lets the unbiased
+    variance pass: another check pays for that.
+    """
+    case = make_case(Numbers(seed), 4, 3, d_model)
+    module = student.LayerNorm(d_model).to(torch.float64).eval()
+    output = module(case.x)
+    zeros, ones = torch.zeros(4, 3), torch.ones(4, 3)
+    assert_shape(output, dict(zip(AXES, case.x.shape, strict=True)))
+    assert_matches(output.mean(-1), zeros, "mean over the features", axes=AXES[:2], atol=1e-3)
+    variance = output.double().square().mean(-1)
+    assert_matches(variance, ones, "variance over the features", axes=AXES[:2], atol=0.15)
+    centred = case.x - case.x.mean(-1, keepdim=True)
+    direction = (output * centred).sum(-1) / (output.norm(dim=-1) * centred.norm(dim=-1))
+    assert_matches(direction, ones, "direction of each token", axes=AXES[:2], atol=1e-2)
+    for alone, together in (
+        (case.x[1:2], output[1:2]),
+        (case.x[:, 2:], output[:, 2:]),
+        (case.x[2:3, 1:2], output[2:3, 1:2]),
+    ):
+        assert_matches(module(alone), together, "output of a part of the batch", axes=AXES)
+
+
+@worth(1)
+@given(cases(), examples=2)
+def test_each_feature_has_a_scale_and_a_shift(student: Any, case: Case) -> None:
+    """`weight` starts at one, `bias` at zero; both have a number for every feature and are used.
+
+    Sees a single number for all features, a shift that starts at one, tensors that are no
+    parameters. Lets a wrong normalisation pass: other checks pay for that.
+    """
+    assert_normalises(student, case.x)
+    module = student.LayerNorm(case.d_model).eval()
+    shapes = {"weight": (case.d_model,), "bias": (case.d_model,)}
+    assert_registers(module, shapes, "LayerNorm")
+    start = module.weights(shapes)
+    assert_matches(start["weight"], torch.ones(case.d_model), "`weight` at the start")
+    assert_matches(start["bias"], torch.zeros(case.d_model), "`bias` at the start")
+    module.to(torch.float64)
+    plain = module.load({"weight": torch.ones_like(case.weight), "bias": 0.0 * case.bias})(case.x)
+    scaled = module.load(case.weights)(case.x)
+    assert_matches(scaled, plain * case.weight + case.bias, axes=AXES)
+
+
+@worth(2)
+@given(wide_cases(), examples=2)
+def test_gradients_agree_with_torch(student: Any, case: Case) -> None:
+    """Gradients flow back to x, weight and bias as through nn.LayerNorm.
+
+    Sees mean or variance cut out of the graph by detach, .data, item or no_grad, which no value
+    shows.
+    """
+    x = case.x.clone().requires_grad_()
+    weights = {name: value.clone().requires_grad_() for name, value in case.weights.items()}
+    module = student.LayerNorm(case.d_model).to(torch.float64).load(weights).eval()
+    found = gradients(module(x), [x, *weights.values()], case.cotangent)
+    # Measured at these widths: the unbiased variance is off by 3e-3 of the largest gradient, mean
+    # or variance cut out of the graph by 0.3.
+    for name, yours, wanted in zip(("x", *weights), found, case.torch_gradients, strict=True):
+        if yours is None:
+            assert_gradients([yours], [wanted], [name])
+        atol = 1.5e-2 * wanted.abs().max().item()
+        assert_matches(yours, wanted, f"gradient of `{name}`", rtol=1.5e-2, atol=atol)
+
+
+@worth(1)
+@given(cases(), examples=2)
+def test_works_on_any_input(student: Any, case: Case) -> None:
+    """Any length, memory layout and dtype will do, copies work, and the input stays as it is.
+
+    Sees `view` on what is not contiguous, edits in place, and an output in another dtype.
+    """
+    assert_normalises(student, case.x)
+    settings = student.global_settings()
+    module = student.LayerNorm(case.d_model).to(torch.float64).eval()
+    output = module(case.x)
+    assert_shape(output, dict(zip(AXES, case.x.shape, strict=True)))
+    assert_matches(module(case.x[:1, :2]), output[:1, :2], "output for two tokens", axes=AXES)
+    x = transposed(case.x)
+    found, after = module.echo(x)
+    assert_matches(found, output, "output for x that is not contiguous", axes=AXES)
+    assert_not_edited([x], after, ["x"])
+    assert_matches(module.copy()(case.x), output, "output of a deep copy", axes=AXES)
+    # In bfloat16 right code is off by up to 0.1, with the variance as E[x²] - E[x]².
+    for dtype, tolerance in ((torch.float32, 1e-4), (torch.bfloat16, 0.3)):
+        module.to(dtype)
+        low = module(case.x.to(dtype))
+        assert_dtype(low, dtype, f"output for {dtype} input")
+        assert_matches(
+            low, output, f"output for {dtype} input", axes=AXES, rtol=tolerance, atol=tolerance
+        )
+    if student.global_settings() != settings:
+        raise Mismatch("Your code changes a global setting of torch.")
+
+
+@worth(0)
+@given(cases(), examples=1)
+def test_keeps_float64(student: Any, case: Case) -> None:
+    """Tokens in float64 are normalised in float64.
+
+    Sees a computation in float32. It costs nothing: float32 is accurate enough here.
+    """
+    module = student.LayerNorm(case.d_model).to(torch.float64).load(case.weights).eval()
+    output = module(case.x)
+    if matches(output, case.output):
+        assert_matches(output, case.output, axes=AXES, rtol=1e-9, atol=1e-9)
+
+
+@worth(0)
+@given(cases(), examples=1)
+def test_takes_any_number_of_axes(student: Any, case: Case) -> None:
+    """Like nn.LayerNorm, yours takes tensors with any number of axes.
+
+    Sees axes that are counted from the front. It costs nothing: a batch has three axes here.
+    """
+    module = student.LayerNorm(case.d_model).to(torch.float64).eval()
+    if not matches(module(case.x), case.normalised):
+        return
+    for x, expected in (
+        (case.x[0, 0], case.normalised[0, 0]),
+        (case.x[0], case.normalised[0]),
+        (case.x[None], case.normalised[None]),
+    ):
+        assert_matches(module(x), expected, f"output for an input of shape {tuple(x.shape)}")

@@ -1,0 +1,376 @@
+"""What the hidden checks of the encoder and of the decoder share.
+
+Both are stacks of layers that differ in one attention. A `Kind` says which of the two is meant, a
+`Case` holds sizes, numbers and weights, and what torch's own layers make of them.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from hypothesis import strategies as st
+from torch import Tensor, nn
+from torch.func import functional_call
+
+from grader.checks.cases import Numbers, distinct_sizes, seeds
+from grader.sandbox.proxy import RemoteModule
+
+NUM_LAYERS = 2
+
+Weights = dict[str, Tensor]
+
+
+@dataclass(frozen=True)
+class Kind:
+    """Encoder or decoder: the names in the contract, and torch's own layer."""
+
+    layer: str
+    stack: str
+    attentions: tuple[str, ...]
+    oracle: type[nn.Module]
+
+
+ENCODER = Kind("EncoderLayer", "Encoder", ("self_attn",), nn.TransformerEncoderLayer)
+DECODER = Kind("DecoderLayer", "Decoder", ("self_attn", "cross_attn"), nn.TransformerDecoderLayer)
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """All sizes of a case; `length` is that of x, `source` that of the memory."""
+
+    batch: int
+    length: int
+    source: int
+    n_heads: int
+    d_head: int
+    d_ff: int
+
+    @property
+    def d_model(self) -> int:
+        """Features of a token."""
+        return self.n_heads * self.d_head
+
+
+def norm_shapes(d_model: int, prefix: str) -> dict[str, tuple[int, ...]]:
+    """The parameters of a `LayerNorm`."""
+    return {f"{prefix}norm.weight": (d_model,), f"{prefix}norm.bias": (d_model,)}
+
+
+def layer_shapes(kind: Kind, sizes: Sizes, prefix: str = "") -> dict[str, tuple[int, ...]]:
+    """The parameters of one layer, by their names in the contract."""
+    wide, inner = sizes.d_model, sizes.d_ff
+    maps = {
+        f"{attention}.{part}_proj": (wide, wide)
+        for attention in kind.attentions
+        for part in ("q", "k", "v", "out")
+    }
+    maps |= {"feed_forward.linear1": (inner, wide), "feed_forward.linear2": (wide, inner)}
+    shapes: dict[str, tuple[int, ...]] = {}
+    for name, shape in maps.items():
+        shapes |= {f"{prefix}{name}.weight": shape, f"{prefix}{name}.bias": shape[:1]}
+    for index in range(len(kind.attentions) + 1):
+        shapes |= norm_shapes(wide, f"{prefix}sublayers.{index}.")
+    return shapes
+
+
+def stack_shapes(
+    kind: Kind,
+    sizes: Sizes,
+    norm_first: bool,
+    prefix: str = "",
+    num_layers: int = NUM_LAYERS,
+) -> dict[str, tuple[int, ...]]:
+    """The parameters of a stack, by their names in the contract."""
+    shapes: dict[str, tuple[int, ...]] = {}
+    for index in range(num_layers):
+        shapes |= layer_shapes(kind, sizes, f"{prefix}layers.{index}.")
+    return shapes | (norm_shapes(sizes.d_model, prefix) if norm_first else {})
+
+
+def draw_weights(numbers: Numbers, shapes: Mapping[str, Sequence[int]]) -> Weights:
+    """Random weights for the parameters so named, the norms' included."""
+    weights = {}
+    for name, shape in shapes.items():
+        spread = shape[-1] ** -0.5 if len(shape) == 2 else 0.3
+        centre = 1.0 if name.endswith("norm.weight") else 0.0
+        weights[name] = centre + numbers.normal(*shape, scale=spread)
+    return weights
+
+
+def below(weights: Weights, prefix: str) -> Weights:
+    """The weights whose names begin with `prefix`, without it."""
+    return {
+        name.removeprefix(prefix): value
+        for name, value in weights.items()
+        if name.startswith(prefix)
+    }
+
+
+def layer_norm(x: Tensor, weights: Weights, prefix: str = "") -> Tensor:
+    """`x` normalised with the weights of the `LayerNorm` whose name begins with `prefix`."""
+    weight, bias = (weights[f"{prefix}norm.{name}"].to(x.dtype) for name in ("weight", "bias"))
+    return F.layer_norm(x, x.shape[-1:], weight, bias)
+
+
+@dataclass(frozen=True)
+class Oracle:
+    """Torch's own layer and stack, given our weights by name, in float64."""
+
+    kind: Kind
+    sizes: Sizes
+    norm_first: bool
+    activation: str
+
+    def layer(self, weights: Weights, inputs: Sequence[Tensor], masks: Sequence[Any]) -> Tensor:
+        """What torch's layer returns. It stays in training mode, where it takes no short cuts."""
+        module = self.kind.oracle(
+            self.sizes.d_model, self.sizes.n_heads, self.sizes.d_ff, 0.0, self.activation,
+            batch_first=True, norm_first=self.norm_first, dtype=torch.float64,
+        )  # fmt: skip
+        wide = [tensor.double() for tensor in inputs]
+        blocked = [
+            self._blocked(mask, wide[0].shape[:2], tensor.size(1))
+            for mask, tensor in zip(masks, wide, strict=True)
+        ]
+        output: Tensor = functional_call(module, self._renamed(weights), (*wide, *blocked))
+        return output
+
+    def stack(
+        self,
+        weights: Weights,
+        inputs: Sequence[Tensor],
+        masks: Sequence[Any],
+        num_layers: int = NUM_LAYERS,
+    ) -> Tensor:
+        """Torch's layers one after the other, and in pre-norm a norm at the end."""
+        x, *memory = (tensor.double() for tensor in inputs)
+        for index in range(num_layers):
+            x = self.layer(below(weights, f"layers.{index}."), [x, *memory], masks)
+        return layer_norm(x, weights) if self.norm_first else x
+
+    def _blocked(self, mask: Tensor | None, rows: Sequence[int], keys: int) -> Tensor | None:
+        if mask is None:
+            return None
+        batch, queries = rows
+        full = mask.broadcast_to(batch, self.sizes.n_heads, queries, keys)
+        return ~full.reshape(batch * self.sizes.n_heads, queries, keys)
+
+    def _renamed(self, weights: Weights) -> Weights:
+        renamed = {}
+        for ours, theirs in zip(
+            self.kind.attentions, ("self_attn", "multihead_attn"), strict=False
+        ):
+            for part in ("weight", "bias"):
+                three = [weights[f"{ours}.{map}_proj.{part}"].double() for map in "qkv"]
+                renamed[f"{theirs}.in_proj_{part}"] = torch.cat(three)
+                renamed[f"{theirs}.out_proj.{part}"] = weights[f"{ours}.out_proj.{part}"]
+        for part in ("weight", "bias"):
+            for map in ("linear1", "linear2"):
+                renamed[f"{map}.{part}"] = weights[f"feed_forward.{map}.{part}"]
+            for index in range(len(self.kind.attentions) + 1):
+                renamed[f"norm{index + 1}.{part}"] = weights[f"sublayers.{index}.norm.{part}"]
+        return {name: value.double() for name, value in renamed.items()}
+
+
+@dataclass(frozen=True)
+class Case:
+    """Sizes, options and numbers of one example."""
+
+    kind: Kind
+    sizes: Sizes
+    seed: int
+    norm_first: bool = False
+    activation: str = "relu"
+    dtype: torch.dtype = torch.float64
+    scale: float = 1.0
+    magnitude: float = 1.0
+
+    def numbers(self, name: str) -> Numbers:
+        """A source of numbers for each purpose, whatever else was drawn before."""
+        return Numbers(zlib.crc32(f"{self.seed}/{name}".encode()))
+
+    @cached_property
+    def narrow(self) -> Case:
+        """The same in float32."""
+        return replace(self, dtype=torch.float32)
+
+    @cached_property
+    def small(self) -> Case:
+        """The same, but all that the norms get is about a hundredth, so that `eps` counts."""
+        return replace(self, scale=0.01)
+
+    @cached_property
+    def large(self) -> Case:
+        """The same with an x of about a thousand."""
+        return replace(self, magnitude=1e3)
+
+    @cached_property
+    def extreme(self) -> Case:
+        """The same size of tokens in one head, or for pre-norm in heads of one feature."""
+        heads = self.sizes.d_model if self.norm_first else 1
+        d_head = self.sizes.d_model // heads
+        return replace(self, sizes=replace(self.sizes, n_heads=heads, d_head=d_head))
+
+    @cached_property
+    def inputs(self) -> list[Tensor]:
+        """x, and for the decoder the memory."""
+        lengths = [self.sizes.length, self.sizes.source][: len(self.kind.attentions)]
+        numbers = self.numbers("inputs")
+        size = self.sizes
+        scales = (self.scale * self.magnitude, self.scale)
+        return [
+            numbers.normal(size.batch, length, size.d_model, scale=scale, dtype=self.dtype)
+            for length, scale in zip(lengths, scales, strict=False)
+        ]
+
+    @cached_property
+    def masks(self) -> list[Tensor]:
+        """A random mask for each attention, of a shape that the seed chooses."""
+        size = self.sizes
+        masks = []
+        for index, tensor in enumerate(self.inputs):
+            queries, keys = size.length, tensor.size(1)
+            shapes = [
+                (size.batch, 1, 1, keys),
+                (1, 1, queries, keys),
+                (queries, keys),
+                (size.batch, 1, queries, keys),
+                (size.batch, size.n_heads, queries, keys),
+            ]
+            shape = shapes[(self.seed + index + (0 if self.norm_first else 3)) % len(shapes)]
+            masks.append(self.numbers(f"mask {index}").mask(*shape))
+        return masks
+
+    @cached_property
+    def layer_weights(self) -> Weights:
+        """Weights for one layer."""
+        return self._scaled(
+            draw_weights(self.numbers("layer"), layer_shapes(self.kind, self.sizes))
+        )
+
+    @cached_property
+    def stack_weights(self) -> Weights:
+        """Weights for a stack."""
+        shapes = stack_shapes(self.kind, self.sizes, self.norm_first)
+        return self._scaled(draw_weights(self.numbers("stack"), shapes))
+
+    def _scaled(self, weights: Weights) -> Weights:
+        last = ("out_proj", "linear2", "norm")
+        return {
+            name: (value * self.scale if name.split(".")[-2] in last else value).to(self.dtype)
+            for name, value in weights.items()
+        }
+
+    @property
+    def no_masks(self) -> list[None]:
+        """None for each attention."""
+        return [None] * len(self.inputs)
+
+    @property
+    def oracle(self) -> Oracle:
+        """Torch's own layer for these options."""
+        return Oracle(self.kind, self.sizes, self.norm_first, self.activation)
+
+    @cached_property
+    def layer_output(self) -> Tensor:
+        """What torch's layer returns without masks."""
+        return self.oracle.layer(self.layer_weights, self.inputs, self.no_masks)
+
+    @cached_property
+    def first_token_output(self) -> Tensor:
+        """What torch's layer returns for a batch of one and a sentence of one."""
+        inputs = [tensor[:1, :1] for tensor in self.inputs]
+        return self.oracle.layer(self.layer_weights, inputs, self.no_masks)
+
+    @cached_property
+    def stack_output(self) -> Tensor:
+        """What torch's stack returns with masks."""
+        return self.oracle.stack(self.stack_weights, self.inputs, self.masks)
+
+    @cached_property
+    def cotangent(self) -> Tensor:
+        """A random weight for every number of the output, to pull gradients back from."""
+        return self.numbers("cotangent").normal(*self.inputs[0].shape)
+
+    @cached_property
+    def layer_gradients(self) -> tuple[Tensor, ...]:
+        """Torch's gradients of its layer, with masks: of the inputs, then of the weights."""
+        return self._gradients(self.oracle.layer, self.layer_weights)
+
+    @cached_property
+    def stack_gradients(self) -> tuple[Tensor, ...]:
+        """Torch's gradients of its stack, with masks: of the inputs, then of the weights."""
+        return self._gradients(self.oracle.stack, self.stack_weights)
+
+    def _gradients(self, call: Callable[..., Tensor], weights: Weights) -> tuple[Tensor, ...]:
+        inputs, leaves = tracked(self.inputs), tracked_weights(weights)
+        output = call(leaves, inputs, self.masks)
+        return torch.autograd.grad(output, [*inputs, *leaves.values()], self.cotangent)
+
+    def layer(self, student: Any, weights: Weights | None = None) -> RemoteModule:
+        """The student's layer with these weights, by default the case's, in evaluation mode."""
+        size = self.sizes
+        make = getattr(student, self.kind.layer)
+        layer = make(size.d_model, size.n_heads, size.d_ff, dropout=0.0, **self._options())
+        return self._ready(layer, self.layer_weights if weights is None else weights)
+
+    def stack(
+        self, student: Any, weights: Weights | None = None, dropout: float = 0.0
+    ) -> RemoteModule:
+        """The student's stack with these weights, by default the case's, in evaluation mode."""
+        make = getattr(student, self.kind.stack)
+        options = {
+            "num_layers": NUM_LAYERS,
+            "d_model": self.sizes.d_model,
+            "n_heads": self.sizes.n_heads,
+            "d_ff": self.sizes.d_ff,
+            "dropout": dropout,
+        }
+        if self.activation == "relu":
+            stack = make(**options, **self._options())
+        else:
+            stack = make(*options.values(), self.activation, self.norm_first)
+        return self._ready(stack, self.stack_weights if weights is None else weights)
+
+    def _options(self) -> dict[str, Any]:
+        """What differs from the defaults."""
+        options: dict[str, Any] = {} if self.activation == "relu" else {"activation": "gelu"}
+        return options | ({"norm_first": True} if self.norm_first else {})
+
+    def _ready(self, module: RemoteModule, weights: Weights) -> RemoteModule:
+        return module.to(self.dtype).load(weights, strict=False).eval()
+
+
+@st.composite
+def cases(draw: st.DrawFn, kind: Kind, norm_first: bool = False, activation: str = "relu") -> Case:
+    """Cases whose sizes all differ."""
+    return Case(kind, draw(sizes()), draw(seeds()), norm_first, activation)
+
+
+@st.composite
+def sizes(draw: st.DrawFn) -> Sizes:
+    """Sizes that all differ, `d_model` too, with lengths of four or more."""
+    drawn = draw(distinct_sizes(6, 2, 8).filter(_is_telling))
+    n_heads, d_head, batch, length, source, d_ff = drawn
+    return Sizes(batch, length, source, n_heads, d_head, d_ff)
+
+
+def _is_telling(drawn: list[int]) -> bool:
+    n_heads, d_head, _, length, source, _ = drawn
+    return min(length, source) >= 4 and n_heads * d_head not in drawn and n_heads * d_head <= 32
+
+
+def tracked(tensors: Sequence[Tensor]) -> list[Tensor]:
+    """Copies that gradients flow back to."""
+    return [tensor.clone().requires_grad_() for tensor in tensors]
+
+
+def tracked_weights(weights: Weights) -> Weights:
+    """Copies that gradients flow back to."""
+    return dict(zip(weights, tracked(list(weights.values())), strict=True))

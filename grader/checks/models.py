@@ -1,0 +1,281 @@
+"""The cases of the `transformer` checks: ids, weights, and what torch's layers make of them."""
+
+from __future__ import annotations
+
+import math
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from hypothesis import strategies as st
+from torch import Tensor
+
+from grader.checks.cases import Numbers, seeds
+from grader.checks.layers import (
+    DECODER,
+    ENCODER,
+    Oracle,
+    Sizes,
+    Weights,
+    below,
+    draw_weights,
+    sizes,
+    stack_shapes,
+    tracked_weights,
+)
+from grader.checks.positional import waves
+from grader.sandbox.proxy import RemoteModule, RemoteParameter
+
+SRC = "src_embedding.token.embedding.weight"
+TGT = "tgt_embedding.token.embedding.weight"
+GENERATOR = "generator.weight"
+TIEABLE = (SRC, TGT, GENERATOR)
+MAX_LEN = 12
+Ties = tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True)
+class Case:
+    """Sizes, options and numbers of one example.
+
+    `ties` are the names of parameters that are one tensor in the model under test.
+    """
+
+    sizes: Sizes
+    src_vocab: int
+    tgt_vocab: int
+    pad_id: int
+    seed: int
+    num_layers: int
+    norm_first: bool
+    activation: str
+    dtype: torch.dtype = torch.float64
+    ties: Ties = ()
+    tied: dict[Ties, Case] = field(default_factory=dict, compare=False, repr=False)
+
+    def numbers(self, name: str) -> Numbers:
+        """A source of numbers for each purpose, whatever else was drawn before."""
+        return Numbers(zlib.crc32(f"{self.seed}/{name}".encode()))
+
+    @cached_property
+    def narrow(self) -> Case:
+        """The same in float32."""
+        return replace(self, dtype=torch.float32, tied={})
+
+    @property
+    def source_length(self) -> int:
+        """The words in the first source, which padding follows."""
+        return self.sizes.source - 1
+
+    def words(self, name: str, length: int, vocab: int) -> Tensor:
+        """Random ids that are neither padding nor 0, which some take for it. (batch, length)"""
+        ids = self.numbers(name).ids(self.sizes.batch, length, low=1, high=vocab - 1)
+        return ids + (ids >= self.pad_id)
+
+    @cached_property
+    def with_special_ids(self) -> Case:
+        """The same with ids among the words that code takes for padding: 0, 1 and the last."""
+        case = replace(self, tied={})
+        for ids, vocab in ((case.src, self.src_vocab), (case.tgt, self.tgt_vocab)):
+            ids[0, 0], ids[0, 1] = 0, vocab - 1
+            ids[1, 0] = 2 if self.pad_id == 1 else 1
+        return case
+
+    @cached_property
+    def src(self) -> Tensor:
+        """A source without padding. (batch, source)"""
+        return self.words("src", self.sizes.source, self.src_vocab)
+
+    @cached_property
+    def tgt(self) -> Tensor:
+        """A target without padding. (batch, target)"""
+        return self.words("tgt", self.sizes.length, self.tgt_vocab)
+
+    @cached_property
+    def other_src(self) -> Tensor:
+        """Words that are all others than those of `src`. (batch, source)"""
+        return self._others(self.src, self.src_vocab)
+
+    @cached_property
+    def other_tgt(self) -> Tensor:
+        """Words that are all others than those of `tgt`. (batch, target)"""
+        return self._others(self.tgt, self.tgt_vocab)
+
+    def _others(self, ids: Tensor, vocab: int) -> Tensor:
+        words = torch.tensor([word for word in range(1, vocab) if word != self.pad_id])
+        place = (ids.unsqueeze(-1) == words).int().argmax(-1)
+        return words.roll(-1)[place]
+
+    @cached_property
+    def padded_src(self) -> Tensor:
+        """A source with padding at the end of the first row and in the middle of all others."""
+        padded = self.src.clone()
+        padded[0, -1] = self.pad_id
+        padded[1:, 1] = self.pad_id
+        return padded
+
+    @cached_property
+    def padded_tgt(self) -> Tensor:
+        """A target with padding in the middle of the first row and at the start of all others."""
+        padded = self.tgt.clone()
+        padded[0, 1] = self.pad_id
+        padded[1:, 0] = self.pad_id
+        return padded
+
+    @cached_property
+    def memory(self) -> Tensor:
+        """Any memory. (batch, source, d_model)"""
+        return self.noise(self.sizes.batch, self.sizes.source, self.sizes.d_model)
+
+    def noise(self, *shape: int) -> Tensor:
+        """Random numbers in the case's dtype."""
+        return self.numbers("noise").normal(*shape, dtype=self.dtype)
+
+    @cached_property
+    def weights(self) -> Weights:
+        """Random weights by name, the same for those that are tied."""
+        wide, first = self.sizes.d_model, self.norm_first
+        shapes: dict[str, tuple[int, ...]] = {
+            SRC: (self.src_vocab, wide),
+            TGT: (self.tgt_vocab, wide),
+            **stack_shapes(ENCODER, self.sizes, first, "encoder.", self.num_layers),
+            **stack_shapes(DECODER, self.sizes, first, "decoder.", self.num_layers),
+            GENERATOR: (self.tgt_vocab, wide),
+            "generator.bias": (self.tgt_vocab,),
+        }
+        weights = draw_weights(self.numbers("weights"), shapes)
+        # A padding row is often kept at zero, so zero it is.
+        for name in (SRC, TGT):
+            weights[name][self.pad_id] = 0.0
+        for names in self.ties:
+            weights |= dict.fromkeys(names, weights[names[0]])
+        return {name: value.to(self.dtype) for name, value in weights.items()}
+
+    def with_other_padding(self, name: str) -> Weights:
+        """The weights, but another row for the padding id in the embedding so named."""
+        table = self.weights[name].clone()
+        table[self.pad_id] = 3 * self.numbers("padding").normal(table.size(1), dtype=self.dtype)
+        changed = next((names for names in self.ties if name in names), (name,))
+        return self.weights | dict.fromkeys(changed, table)
+
+    def embed(self, weights: Weights, name: str, ids: Tensor) -> Tensor:
+        """Rows times √d_model plus positions."""
+        wide = self.sizes.d_model
+        return weights[name].double()[ids] * math.sqrt(wide) + waves(ids.size(1), wide).double()
+
+    def encode(self, embedded: Tensor, weights: Weights | None = None) -> Tensor:
+        """What torch's encoder layers make of an embedded source without padding."""
+        oracle = Oracle(ENCODER, self.sizes, self.norm_first, self.activation)
+        mine = below(weights or self.weights, "encoder.")
+        return oracle.stack(mine, [embedded], [None], self.num_layers)
+
+    def decode(self, embedded: Tensor, memory: Tensor, weights: Weights | None = None) -> Tensor:
+        """What torch's decoder layers make of an embedded target without padding."""
+        oracle = Oracle(DECODER, self.sizes, self.norm_first, self.activation)
+        length = embedded.size(1)
+        causal = torch.ones(length, length, dtype=torch.bool).tril()
+        mine = below(weights or self.weights, "decoder.")
+        return oracle.stack(mine, [embedded, memory], [causal, None], self.num_layers)
+
+    def generate(self, decoded: Tensor, weights: Weights) -> Tensor:
+        """The logits for what `decode` returned. (batch, target, tgt_vocab)"""
+        return F.linear(decoded, weights[GENERATOR].double(), weights["generator.bias"].double())
+
+    def forward(self, weights: Weights) -> Tensor:
+        """The logits for `src` and `tgt`. (batch, target, tgt_vocab)"""
+        memory = self.encode(self.embed(weights, SRC, self.src), weights)
+        decoded = self.decode(self.embed(weights, TGT, self.tgt), memory, weights)
+        return self.generate(decoded, weights)
+
+    @cached_property
+    def encoded(self) -> Tensor:
+        """What `encode(src)` should return."""
+        return self.encode(self.embed(self.weights, SRC, self.src))
+
+    @cached_property
+    def decoded(self) -> Tensor:
+        """What `decode(tgt, memory, src)` should return."""
+        return self.decode(self.embed(self.weights, TGT, self.tgt), self.memory.double())
+
+    @cached_property
+    def logits(self) -> Tensor:
+        """What `forward(src, tgt)` should return."""
+        return self.forward(self.weights)
+
+    @cached_property
+    def cotangent(self) -> Tensor:
+        """A random weight for every logit, to pull gradients back from."""
+        return self.numbers("cotangent").normal(*self.tgt.shape, self.tgt_vocab)
+
+    @cached_property
+    def gradients(self) -> list[Tensor]:
+        """Torch's gradients of all weights, without the padding id's rows."""
+        leaves = tracked_weights(self.weights)
+        values = list(leaves.values())
+        found = torch.autograd.grad(self.forward(leaves), values, self.cotangent)
+        gradients = dict(zip(leaves, found, strict=True))
+        for names in self.ties:
+            gradients |= dict.fromkeys(
+                names, torch.stack([gradients[name] for name in names]).sum(0)
+            )
+        for name in TIEABLE:
+            gradients[name] = gradients[name].clone()
+            gradients[name][self.pad_id] = 0.0
+        return list(gradients.values())
+
+    def model(self, student: Any, dropout: float = 0.0) -> tuple[RemoteModule, Case]:
+        """The student's model in evaluation mode, and this case with the ties that it has."""
+        options = {
+            "src_vocab_size": self.src_vocab,
+            "tgt_vocab_size": self.tgt_vocab,
+            "d_model": self.sizes.d_model,
+            "n_heads": self.sizes.n_heads,
+            "num_layers": self.num_layers,
+            "d_ff": self.sizes.d_ff,
+            "dropout": dropout,
+            "max_len": MAX_LEN,
+            "pad_id": self.pad_id,
+        }
+        if self.activation == "relu":
+            order = {"norm_first": True} if self.norm_first else {}
+            made = student.Transformer(**options, **order)
+        else:
+            made = student.Transformer(*options.values(), self.activation, self.norm_first)
+        model: RemoteModule = made.to(self.dtype)
+        case = self.with_ties(_ties(model.parameters()))
+        return model.load(case.weights, strict=False).eval(), case
+
+    def with_ties(self, ties: Ties) -> Case:
+        """The same case for a model that has these ties."""
+        if ties == self.ties:
+            return self
+        if ties not in self.tied:
+            self.tied[ties] = replace(self, ties=ties, tied={})
+        return self.tied[ties]
+
+
+def _ties(parameters: Sequence[RemoteParameter]) -> Ties:
+    """Which of embeddings and generator are one tensor, as the contract leaves free."""
+    groups: dict[tuple[int, tuple[int, ...]], list[str]] = {}
+    for parameter in parameters:
+        if parameter.name in TIEABLE:
+            key = (parameter.storage, parameter.shape)
+            groups.setdefault(key, []).append(parameter.name)
+    return tuple(tuple(names) for names in groups.values() if len(names) > 1)
+
+
+@st.composite
+def cases(
+    draw: st.DrawFn, norm_first: bool = False, activation: str = "relu", num_layers: int = 2
+) -> Case:
+    """Cases whose sizes all differ, with a padding id that is not 0."""
+    src_vocab, tgt_vocab = draw(st.sampled_from([(9, 11), (12, 10), (10, 13)]))
+    pad_id = draw(st.integers(1, 8))
+    drawn = draw(sizes())
+    return Case(
+        drawn, src_vocab, tgt_vocab, pad_id, draw(seeds()), num_layers, norm_first, activation
+    )

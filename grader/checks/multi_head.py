@@ -1,0 +1,387 @@
+"""Hidden checks of `multi_head`: multi-head attention (Vaswani et al. 2017, section 3.2.2)."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from grader.checks import given, worth
+from grader.checks.cases import (
+    Numbers,
+    assert_changes,
+    assert_gradients,
+    assert_not_edited,
+    assert_refuses,
+    assert_registers,
+    gradients,
+    matches,
+    seeds,
+    transposed,
+)
+from grader.checks.multi_head_cases import (
+    AXES,
+    Case,
+    cases,
+    layer_of,
+    loaded,
+    new_weights,
+    output_of,
+    random_case,
+)
+from grader.checks.precision import assert_same_dtype, either_precision
+from grader.comparison import Mismatch, assert_finite, assert_matches, assert_shape
+
+HEAD_AXES = ("batch", "head", "length", "d_head")
+
+
+def heads_in_front(x: Tensor, n_heads: int) -> Tensor:
+    """The features cut into heads, by the contract. (batch, head, length, d_head)"""
+    return torch.stack(x.chunk(n_heads, -1), 1)
+
+
+@worth(1)
+@given(cases(), examples=2)
+@either_precision
+def test_split_heads_cuts_the_features(student: Any, case: Case) -> None:
+    """split_heads gives head h the features h·d_head up to (h+1)·d_head of every token.
+
+    Sees a reshape without a transpose, which mixes tokens, heads that take every n-th feature, and
+    `view` on what is not contiguous.
+    """
+    turned = transposed(case.key)
+    pairs = [(case.query, case.n_heads), *((turned, n) for n in (case.n_heads, 1, case.d_model))]
+    for x, n_heads in pairs:
+        found, after = student.split_heads.echo(x, n_heads)
+        what = f"split_heads(x, {n_heads})"
+        assert_matches(found, heads_in_front(x, n_heads), what, axes=HEAD_AXES)
+        assert_not_edited([x], after[:1], ["x"])
+
+
+@worth(1)
+@given(cases(), examples=2)
+@either_precision
+def test_merge_heads_puts_them_back(student: Any, case: Case) -> None:
+    """merge_heads is the inverse of split_heads.
+
+    Sees a reshape without the transpose back, which trains well all the same, and `view` on what is
+    not contiguous.
+    """
+    heads = [heads_in_front(case.query, n_heads) for n_heads in (case.n_heads, 1, case.d_model)]
+    for x in (*heads, transposed(heads[0]), heads[0].transpose(1, 2).contiguous().transpose(1, 2)):
+        found, after = student.merge_heads.echo(x)
+        assert_matches(found, case.query, "merge_heads(x)", axes=AXES)
+        assert_not_edited([x], after, ["x"])
+
+
+@worth(1)
+@given(cases(), examples=1)
+@either_precision
+def test_has_four_maps(student: Any, case: Case) -> None:
+    """The parameters are q_proj, k_proj, v_proj and out_proj, and have no bias with bias=False.
+
+    Sees other names and shapes, one small map shared by all heads, maps kept in a plain list, and a
+    `bias` that is ignored. Lets wrong values pass, if they depend on the keys.
+    """
+    what = f"MultiHeadAttention({case.d_model}, {case.n_heads})"
+    shapes = {name: tuple(value.shape) for name, value in case.weights.items()}
+    module = student.MultiHeadAttention(case.d_model, case.n_heads).to(case.dtype).eval()
+    assert_registers(module, shapes, what)
+    loaded(module, case.weights)
+    for name, value in module.weights(shapes).items():
+        help = "Do two of your maps share it?"
+        assert_matches(value, case.weights[name], f"`{name}`, once all are set,", help=help)
+    output_of(module, case)
+
+    plain = {name: value for name, value in case.weights.items() if name.endswith("weight")}
+    module = student.MultiHeadAttention(case.d_model, case.n_heads, bias=False)
+    shapes = {name: tuple(value.shape) for name, value in plain.items()}
+    assert_registers(module, shapes, what.replace(")", ", bias=False)"))
+    output_of(loaded(module.to(case.dtype).eval(), plain), case)
+
+
+@worth(3)
+@given(cases(), examples=3)
+@either_precision
+def test_agrees_with_torch(student: Any, case: Case) -> None:
+    """The output is that of nn.MultiheadAttention with the same weights.
+
+    Sees a scale made of d_model, maps that are mixed up or not applied, and heads that are cut or
+    merged in another order.
+    """
+    made = student.MultiHeadAttention(case.d_model, case.n_heads).to(case.dtype).eval()
+    module = loaded(made, case.weights)
+    assert_matches(module(*case.inputs), case.output, axes=AXES)
+    found = module(case.query, case.query, case.query)
+    assert_matches(found, case.self_attention, "output of self-attention", axes=AXES)
+
+
+@worth(1)
+@given(cases(), examples=2)
+@either_precision
+def test_each_head_minds_its_own_features(student: Any, case: Case) -> None:
+    """What one head does depends on its own share of the features, d_head in a row.
+
+    Sees heads that read each other's features, and a single large head in place of several. Lets a
+    wrong scale pass.
+    """
+    share = slice(case.d_head, 2 * case.d_head)
+    others = torch.ones(case.d_model, dtype=torch.bool)
+    others[share] = False
+    weights = dict(case.weights)
+    weights["out_proj.weight"] = weights["out_proj.weight"].masked_fill(others, 0.0)
+
+    def replaced(names: tuple[str, ...], rows: Tensor) -> dict[str, Tensor]:
+        fresh = {name: weights[name].clone() for name in names}
+        for name, weight in fresh.items():
+            weight[rows] = case.other_weights[name][rows]
+        return {**weights, **fresh}
+
+    module = student.MultiHeadAttention(case.d_model, case.n_heads).to(case.dtype).eval()
+    output = loaded(module, weights)(*case.inputs)
+    assert_shape(output, dict(zip(AXES, case.query.shape, strict=True)))
+    maps = ("q_proj.weight", "k_proj.weight", "v_proj.weight")
+    same = module.load(replaced(maps, others))(*case.inputs)
+    assert_matches(
+        same,
+        output,
+        "output of head 1 with other weights in the other heads",
+        axes=AXES,
+        sides=("with", "without"),
+    )
+    moved = module.load(replaced(maps[:1], ~others))(*case.inputs)
+    assert_changes(moved, output, "The output of head 1 does not depend on its own q_proj.")
+
+
+@worth(2)
+@given(cases(), examples=1)
+@either_precision
+def test_hidden_keys_have_no_say(student: Any, case: Case) -> None:
+    """A mask of any shape that broadcasts hides its keys from the queries that it names.
+
+    Sees a mask that is not passed on, is turned round, or fits one shape only. Lets wrong values
+    pass, if they depend on the keys.
+    """
+    batch, queries, _ = case.query.shape
+    keys = case.key.size(1)
+    key = case.key.clone()
+    key[:, 0] = case.other_key[:, 0]
+    module = layer_of(student, case)
+    for shape in (
+        (batch, 1, 1, keys),
+        (1, 1, queries, keys),
+        (queries, keys),
+        (batch, 1, queries, keys),
+        (batch, case.n_heads, queries, keys),
+    ):
+        mask = _hiding_key_0(shape)
+        sees = mask.broadcast_to(batch, case.n_heads, queries, keys)[:, -1, :, 0]
+        output = module(*case.inputs, mask)
+        other = module(case.query, key, case.value, mask)
+        assert_shape(output, dict(zip(AXES, case.query.shape, strict=True)))
+        assert_shape(other, tuple(output.shape))
+        what = f"output, with a mask of shape {shape}, when a hidden key changes"
+        assert_matches(other[~sees], output[~sees], what, sides=("after", "before"))
+        sentence = f"With a mask of shape {shape} your output does not notice a visible key."
+        assert_changes(other[sees], output[sees], sentence)
+
+
+def _hiding_key_0(shape: tuple[int, ...]) -> Tensor:
+    """Every second query, or sentence, does not see key 0; the others do, with the last head."""
+    mask = torch.ones(shape, dtype=torch.bool)
+    if len(shape) == 4 and shape[2] == 1:
+        mask[1::2, ..., 0] = False
+    else:
+        mask[..., 1::2, 0] = False
+    if len(shape) == 4:
+        mask[:, :-1, :, 0] = False
+    return mask
+
+
+@worth(1)
+@given(cases(), examples=1)
+@either_precision
+def test_a_query_without_keys_stays_finite(student: Any, case: Case) -> None:
+    """A query that may attend to nothing gets finite numbers, and its neighbours are not disturbed.
+
+    Sees the NaN of a softmax over a row of -inf, where the attention is written anew.
+    """
+    module = layer_of(student, case)
+    output = output_of(module, case)
+    mask = torch.ones(case.query.size(1), case.key.size(1), dtype=torch.bool)
+    mask[0] = False
+    found = module(*case.inputs, mask)
+    assert_finite(found, axes=AXES)
+    assert_shape(found, tuple(output.shape))
+    assert_matches(found[:, 1:], output[:, 1:], "output for the other queries", axes=AXES)
+
+
+@worth(1)
+@given(cases(), examples=2)
+@either_precision
+def test_order_and_neighbours_do_not_matter(student: Any, case: Case) -> None:
+    """The order of the keys does not matter, and a sentence fares alone as it does in its batch.
+
+    Sees reshapes that mix sentences or tokens, and lengths taken from the wrong tensor. Lets a
+    wrong scale pass.
+    """
+    module = layer_of(student, case)
+    output = output_of(module, case)
+    found = module(case.query, case.key[:, case.order], case.value[:, case.order])
+    assert_matches(found, output, "output with the keys in another order", axes=AXES)
+    found = module(case.query.flip(1), case.key, case.value)
+    assert_matches(found, output.flip(1), "output with the queries turned round", axes=AXES)
+    found = module(*(tensor[1:2] for tensor in case.inputs))
+    assert_matches(found, output[1:2], "output for the second sentence alone", axes=AXES)
+    found = module(case.query[:, :1], case.key, case.value)
+    assert_matches(found, output[:, :1], "output for the first query alone", axes=AXES)
+
+
+@worth(1)
+def test_dropout_acts_on_the_weights(student: Any) -> None:
+    """In training, dropout takes away attention weights, and in evaluation nothing.
+
+    Sees a dropout that is missing, stays on in evaluation, has a probability of its own, or acts
+    on the scores or the output in place of the weights.
+    """
+    batch, heads, length, d_head, p = 4, 4, 8, 3, 0.2
+    d_model = heads * d_head
+    # Every weight is 1/length and every value 1, so the output counts the weights that were kept.
+    weights = {
+        name: torch.zeros(d_model, d_model) if name.endswith("weight") else torch.zeros(d_model)
+        for name in new_weights(Numbers(0), d_model)
+    }
+    weights["v_proj.bias"] += 1.0
+    weights["out_proj.weight"] += torch.eye(d_model)
+    x = torch.ones(batch, length, d_model)
+
+    module = loaded(student.MultiHeadAttention(d_model, heads, p), weights)
+    first, second = (_kept(module.train()(x, x, x), heads, length, p) for _ in range(2))
+    if torch.equal(first, second):
+        raise Mismatch("Two calls in training mode drop the same weights.")
+    # 2048 weights: 0.15 is fifteen standard deviations.
+    share = 1 - torch.stack((first, second)).mean().item() / length
+    if abs(share - p) > 0.15:
+        raise Mismatch(f"Of the weights {share:.0%} are dropped, not about {p:.0%}.")
+    assert_matches(module.eval()(x, x, x), x, "output in evaluation mode", axes=AXES)
+    without = loaded(student.MultiHeadAttention(d_model, heads), weights)
+    assert_matches(without(x, x, x), x, "output in training mode without dropout", axes=AXES)
+    case = random_case(Numbers(0), (1, heads, d_head, 2, 3), torch.float32)
+    output_of(loaded(without, case.weights), case)
+
+
+def _kept(output: Any, heads: int, length: int, p: float) -> Tensor:
+    """How many weights of each query and head were kept. (batch, query, head)"""
+    assert_shape(output, {"batch": 4, "length": length, "d_model": heads * 3})
+    counts: Tensor = (output.double() * length * (1 - p)).unflatten(-1, (heads, -1))
+    off = (counts - counts.round()).abs().max().item()
+    if not off < 1e-3:
+        raise Mismatch(
+            "In training mode your output is not an average of values whose weights were dropped "
+            f"or divided by {1 - p}.",
+            help="Where does your dropout act: on the weights, and on nothing else?",
+        )
+    if counts.max().item() > length + 0.5:
+        raise Mismatch(f"In training mode your weights are divided by less than {1 - p}.")
+    if (counts - counts[..., :1]).abs().max().item() > 1e-3:
+        raise Mismatch(
+            "Dropout treats the features of one head differently; it should act on the weights."
+        )
+    if counts.min().item() > length - 0.5:
+        raise Mismatch("No attention weight is dropped in training mode.")
+    return counts[..., 0].round()
+
+
+@worth(1)
+@given(cases(masked=True), examples=2)
+@either_precision
+def test_gradients_agree_with_torch(student: Any, case: Case) -> None:
+    """Gradients reach query, key, value and all eight parameters as in torch's own layer.
+
+    Sees a `detach`, a `.data`, a frozen map, a mask for each head that is read as one for all.
+    """
+    inputs = [tensor.clone().requires_grad_() for tensor in case.inputs]
+    weights = {name: value.clone().requires_grad_() for name, value in case.weights.items()}
+    made = student.MultiHeadAttention(case.d_model, case.n_heads)
+    module = loaded(made.to(case.dtype).eval(), weights)
+    output = module(*inputs, case.mask)
+    names = ["query", "key", "value", *weights]
+    found = gradients(output, [*inputs, *weights.values()], case.cotangent)
+    assert_gradients(found, [case.gradients[name] for name in names], names)
+
+
+@worth(1)
+@given(cases(masked=True), examples=1)
+@either_precision
+def test_takes_tensors_as_they_come(student: Any, case: Case) -> None:
+    """Any memory layout and floating dtype will do, and inputs stay as they are.
+
+    Sees `view` on what is not contiguous, edits in place, tensors of a fixed dtype, and settings of
+    torch that are changed for everybody.
+    """
+    settings = student.global_settings()
+    module = layer_of(student, case)
+    plain = output_of(module, case)
+
+    arguments = [transposed(tensor) for tensor in case.inputs]
+    output, after = module.echo(*arguments, case.mask)
+    assert_matches(output, plain, "output for tensors that are not contiguous", axes=AXES)
+    assert_not_edited(arguments, after[:3], ("query", "key", "value"))
+    if case.mask is not None:
+        assert_not_edited([case.mask], after[3:], ["mask"])
+
+    unmasked = module(*case.inputs)
+    assert_same_dtype(
+        lambda dtype: module.to(dtype)(*(tensor.to(dtype) for tensor in case.inputs)), unmasked
+    )
+    if student.global_settings() != settings:
+        raise Mismatch("Your code changes a setting of torch that is everybody's.")
+
+
+@worth(1)
+@given(seeds(), examples=1)
+def test_heads_divide_the_features(student: Any, seed: int) -> None:
+    """n_heads must divide d_model; one head, or as many heads as features, are fine.
+
+    Sees a d_head that is rounded down in silence, and axes of size 1 that get lost.
+    """
+    for d_model, n_heads in ((10, 3), (4, 8)):
+        assert_refuses(
+            ValueError,
+            partial(student.MultiHeadAttention, d_model, n_heads),
+            f"MultiHeadAttention({d_model}, {n_heads}): {d_model} features cannot be shared out "
+            f"equally among {n_heads} heads",
+        )
+    for sizes in ((1, 1, 4, 1, 2), (1, 3, 1, 3, 2), (1, 2, 3, 1, 5)):
+        case = random_case(Numbers(seed), sizes, torch.float32)
+        output_of(layer_of(student, case), case)
+
+
+@worth(0)
+@given(cases(masked=True), examples=1)
+def test_keeps_float64(student: Any, case: Case) -> None:
+    """In float64 the output has the accuracy of float64.
+
+    Sees a `.float()` on the way. It costs nothing: float32 is accurate enough here.
+    """
+    output = layer_of(student, case)(*case.inputs, case.mask)
+    if matches(output, case.output):
+        assert_matches(output, case.output, axes=AXES, rtol=1e-9, atol=1e-9)
+
+
+@worth(0)
+@given(cases(), examples=1)
+@either_precision
+def test_can_be_copied(student: Any, case: Case) -> None:
+    """A deep copy gives the same output, and keeps it when the original learns something else.
+
+    Sees functions that hold on to the original. It costs nothing, but whoever makes the layers of
+    a stack by copying one needs it.
+    """
+    module = layer_of(student, case)
+    output = output_of(module, case)
+    twin = module.copy()
+    loaded(module, {name: -value for name, value in case.weights.items()})
+    assert_matches(twin(*case.inputs), output, "output of the copy", axes=AXES)

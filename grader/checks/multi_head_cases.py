@@ -1,0 +1,209 @@
+"""The cases of the hidden checks of `multi_head`: a layer's weights, its inputs, its answer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import torch
+from hypothesis import strategies as st
+from torch import Tensor, nn
+
+from grader.checks.cases import Numbers, assert_changes, distinct_sizes, seeds
+from grader.comparison import Mismatch, assert_matches, assert_shape
+from grader.sandbox.proxy import RemoteModule
+from grader.sandbox.session import StudentError
+
+AXES = ("batch", "length", "d_model")
+PROJECTIONS = ("q_proj", "k_proj", "v_proj", "out_proj")
+
+
+@dataclass(frozen=True, repr=False)
+class Case:
+    """Weights of a layer and the inputs of one call, with what it should return."""
+
+    n_heads: int
+    query: Tensor
+    key: Tensor
+    value: Tensor
+    mask: Tensor | None
+    numbers: Numbers
+
+    @property
+    def narrow(self) -> Case:
+        """A case of the same sizes in float32."""
+        query, key, value = (tensor.float() for tensor in self.inputs)
+        return replace(self, query=query, key=key, value=value, numbers=Numbers(0))
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """The dtype of the inputs."""
+        return self.query.dtype
+
+    @cached_property
+    def inputs(self) -> list[Tensor]:
+        """Query, key and value. (batch, length, d_model)"""
+        return [self.query, self.key, self.value]
+
+    @cached_property
+    def other_key(self) -> Tensor:
+        """A key of the same shape, with other numbers."""
+        return self.numbers.normal(*self.key.shape, scale=2.0, dtype=self.dtype)
+
+    @cached_property
+    def weights(self) -> dict[str, Tensor]:
+        """Weights and biases, by the contract's names."""
+        return new_weights(self.numbers, self.d_model)
+
+    @cached_property
+    def other_weights(self) -> dict[str, Tensor]:
+        """Other weights of the same shapes."""
+        return new_weights(self.numbers, self.d_model)
+
+    @cached_property
+    def order(self) -> Tensor:
+        """The keys in another order."""
+        return self.numbers.permutation(self.key.size(1))
+
+    @property
+    def d_model(self) -> int:
+        """Features of a token."""
+        return self.query.size(-1)
+
+    @property
+    def d_head(self) -> int:
+        """Features of a token in one head."""
+        return self.d_model // self.n_heads
+
+    @cached_property
+    def cotangent(self) -> Tensor:
+        """A random weight for every number of the output, to pull gradients back from."""
+        return self.numbers.normal(*self.query.shape)
+
+    @cached_property
+    def output(self) -> Tensor:
+        """What torch's own layer returns with these weights. (batch, query, d_model)"""
+        with torch.no_grad():
+            return self._run(self.layer, [tensor.double() for tensor in self.inputs])
+
+    @cached_property
+    def self_attention(self) -> Tensor:
+        """What torch's own layer returns where query, key and value are one, without a mask."""
+        query = self.query.double()
+        with torch.no_grad():
+            output: Tensor = self.layer(query, query, query, need_weights=False)[0]
+        return output
+
+    @cached_property
+    def gradients(self) -> dict[str, Tensor]:
+        """The gradients of torch's own layer, by the contract's names."""
+        inputs = [tensor.double().clone().requires_grad_() for tensor in self.inputs]
+        layer = self.layer
+        sources = [*inputs, layer.in_proj_weight, layer.in_proj_bias]
+        sources += [layer.out_proj.weight, layer.out_proj.bias]
+        output = self._run(layer, inputs)
+        *found, weight, bias, out_weight, out_bias = torch.autograd.grad(
+            output, sources, self.cotangent
+        )
+        pairs = [*zip(weight.chunk(3), bias.chunk(3), strict=True), (out_weight, out_bias)]
+        named = dict(zip(("query", "key", "value"), found, strict=True))
+        for name, (of_weight, of_bias) in zip(PROJECTIONS, pairs, strict=True):
+            named |= {f"{name}.weight": of_weight, f"{name}.bias": of_bias}
+        return named
+
+    @cached_property
+    def layer(self) -> nn.MultiheadAttention:
+        """torch's own layer with these weights."""
+        layer = nn.MultiheadAttention(self.d_model, self.n_heads, batch_first=True).double().eval()
+        weights = [self.weights[f"{name}.weight"] for name in PROJECTIONS]
+        biases = [self.weights[f"{name}.bias"] for name in PROJECTIONS]
+        layer.load_state_dict(
+            {
+                "in_proj_weight": torch.cat(weights[:3]),
+                "in_proj_bias": torch.cat(biases[:3]),
+                "out_proj.weight": weights[3],
+                "out_proj.bias": biases[3],
+            }
+        )
+        return layer
+
+    def _run(self, layer: nn.MultiheadAttention, inputs: list[Tensor]) -> Tensor:
+        query, key, value = inputs
+        hidden = None
+        if self.mask is not None:
+            batch, queries, keys = query.size(0), query.size(1), key.size(1)
+            visible = self.mask.broadcast_to(batch, self.n_heads, queries, keys)
+            hidden = ~visible.reshape(-1, queries, keys)
+        output: Tensor = layer(query, key, value, attn_mask=hidden, need_weights=False)[0]
+        return output
+
+
+def new_weights(numbers: Numbers, d_model: int, bias: bool = True) -> dict[str, Tensor]:
+    """Random weights, by the contract's names, which make clear differences between the scores."""
+    weights = {}
+    for name in PROJECTIONS:
+        weights[f"{name}.weight"] = numbers.normal(d_model, d_model, scale=1.2 / d_model**0.5)
+        if bias:
+            weights[f"{name}.bias"] = numbers.normal(d_model, scale=0.5)
+    return weights
+
+
+def random_case(
+    numbers: Numbers, sizes: Sequence[int], dtype: torch.dtype = torch.float64, masked: bool = False
+) -> Case:
+    """A case of these sizes: sentences, heads, features of a head, queries, keys."""
+    batch, heads, d_head, queries, keys = sizes
+    query, key, value = (
+        numbers.normal(batch, length, heads * d_head, dtype=dtype)
+        for length in (queries, keys, keys)
+    )
+    mask = numbers.mask(batch, heads, queries, keys) if masked else None
+    return Case(heads, query, key, value, mask, numbers)
+
+
+@st.composite
+def cases(draw: st.DrawFn, masked: bool = False) -> Case:
+    """A layer of two heads or more, inputs of two lengths, all sizes different."""
+    sizes = draw(distinct_sizes(5, low=2, high=6))
+    return random_case(Numbers(draw(seeds())), sizes, masked=masked)
+
+
+def loaded(module: RemoteModule, weights: dict[str, Tensor]) -> RemoteModule:
+    """The module with these weights. Raises `Mismatch` if it has no place for them."""
+    try:
+        return module.load(weights)
+    except StudentError as error:
+        if "KeyError" in error.kinds:
+            raise Mismatch(f"There is no parameter {error.text} to load weights into.") from None
+        raise Mismatch(f"A parameter is not of the size of its weights: {error.text}.") from None
+
+
+def layer_of(student: Any, case: Case) -> RemoteModule:
+    """The student's layer with the weights of the case, in evaluation mode.
+
+    A weight that has no place in it is left out: what does not ask for that weight can still be
+    right, and other checks see that it is missing.
+    """
+    made: RemoteModule = student.MultiHeadAttention(case.d_model, case.n_heads)
+    with suppress(Mismatch):
+        loaded(made.to(case.dtype), case.weights)
+    return made.eval()
+
+
+def output_of(module: RemoteModule, case: Case) -> Tensor:
+    """The output of the student's layer, the same twice, which changes with the keys.
+
+    No lazy answer makes such an output: the input handed back has another length or no use for the
+    key, and neither have a constant and the mean of the values; noise is not the same twice.
+    """
+    output = module(*case.inputs, case.mask)
+    assert_shape(output, dict(zip(AXES, case.query.shape, strict=True)))
+    again = module(*case.inputs, case.mask)
+    assert_matches(again, output, "output of the same call", axes=AXES, sides=("again", "first"))
+    moved = module(case.query, case.other_key, case.value, case.mask)
+    assert_changes(moved, output, "Your output stays the same when the keys change.")
+    checked: Tensor = output
+    return checked

@@ -1,0 +1,332 @@
+"""Hidden checks of `transformer`: the whole model (Vaswani et al. 2017, section 3 and figure 1)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from grader.checks import given, worth
+from grader.checks.cases import (
+    assert_changes,
+    assert_gradients,
+    assert_not_edited,
+    assert_registers,
+    gradients,
+    transposed,
+)
+from grader.checks.layer_assertions import ALMOST_ONE, assert_all_used, check_other, check_same
+from grader.checks.layers import tracked_weights
+from grader.checks.models import SRC, TGT, TIEABLE, Case, cases
+from grader.checks.precision import assert_same_dtype, assert_settings_kept, either_precision
+from grader.comparison import Mismatch, assert_finite, assert_matches, assert_shape
+from grader.sandbox.proxy import RemoteModule
+
+AXES = ("batch", "length", "d_model")
+LOGITS = ("batch", "target", "vocabulary")
+
+
+@worth(3)
+@given(cases(), examples=1)
+@either_precision
+def test_logits_agree_with_torch(student: Any, case: Case) -> None:
+    """The logits are those of torch's layers between our embeddings and the generator.
+
+    Sees source and target mixed up, an embedding without positions or without its factor, a decoder
+    that looks ahead, a norm too many, and probabilities in place of logits. There is no padding
+    here.
+    """
+    model, case = case.model(student)
+    assert_matches(model(case.src, case.tgt), case.logits, "logits", axes=LOGITS)
+
+
+@worth(2)
+@given(cases(norm_first=True, activation="gelu"), examples=1)
+@either_precision
+def test_options_reach_encoder_and_decoder(student: Any, case: Case) -> None:
+    """`norm_first` and `activation` reach encoder and decoder.
+
+    Sees an option that is ignored on one side, or handed over at the wrong place. Looks at `encode`
+    and `decode` alone, so that a wrong generator may pass.
+    """
+    model, case = case.model(student)
+    assert_matches(model.encode(case.src), case.encoded, "output of encode", axes=AXES)
+    found = model.decode(case.tgt, case.memory, case.src)
+    assert_matches(found, case.decoded, "output of decode", axes=AXES)
+
+
+@worth(2)
+@given(cases(num_layers=1), examples=1)
+@either_precision
+def test_no_position_looks_ahead(student: Any, case: Case) -> None:
+    """A change of the target at place t changes no logit before t, and the logits from t on.
+
+    Sees a causal mask that is missing, used in training only, or off by one. Compares your model
+    with itself.
+    """
+    model, case = case.model(student)
+    before = model(case.src, case.tgt)
+    _assert_logits(before, case)
+    places = torch.arange(case.tgt.size(1)).expand(case.tgt.shape)
+    for t in (1, case.tgt.size(1) - 1):
+        after = model(case.src, torch.where(places == t, case.other_tgt, case.tgt))
+        what = f"The target at place {t} has a say in the logits of the places before."
+        check_same(after, before, places < t, what)
+        what = f"The target at place {t} has no say in the logits from that place on."
+        check_other(after, before, places >= t, what)
+
+
+def _assert_logits(found: Any, case: Case) -> None:
+    shape = (*case.tgt.shape, case.tgt_vocab)
+    assert_shape(found, dict(zip(LOGITS, shape, strict=True)), "logits")
+
+
+@worth(2)
+@given(cases(num_layers=1), examples=1)
+@either_precision
+def test_padding_of_the_source_is_not_seen(student: Any, case: Case) -> None:
+    """Padding in the source, wherever it is, changes nothing, neither in encoder nor in decoder.
+
+    Sees a mask that is missing in encoder or cross-attention, a padding id of 0 taken for granted,
+    and masks made from the wrong sentence. Compares your model with itself.
+    """
+    model, case = case.model(student)
+    src, tgt = case.padded_src, case.tgt
+    words = src != case.pad_id
+    everywhere = torch.ones(tgt.shape, dtype=torch.bool)
+
+    # Trailing padding: the same as without.
+    short = src[:1, : case.source_length]
+    memory, logits = model.encode(src), model(src, tgt)
+    _assert_logits(logits, case)
+    what = "Padding at the end of the source changes the output."
+    shape = (*src.shape, case.sizes.d_model)
+    assert_shape(memory, dict(zip(AXES, shape, strict=True)), "output of encode")
+    alone = torch.ones(short.shape, dtype=torch.bool)
+    check_same(model.encode(short), memory[:1, : case.source_length], alone, what)
+    check_same(model(short, tgt[:1]), logits[:1], everywhere[:1], what)
+
+    # Padding anywhere: it does not matter what stands in its rows.
+    noise = case.noise(*case.memory.shape)
+    decoded = model.decode(tgt, case.memory, src)
+    assert_shape(decoded, dict(zip(AXES, (*tgt.shape, case.sizes.d_model), strict=True)))
+    hidden = torch.where(words[..., None], case.memory, case.memory + noise)
+    what = "Memory at places where the source is padding changes the output of decode."
+    check_same(model.decode(tgt, hidden, src), decoded, everywhere, what)
+    # The last place is a word that follows padding, in all rows but the first.
+    seen = case.memory.clone()
+    seen[1:, -1] += noise[1:, -1]
+    what = (
+        "Memory at the place of a word that follows padding does not change the output of decode."
+    )
+    check_other(model.decode(tgt, seen, src)[1:], decoded[1:], everywhere[1:], what)
+    other = src.clone()
+    other[1:, -1] = case.other_src[1:, -1]
+    what = (
+        "A word of the source that follows padding does not change what `encode` makes of others."
+    )
+    check_other(model.encode(other)[1:], memory[1:], words[1:], what)
+    model.load(case.with_other_padding(SRC), strict=False)
+    what = "The embedding of the padding id changes what `encode` makes of the words of the source."
+    check_same(model.encode(src), memory, words, what)
+
+
+@worth(1)
+@given(cases(num_layers=1), examples=1)
+@either_precision
+def test_padding_of_the_target_is_not_seen(student: Any, case: Case) -> None:
+    """Padding in the target, also in the middle or at the start, has no say in other places.
+
+    Sees a decoder that hides the future and not the padding. Compares your model with itself.
+    """
+    model, case = case.model(student)
+    src, tgt = case.src, case.padded_tgt
+    words = tgt != case.pad_id
+    before = model.decode(tgt, case.memory, src)
+    assert_finite(before, "output of decode with padding at the start of a target", axes=AXES)
+    assert_shape(before, dict(zip(AXES, (*tgt.shape, case.sizes.d_model), strict=True)))
+    model.load(case.with_other_padding(TGT), strict=False)
+    what = "The embedding of the padding id changes what `decode` makes of the words of the target."
+    check_same(model.decode(tgt, case.memory, src), before, words, what)
+    model.load(case.weights, strict=False)
+    # In each row the third place is a word that follows padding, and words follow it.
+    other = tgt.clone()
+    other[:, 2] = case.other_tgt[:, 2]
+    later = torch.arange(tgt.size(1)).expand(tgt.shape) >= 2
+    what = "A word of the target that follows padding has no say in later words."
+    check_other(model.decode(other, case.memory, src), before, later, what)
+
+
+@worth(1)
+@given(cases(num_layers=1), examples=1)
+@either_precision
+def test_the_parts_make_the_whole(student: Any, case: Case) -> None:
+    """`forward` gives what the generator makes of `decode`, which uses the memory it is given.
+
+    Sees a `decode` that encodes anew, a `forward` that takes another way, and a softmax at its end.
+    Compares your model with itself.
+    """
+    model, case = case.model(student)
+    src, tgt = case.padded_src, case.tgt
+    memory = model.encode(src)
+    assert_shape(memory, dict(zip(AXES, (*src.shape, case.sizes.d_model), strict=True)), "memory")
+    decoded = model.decode(tgt, memory, src)
+    assert_shape(decoded, dict(zip(AXES, (*tgt.shape, case.sizes.d_model), strict=True)))
+    expected = case.generate(decoded.double(), case.weights)
+    assert_matches(model(src, tgt), expected, "logits", axes=LOGITS)
+    other = model.decode(tgt, case.memory, src)
+    assert_changes(other, decoded, "Another memory changes nothing in what `decode` returns.")
+
+
+@worth(1)
+@given(cases(), examples=1)
+@either_precision
+def test_every_parameter_has_its_place(student: Any, case: Case) -> None:
+    """The parameters have the right names, and each of them has a say.
+
+    Sees layers in the wrong number or with the same weights, a part that is made and not used, and
+    `pad_id` forgotten. Embeddings and generator may be tied.
+    """
+    model, case = case.model(student)
+    weights = tracked_weights(case.weights)
+    model.load(weights, strict=False)
+    assert_registers(model, {name: value.shape for name, value in weights.items()}, "Transformer")
+    held = model.weights(weights)
+    for name, value in weights.items():
+        if not torch.equal(held[name], value.to(held[name].dtype)):
+            raise Mismatch(
+                f"`{name}` does not keep the numbers that are put there: it shares them with "
+                "another parameter."
+            )
+    pad_id = model.pad_id.get()
+    if pad_id != case.pad_id:
+        raise Mismatch(f"The attribute `pad_id` should be {case.pad_id}; yours is {pad_id!r}.")
+    found = gradients(model(case.src, case.tgt), list(weights.values()), case.cotangent)
+    assert_all_used(dict(zip(weights, found, strict=True)))
+    fresh, _ = case.model(student)
+    left = fresh.stay_behind()
+    if left:
+        raise Mismatch(
+            f"`{left[0]}` is a tensor that `.to(...)` does not move.",
+            help="A constant is a buffer: see `register_buffer`.",
+        )
+
+
+@worth(1)
+@given(cases(num_layers=1), examples=1)
+@either_precision
+def test_gradients_agree_with_torch(student: Any, case: Case) -> None:
+    """Gradients flow to every parameter as through torch's own layers.
+
+    Sees `detach`, `.data` and `no_grad` between the parts, which no value shows. The row of the
+    padding id is left out, since you may freeze it.
+    """
+    model, case = case.model(student)
+    case = case.with_special_ids
+    weights = tracked_weights(case.weights)
+    model.load(weights, strict=False)
+    found = gradients(model(case.src, case.tgt), list(weights.values()), case.cotangent)
+    for gradient, name in zip(found, weights, strict=True):
+        if gradient is not None and name in TIEABLE:
+            gradient[case.pad_id] = 0.0
+    assert_gradients(found, case.gradients, tuple(weights))
+
+
+@worth(1)
+@given(cases(norm_first=True, num_layers=1), examples=1)
+@either_precision
+def test_dropout_reaches_every_part(student: Any, case: Case) -> None:
+    """`dropout` reaches both embeddings, encoder and decoder, and is off in evaluation.
+
+    Sees a part that does not get the probability. With everything dropped, only the last norms are
+    left.
+    """
+    model, case = case.model(student, dropout=ALMOST_ONE)
+    src, tgt, memory = case.src, case.tgt, case.memory
+    model.train()
+    for part, found, ids in (
+        ("encoder", model.encode(src), src),
+        ("decoder", model.decode(tgt, memory, src), tgt),
+    ):
+        bias = case.weights[f"{part}.norm.bias"].double().expand(*ids.shape, -1)
+        assert_matches(found, bias, f"output of {part} with everything dropped", axes=AXES)
+    bias = case.weights["decoder.norm.bias"].double().expand(*tgt.shape, -1)
+    what = "logits with everything dropped"
+    assert_matches(model(src, tgt), case.generate(bias, case.weights), what, axes=LOGITS)
+    model.eval()
+    free, _ = case.model(student)
+    plain = free(src, tgt)
+    _assert_logits(plain, case)
+    for what, logits in (
+        ("evaluation", model(src, tgt)),
+        ("a second call in evaluation", model(src, tgt)),
+        ("training with dropout=0", free.train()(src, tgt)),
+    ):
+        assert_matches(logits, plain, f"logits in {what}", axes=LOGITS)
+
+
+@worth(1)
+@given(cases(num_layers=1), examples=1)
+def test_works_on_any_input(student: Any, case: Case) -> None:
+    """Any batch, length, memory layout and dtype will do, copies work, and ids stay as they are.
+
+    Sees a mix-up of batch and length, sizes that are kept from an earlier call, a `max_len` that
+    does not arrive, and an output in another dtype.
+    """
+    settings = student.global_settings()
+    _check_any_input(student, case)
+    long = student.Transformer(5, 7, 2, 1, 1, 3, 0.0, 5001).eval()
+    ids = torch.zeros(1, 5001, dtype=torch.int64)
+    for side in (long.src_embedding, long.tgt_embedding):
+        assert_shape(side(ids), (1, 5001, 2), "embedding of 5001 words with max_len=5001")
+    assert_settings_kept(settings, student.global_settings())
+
+
+@either_precision
+def _check_any_input(student: Any, case: Case) -> None:
+    model, case = case.model(student)
+    # Before the first call, after which it may keep tensors that cannot be copied.
+    copied = model.copy()
+    src, tgt = case.src, case.tgt
+    logits = model(src, tgt)
+    _assert_logits(logits, case)
+    alone = model(src[1:2], tgt[1:2])
+    assert_matches(alone, logits[1:2], "logits of a sentence without the others", axes=LOGITS)
+    for size in (1, 2):
+        found, expected = (one(src[:, :size], tgt[:, :size]) for one in (model, copied))
+        assert_shape(expected, (src.size(0), size, case.tgt_vocab), "logits")
+        what = "logits for shorter sentences, after longer ones"
+        assert_matches(found, expected, what, axes=LOGITS, sides=("yours", "for the first"))
+    found, after = model.echo(transposed(src), transposed(tgt))
+    assert_matches(found, logits, "logits for ids that are not contiguous", axes=LOGITS)
+    assert_not_edited([src, tgt], after, ("src", "tgt"))
+    assert_matches(copied(src, tgt), logits, "logits of a deep copy", axes=LOGITS)
+    _assert_listens(model, case, logits)
+
+    def in_dtype(dtype: torch.dtype) -> Any:
+        return model.to(dtype).load(case.weights, strict=False)(src, tgt)
+
+    assert_same_dtype(in_dtype, logits)
+
+
+def _assert_listens(model: RemoteModule, case: Case, logits: Tensor) -> None:
+    """Other scores in cross-attention give other logits. No lazy answer's do."""
+    name = "decoder.layers.0.cross_attn.q_proj.weight"
+    model.load(case.weights | {name: -case.weights[name]}, strict=False)
+    other = model(case.src, case.tgt)
+    assert_changes(other, logits, f"The numbers in `{name}` change nothing.")
+
+
+@worth(0)
+@given(cases(norm_first=True), examples=1)
+def test_keeps_float64(student: Any, case: Case) -> None:
+    """In float64 the encoder's output has the accuracy of float64, as far as your embedding has.
+
+    Sees a `.float()` on the way. It costs nothing: float32 is accurate enough here.
+    """
+    model, case = case.model(student)
+    embedded = model.src_embedding(case.src)
+    assert_shape(embedded, (*case.src.shape, case.sizes.d_model), "output of src_embedding")
+    expected = case.encode(embedded)
+    assert_matches(model.encode(case.src), expected, axes=AXES, rtol=1e-9, atol=1e-9)

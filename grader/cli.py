@@ -1,0 +1,229 @@
+"""The command `grader`, which is also `python -m grader`."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import sys
+from enum import StrEnum
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Annotated
+
+import typer
+
+from grader import class_of_five, curriculum, grading, run, stubs, submission
+from grader.report import data, tables
+from grader.report.terminal import Terminal
+from grader.results import Report
+from grader.sandbox import jail
+from grader.store import StoreError
+
+USAGE, NOT_GRADED = 2, 3
+DEMO_SEED = 2017
+
+app = typer.Typer(
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    help="Grades the exercises of Transformer by Hand.",
+)
+
+
+class UsageError(Exception):
+    """What was asked for cannot be done. The message says why and what to do."""
+
+
+class Isolation(StrEnum):
+    """How far a student's code is kept apart from the machine."""
+
+    JAIL = "jail"
+    PROCESS = "process"
+
+
+def main() -> None:
+    """Runs the command line: status 0 done, 2 wrong usage, 3 something could not be graded."""
+    try:
+        app()
+    except (UsageError, submission.SubmissionError, StoreError, stubs.StubError) as error:
+        Terminal().complain(str(error))
+        sys.exit(USAGE)
+
+
+@app.command()
+def grade(
+    paths: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="PATH...",
+            help="A folder with files such as attention.py, a notebook, or a folder of such.",
+        ),
+    ],
+    exercise: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Grade only this exercise; may be given several times."),
+    ] = None,
+    json: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the whole report here.")
+    ] = None,
+    csv: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write a table here: a row a student, a column a check."),
+    ] = None,
+    gradescope: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write Gradescope's results.json of one submission."),
+    ] = None,
+    jobs: Annotated[
+        int | None, typer.Option(min=1, help="Workers at a time. Default: one a processor.")
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option(min=0, help="Draw the cases from this seed. Default: a fresh one.")
+    ] = None,
+    isolation: Annotated[
+        Isolation, typer.Option(help="jail: no files, no network. process: a process of its own.")
+    ] = Isolation.JAIL,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with a run that was stopped; needs --json.")
+    ] = False,
+) -> None:
+    """Grade submissions: the core eight exercises, unless --exercise says otherwise."""
+    submissions = _unique([one for path in paths for one in submission.find(path)])
+    if gradescope is not None and len(submissions) != 1:
+        raise UsageError(f"--gradescope takes one submission; here are {len(submissions)}.")
+    if resume and json is None:
+        raise UsageError("--resume needs the --json FILE of the run that was stopped.")
+    for file in (json, csv, gradescope):
+        if file is not None and not file.absolute().parent.is_dir():
+            raise UsageError(f"{file}: there is no folder {file.parent} to write to.")
+    if isolation is Isolation.JAIL:
+        _require_jail()
+    plan = grading.Plan(
+        exercises=_exercises(exercise),
+        seed=secrets.randbelow(2**31) if seed is None else seed,
+        isolation=isolation.value,
+        jobs=jobs or os.cpu_count() or 1,
+    )
+    terminal = Terminal()
+    try:
+        report = _graded(submissions, plan, json, resume, terminal)
+        if csv is not None:
+            data.write(csv, tables.as_csv(report))
+        if gradescope is not None:
+            data.write(gradescope, tables.as_gradescope(report.submissions[0]))
+    except OSError as error:
+        raise UsageError(f"The report could not be written: {error}.") from None
+    _finish(report, terminal)
+
+
+def _graded(
+    submissions: list[submission.Submission],
+    plan: grading.Plan,
+    json: Path | None,
+    resume: bool,
+    terminal: Terminal,
+) -> Report:
+    if json is None:
+        return run.run(submissions, plan, terminal.track)
+    store, plan = run.open_store(json, plan, resume)
+    with store:
+        try:
+            report = run.run(submissions, plan, terminal.track, store)
+        except KeyboardInterrupt:
+            terminal.complain("Stopped. The same command with --resume goes on from here.")
+            raise typer.Exit(130) from None
+        data.write_json(report, json)
+        if run.complete(report):
+            store.remove()
+    return report
+
+
+def _finish(report: Report, terminal: Terminal) -> None:
+    terminal.report(report)
+    if not run.complete(report):
+        terminal.complain("Something could not be graded; see above. Grade it again.")
+        raise typer.Exit(NOT_GRADED)
+
+
+def _require_jail() -> None:
+    problems = jail.missing()
+    if problems:
+        found = "\n".join(f"  {problem.what} {problem.mend}" for problem in problems)
+        raise UsageError(
+            f"The jail for untrusted code cannot be made here.\n{found}\n"
+            "Or grade without it: --isolation process. Grades cannot be forged then either, but "
+            "the code that is graded can read this machine's files and use its network."
+        )
+
+
+def _unique(submissions: list[submission.Submission]) -> list[submission.Submission]:
+    seen: set[str] = set()
+    for one in submissions:
+        if one.name in seen:
+            raise UsageError(f"Two submissions are called {one.name!r}. Rename one of them.")
+        seen.add(one.name)
+    return submissions
+
+
+def _exercises(names: list[str] | None) -> tuple[str, ...]:
+    if not names:
+        return tuple(exercise.name for exercise in curriculum.EXERCISES if exercise.core)
+    unknown = [name for name in names if name not in curriculum.NAMES]
+    if unknown:
+        there_are = ", ".join(curriculum.NAMES)
+        raise UsageError(f"There is no exercise {unknown[0]!r}. There are: {there_are}.")
+    return tuple(name for name in curriculum.NAMES if name in names)
+
+
+@app.command()
+def demo() -> None:
+    """Grade a small class that is made up here: right, wrong, unfinished and hanging work."""
+    terminal = Terminal()
+    with TemporaryDirectory() as folder:
+        terminal.say(class_of_five.introduction() + "\n")
+        class_of_five.write(Path(folder))
+        plan = grading.Plan(_exercises(None), DEMO_SEED, "process", os.cpu_count() or 1)
+        report = run.run(submission.find(Path(folder)), plan, terminal.track)
+    terminal.table(report.submissions)
+    shown = next(one for one in report.submissions if one.submission == class_of_five.EXPLAINED)
+    terminal.say(f"\nWhat {shown.submission} is told:")
+    for exercise in shown.exercises:
+        if exercise.status != "passed":
+            terminal.exercise(exercise)
+    terminal.say("\nGrade your own class: grader grade FOLDER --json grades.json\n")
+    if not run.complete(report):
+        raise typer.Exit(NOT_GRADED)
+
+
+@app.command()
+def doctor() -> None:
+    """Tell what this machine can do, one line each."""
+    terminal = Terminal()
+    for line in jail.capabilities():
+        terminal.say(line)
+
+
+@app.command("stubs")
+def make_stubs(
+    check: Annotated[
+        bool, typer.Option("--check", help="Change nothing; fail where a stub is out of date.")
+    ] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Overwrite files that somebody has worked on, too.")
+    ] = False,
+    folder: Annotated[
+        Path, typer.Option("--exercises", metavar="DIR", help="The folder of the stubs.")
+    ] = Path("exercises"),
+) -> None:
+    """Make exercises/*.py from solutions/*.py. A file that somebody has worked on is kept."""
+    terminal = Terminal()
+    if check:
+        drifted = stubs.drift(folder, stubs.SOLUTIONS)
+        if drifted:
+            terminal.complain(f"Out of date: {', '.join(drifted)}. Run: grader stubs")
+            raise typer.Exit(1)
+        terminal.say("Every stub is what its solution makes it.")
+        return
+    for outcome in stubs.write(folder, stubs.SOLUTIONS, curriculum.NAMES, force):
+        note = "  (somebody's work; --force overwrites it)" if outcome.status == "kept" else ""
+        terminal.say(f"{outcome.status:<10} {outcome.path}{note}")

@@ -1,0 +1,81 @@
+"""Draws the cases of a check once for a whole class, and records what the check asks on them.
+
+The recording is made against the reference. For a submission the recorded requests then go out in
+one frame, and the check's body runs on the replies: nothing of hypothesis is left in that loop.
+"""
+
+from __future__ import annotations
+
+import zlib
+from dataclasses import dataclass
+from typing import Any
+
+from grader.checks import Check
+from grader.sandbox import wire
+from grader.sandbox.proxy import Student
+from grader.sandbox.server import Server
+from grader.sandbox.session import Recorder, Request
+
+
+class RehearsalError(Exception):
+    """A check that the reference itself does not pass: the kit's fault."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """One drawn example of a check: the test's arguments, and the requests that it makes."""
+
+    arguments: dict[str, Any]
+    requests: list[Request]
+    size: int
+
+
+@dataclass(frozen=True)
+class Rehearsal:
+    """A check with its cases, smallest first, and the frame that carries all their requests."""
+
+    check: Check
+    seed: int
+    cases: tuple[Case, ...]
+    frame: bytes
+
+    @property
+    def count(self) -> int:
+        """How many replies the frame asks for."""
+        return sum(len(case.requests) for case in self.cases)
+
+
+def rehearse(check: Check, reference: Any, run_seed: int) -> Rehearsal:
+    """Draws the check's cases and records them against the module `reference`.
+
+    Raises `RehearsalError` if the reference fails the check.
+    """
+    number = zlib.crc32(f"{run_seed}/{check.exercise}/{check.name}".encode())
+    cases = []
+    for arguments in draw(check, number):
+        recorder = Recorder(Server(reference))
+        try:
+            check.body(Student(recorder, number), **arguments)
+        except Exception as error:
+            name = f"{check.exercise}.{check.name}"
+            raise RehearsalError(
+                f"the reference fails {name} at seed {run_seed}: {error}"
+            ) from error
+        requests = recorder.requests
+        cases.append(Case(arguments, requests, len(wire.encode(requests))))
+    cases.sort(key=lambda case: case.size)
+    frame = wire.encode([request for case in cases for request in case.requests])
+    return Rehearsal(check, number, tuple(cases), frame)
+
+
+def draw(check: Check, number: int) -> list[dict[str, Any]]:
+    """The arguments, besides the student, of every example that hypothesis draws from this seed."""
+    if not check.strategies:
+        return [{}]
+    drawn: list[dict[str, Any]] = []
+
+    def keep(student: None, **arguments: Any) -> None:  # noqa: ARG001 - hypothesis passes it by name
+        drawn.append(arguments)
+
+    check.explore(keep, number)(None)
+    return drawn

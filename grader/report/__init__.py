@@ -1,0 +1,1 @@
+"""Renders what grading found. It decides nothing: every number comes from `grader.results`."""

@@ -1,0 +1,33 @@
+"""A report as JSON: an interface that other programs read (schema 1: extended, never renamed)."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from grader.results import ExerciseResult, Report
+
+
+def write_json(report: Report, path: Path) -> None:
+    """Writes the report to `path`, which holds either all of it or what it held before."""
+    fields = {"schema": report.schema, **asdict(report)}
+    write(path, json.dumps(fields, indent=1, ensure_ascii=False) + "\n")
+
+
+def write(path: Path, text: str) -> None:
+    """Puts `text` in the file in one step. Raises `OSError`."""
+    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        beside.write_text(text, encoding="utf-8", errors="backslashreplace")
+        beside.replace(path)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def exercise_fields(result: ExerciseResult) -> dict[str, Any]:
+    """One exercise of the report, as the JSON has it."""
+    fields: dict[str, Any] = json.loads(json.dumps(asdict(result)))
+    return fields

@@ -1,0 +1,187 @@
+"""The judge's handle on one fork server process: starts it, and carries messages to and from it."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from dataclasses import dataclass
+from typing import IO, Any
+
+from grader.sandbox import jail
+from grader.sandbox.control import Control
+from grader.sandbox.lockdown import Limits
+
+START_SECONDS = 60.0
+ANSWER_SECONDS = 10.0
+ENDING_SECONDS = 1.0
+LEAVE_SECONDS = 5.0
+
+
+class HostError(Exception):
+    """The sandbox failed: the grader's fault, never the student's."""
+
+
+@dataclass(frozen=True)
+class Ending:
+    """How a child ended: its wait status, and the processor time that it used, in seconds."""
+
+    status: int
+    cpu: float
+
+
+class ForkServer:
+    """One fork server, in a jail or as a plain process.
+
+    It imports torch in the background; the first request waits for that. It ends when `close` is
+    called, and by itself when this process does.
+    """
+
+    def __init__(self, isolation: str, limits: Limits) -> None:
+        jailed = isolation == "jail"
+        self.log: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115  # closed in close()
+        self.scratch = None if jailed else tempfile.mkdtemp(prefix="grader-")
+        self.ready = False
+        self.forks = 0
+        self.living: set[int] = set()
+        self.endings: dict[int, Ending] = {}
+        self.failures: dict[int, str] = {}
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.control = Control(ours)
+        command = jail.command if jailed else jail.plain_command
+        with theirs:
+            try:
+                self.process = subprocess.Popen(
+                    command(theirs.fileno()),
+                    pass_fds=[theirs.fileno()],
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.DEVNULL,
+                    stderr=self.log,
+                    env=jail.environment(),
+                    # Ctrl-C at the terminal is for the judge, which then ends this.
+                    start_new_session=True,
+                )
+            except OSError as error:
+                ours.close()
+                self._discard()
+                raise HostError(f"the fork server could not be started: {error}") from None
+        try:
+            layers = jail.layers() if jailed else None
+        except (ImportError, RuntimeError) as error:
+            self.close()
+            raise HostError(f"the jail has no filter on system calls: {error}") from None
+        start = {
+            "limits": dataclasses.asdict(limits),
+            "scratch": self.scratch,
+            "jail": layers,
+        }
+        # If it is gone already, the first request finds out, and why.
+        with contextlib.suppress(OSError):
+            self.control.send(start)
+
+    def fork(self) -> tuple[int, socket.socket, int | None]:
+        """Makes a child: its number, the socket to it, and a pidfd where the system has them.
+
+        Raises `HostError` when the fork server is gone.
+        """
+        if not self.ready:
+            self._await("ready", START_SECONDS)
+            self.ready = True
+        self.forks += 1
+        self.living.add(self.forks)
+        self._send({"fork": self.forks})
+        message = self._await("forked", ANSWER_SECONDS)
+        sock = socket.socket(fileno=self.control.descriptor())
+        return self.forks, sock, self.control.descriptor() if message["pidfd"] else None
+
+    def kill(self, number: int, pidfd: int | None) -> None:
+        """Ends a child with all that it started. Its ending is no longer of interest."""
+        self.living.discard(number)
+        self.endings.pop(number, None)
+        self.failures.pop(number, None)
+        if pidfd is None:
+            with contextlib.suppress(HostError):
+                self._send({"kill": number})
+            return
+        with contextlib.suppress(ProcessLookupError):
+            signal.pidfd_send_signal(pidfd, signal.SIGKILL)
+        os.close(pidfd)
+
+    def ending(self, number: int) -> Ending | None:
+        """How a child that has hung up ended, or None if that is not known within a second.
+
+        Raises `HostError` when it ended before it ran any student code, or the fork server is gone.
+        """
+        deadline = time.monotonic() + ENDING_SECONDS
+        while number not in self.endings and number not in self.failures:
+            left = deadline - time.monotonic()
+            if left <= 0:
+                return None
+            with contextlib.suppress(TimeoutError):
+                self._message(left)
+        if number in self.failures:
+            raise HostError(f"a child could not be locked in: {self.failures[number]}")
+        return self.endings[number]
+
+    def _send(self, message: dict[str, Any]) -> None:
+        try:
+            self.control.sock.settimeout(ANSWER_SECONDS)
+            self.control.send(message)
+        except OSError as error:
+            raise HostError(self._obituary(str(error))) from None
+
+    def _await(self, kind: str, seconds: float) -> dict[str, Any]:
+        deadline = time.monotonic() + seconds
+        try:
+            while True:
+                message = self._message(max(deadline - time.monotonic(), 0.001))
+                if kind in message:
+                    return message
+        except TimeoutError:
+            raise HostError(f"the fork server is silent for {seconds:g} seconds") from None
+
+    def _message(self, seconds: float) -> dict[str, Any]:
+        self.control.sock.settimeout(seconds)
+        try:
+            message = self.control.receive()
+        except TimeoutError:
+            raise
+        except (EOFError, OSError) as error:
+            raise HostError(self._obituary(str(error))) from None
+        number = message.get("ended")
+        if number in self.living:
+            self.living.remove(number)
+            if message["failure"] is None:
+                self.endings[number] = Ending(message["status"], message["cpu"])
+            else:
+                self.failures[number] = message["failure"]
+        return message
+
+    def _obituary(self, reason: str) -> str:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.process.wait(ENDING_SECONDS)
+        self.log.seek(max(self.log.seek(0, os.SEEK_END) - 2000, 0))
+        lines = self.log.read().decode(errors="replace").strip().splitlines()
+        when = "has ended" if self.ready else "could not start"
+        return f"the fork server {when}: {lines[-1] if lines else reason or 'it was killed'}"
+
+    def close(self) -> None:
+        """Ends the fork server and all its children."""
+        self.control.sock.close()
+        try:
+            self.process.wait(LEAVE_SECONDS)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+        self._discard()
+
+    def _discard(self) -> None:
+        self.log.close()
+        if self.scratch is not None:
+            shutil.rmtree(self.scratch, ignore_errors=True)

@@ -1,0 +1,151 @@
+"""The judge's side of the sandbox: asks for children, talks to them, kills them."""
+
+# wire and session are imported where they are used: they import torch, and while this process does
+# that the fork server imports its own.
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import time
+from collections.abc import Iterator
+from typing import Any
+
+from grader.sandbox.forkserver import Ending, ForkServer, HostError
+from grader.sandbox.lockdown import Limits
+
+__all__ = ["ISOLATIONS", "Child", "Host", "HostError", "Limits"]
+
+ISOLATIONS = ("jail", "process")
+
+
+class Host:
+    """A sandbox that makes children.
+
+    `jail` keeps them from files, network, other processes and each other; `process` only gives
+    each a process of its own, with limits. Making a host costs an `import torch`, which goes on in
+    the background until the first child is asked for. Make it in a thread that lives as long.
+    """
+
+    def __init__(self, isolation: str = "process", limits: Limits | None = None) -> None:
+        if isolation not in ISOLATIONS:
+            raise ValueError(f"isolation is one of {', '.join(ISOLATIONS)}, not {isolation!r}")
+        self.isolation = isolation
+        self.limits = limits or Limits()
+        self.server = ForkServer(isolation, self.limits)
+
+    def fork(self) -> Child:
+        """A new child with no code in it yet.
+
+        A fork server that has died since it last worked is started again, once. Raises `HostError`
+        if that is of no use, or if it never worked.
+        """
+        try:
+            return self._fork()
+        except HostError:
+            if not self.server.ready:
+                raise
+        self.server.close()
+        self.server = ForkServer(self.isolation, self.limits)
+        return self._fork()
+
+    def _fork(self) -> Child:
+        return Child(self.server, *self.server.fork(), self.limits)
+
+    def close(self) -> None:
+        """Ends the fork server and all its children."""
+        self.server.close()
+
+    def __enter__(self) -> Host:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class Child:
+    """One process with one exercise's code in it."""
+
+    def __init__(
+        self,
+        server: ForkServer,
+        number: int,
+        sock: socket.socket,
+        pidfd: int | None,
+        limits: Limits,
+    ) -> None:
+        self.server = server
+        self.number = number
+        self.sock = sock
+        self.pidfd = pidfd
+        self.limits = limits
+
+    def load(self, start: dict[str, Any]) -> None:
+        """Imports the code.
+
+        Raises `StudentError` for what it raises, `Lost`, and `HostError` if the child could not be
+        locked in: then nothing of the student's has run.
+        """
+        from grader.sandbox import wire
+        from grader.sandbox.session import unwrap
+
+        (reply,) = self.exchange(wire.encode(start), 1, self.limits.load_seconds)
+        unwrap(reply)
+
+    def exchange(self, frame: bytes, count: int, seconds: float | None = None) -> Iterator[Any]:
+        """Sends a frame of requests and yields the reply to each.
+
+        Each may take `seconds`, by default what the limits allow a call. Raises `Lost` for what the
+        child did, `HostError` if the fork server has died.
+        """
+        from grader.sandbox import wire
+        from grader.sandbox.session import Lost
+
+        patience = self.limits.call_seconds if seconds is None else seconds
+        try:
+            wire.send(self.sock, frame, time.monotonic() + patience)
+            for _ in range(count):
+                yield wire.decode(wire.receive(self.sock, time.monotonic() + patience))
+        except TimeoutError:
+            raise Lost("timeout", _TIMEOUT.format(seconds=patience)) from None
+        except (EOFError, ConnectionError):
+            raise Lost("died", self._ending()) from None
+        except wire.WireError as error:
+            raise Lost(
+                "protocol", f"Your code's process sent something unreadable: {error}."
+            ) from None
+
+    def _ending(self) -> str:
+        ending = self.server.ending(self.number)
+        return _CLOSED if ending is None else _told(ending, self.limits.cpu_seconds)
+
+    def close(self) -> None:
+        """Kills the process and all that it started."""
+        self.server.kill(self.number, self.pidfd)
+        self.sock.close()
+
+    def __enter__(self) -> Child:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+_TIMEOUT = (
+    "Your code did not come back within {seconds:g} seconds: is there a loop that never ends?"
+)
+_CLOSED = "Your code closed its connection to the grader."
+
+
+def _told(ending: Ending, cpu_seconds: float) -> str:
+    if not os.WIFSIGNALED(ending.status):
+        return "Your code ended its own process (os._exit does that)."
+    number = os.WTERMSIG(ending.status)
+    if number == signal.SIGXCPU or ending.cpu >= cpu_seconds:
+        return "Your code used more processor time than it may: is there a loop that never ends?"
+    if number == signal.SIGSEGV:
+        return "Your code crashed Python (segmentation fault)."
+    if number == signal.SIGKILL:
+        return "Your code's process was killed: did it ask for too much memory?"
+    return f"Your code's process was ended by {signal.Signals(number).name}."

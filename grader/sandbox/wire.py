@@ -1,0 +1,314 @@
+"""The frames that the judge and the student's process exchange.
+
+A frame is `u32 body length | u32 header length | JSON header | raw tensor bytes`. Nothing is
+pickled and nothing is evaluated. A reply is believed in no field before that field was checked, so
+whatever the other side sends, `decode` returns plain data or raises `WireError`.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import math
+import socket
+import struct
+import time
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+import torch
+from torch import Tensor
+
+MAX_REPLY = 8 << 20
+MAX_HEADER = 256 << 10
+MAX_TENSORS = 256
+MAX_DIMENSIONS = 8
+MAX_DEPTH = 12
+_UNLIMITED = 1 << 31
+
+_DTYPES: dict[str, torch.dtype] = {
+    name: getattr(torch, name)
+    for name in (
+        "float32", "float64", "bfloat16", "float16", "int64", "int32", "int16", "int8", "uint8",
+        "bool", "complex64", "complex128",
+    )
+}  # fmt: skip
+_DTYPE_NAMES = {dtype: name for name, dtype in _DTYPES.items()}
+_ITEM_SIZES = {name: dtype.itemsize for name, dtype in _DTYPES.items()}
+_LENGTHS = struct.Struct("<II")
+_LENGTH = struct.Struct("<I")
+
+
+class WireError(Exception):
+    """The other side sent something that is no frame of ours."""
+
+
+@dataclass(frozen=True)
+class Opaque:
+    """A value that is no data, such as a function: only the name of its type crosses."""
+
+    type_name: str
+
+
+@dataclass(frozen=True)
+class Affine:
+    """The function `x ↦ x · scale + shift`, which can cross where code cannot.
+
+    Checks hand it over as the sublayer, or as the dropout, of the code under test.
+    """
+
+    scale: Tensor | float = 1.0
+    shift: Tensor | float = 0.0
+
+    def __call__(self, x: Tensor) -> Tensor:
+        """The function's value, in the shape that broadcasting gives."""
+        return x * self.scale + self.shift
+
+
+def encode(value: Any) -> bytes:
+    """One frame for `value`: plain data, tensors and `Affine`. Other objects become `Opaque`."""
+    tensors: list[list[Any]] = []
+    buffers: list[bytes] = []
+    header = {"v": _plain(value, tensors, buffers, 0), "t": tensors}
+    text = json.dumps(header, separators=(",", ":")).encode()
+    size = _LENGTH.size + len(text) + sum(map(len, buffers))
+    return b"".join((_LENGTHS.pack(size, len(text)), text, *buffers))
+
+
+def _plain(value: Any, tensors: list[list[Any]], buffers: list[bytes], depth: int) -> Any:
+    if depth > MAX_DEPTH:
+        return {"R": "deeply nested value"}
+    kind = type(value)
+    if value is None or kind is bool or kind is str:
+        return value
+    if isinstance(value, Tensor):
+        return _tensor(value, tensors, buffers)
+    if isinstance(value, int):
+        number = int.__int__(value)
+        return number if -(2**63) <= number < 2**63 else {"R": "very large int"}
+    if isinstance(value, float):
+        real = float.__float__(value)
+        return real if math.isfinite(real) else {"F": repr(real)}
+    if isinstance(value, str):
+        return str.__str__(value)
+    if isinstance(value, (list, tuple)):
+        items = [_plain(item, tensors, buffers, depth + 1) for item in value]
+        return items if isinstance(value, list) else {"U": items}
+    if isinstance(value, dict):
+        pairs = [
+            [_plain(key, tensors, buffers, depth + 1), _plain(item, tensors, buffers, depth + 1)]
+            for key, item in value.items()
+        ]
+        return {"D": pairs}
+    if kind is Affine:
+        return {
+            "A": [_plain(part, tensors, buffers, depth + 1) for part in (value.scale, value.shift)]
+        }
+    if kind is bytes:
+        raw = torch.frombuffer(bytearray(value), dtype=torch.uint8)
+        return {"B": _tensor(raw, tensors, buffers)["T"]}
+    return {"R": kind.__name__[:80]}
+
+
+def _tensor(value: Tensor, tensors: list[list[Any]], buffers: list[bytes]) -> dict[str, Any]:
+    with torch._C.DisableTorchFunctionSubclass():
+        plain = Tensor.detach(value)
+        name = _DTYPE_NAMES.get(plain.dtype)
+        if name is None or plain.layout is not torch.strided or plain.is_meta:
+            return {"R": f"{plain.device.type} tensor of {plain.dtype}, {plain.layout}"[:80]}
+        plain = plain.resolve_conj().resolve_neg().cpu()
+        # A transposed tensor crosses as the contiguous one that it is a view of, so that the other
+        # side gets it transposed too.
+        order: list[int] | None = None
+        if not plain.is_contiguous():
+            strides = plain.stride()
+            order = sorted(range(plain.dim()), key=lambda axis: -strides[axis])
+            plain = plain.permute(order).contiguous()
+        data = ctypes.string_at(plain.data_ptr(), plain.nbytes) if plain.nbytes else b""
+        tensors.append([name, list(plain.shape), len(data), order])
+    buffers.append(data)
+    return {"T": len(tensors) - 1}
+
+
+def decode(body: bytes | bytearray) -> Any:
+    """The value in a frame's body (all that follows the first length).
+
+    Raises `WireError` for anything that `encode` would not have written.
+    """
+    if len(body) < _LENGTH.size:
+        raise WireError("short frame")
+    (length,) = _LENGTH.unpack_from(body)
+    start = _LENGTH.size + length
+    if length > MAX_HEADER or start > len(body):
+        raise WireError("bad header length")
+    return _decode(body, start)
+
+
+def decode_trusted(body: bytes | bytearray) -> Any:
+    """`decode` without the limit on the header, for frames that the judge wrote."""
+    (length,) = _LENGTH.unpack_from(body)
+    return _decode(body, _LENGTH.size + length, limit=_UNLIMITED)
+
+
+def _decode(body: bytes | bytearray, start: int, limit: int = MAX_TENSORS) -> Any:
+    try:
+        header = json.loads(bytes(body[_LENGTH.size : start]), parse_constant=_refuse)
+    except (ValueError, RecursionError):
+        raise WireError("header is not JSON") from None
+    if type(header) is not dict or set(header) != {"v", "t"}:
+        raise WireError("bad header")
+    return _Decoder(_tensors(header["t"], body, start, limit)).value(header["v"], 0)
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise ValueError(constant)
+
+
+def _tensors(entries: Any, body: bytes | bytearray, offset: int, limit: int) -> list[Tensor]:
+    if type(entries) is not list or len(entries) > limit:
+        raise WireError("bad tensor table")
+    tensors = []
+    for entry in entries:
+        name, shape, size, order = _tensor_entry(entry)
+        if offset + size > len(body):
+            raise WireError("tensor bytes are missing")
+        data = bytearray(body[offset : offset + size])
+        offset += size
+        if name == "bool" and data.translate(None, b"\0\1"):
+            raise WireError("bad bool byte")
+        dtype = _DTYPES[name]
+        flat = torch.frombuffer(data, dtype=dtype) if size else torch.empty(0, dtype=dtype)
+        tensor = flat.reshape(shape)
+        if order is not None:
+            inverse = sorted(range(len(order)), key=order.__getitem__)
+            tensor = tensor.permute(inverse)
+        tensors.append(tensor)
+    if offset != len(body):
+        raise WireError("bytes are left over")
+    return tensors
+
+
+def _tensor_entry(entry: Any) -> tuple[str, list[int], int, list[int] | None]:
+    if type(entry) is not list or len(entry) != 4:
+        raise WireError("bad tensor entry")
+    name, shape, size, order = entry
+    if type(name) is not str or name not in _DTYPES:
+        raise WireError("bad dtype")
+    if type(shape) is not list or len(shape) > MAX_DIMENSIONS or type(size) is not int:
+        raise WireError("bad shape")
+    if any(type(length) is not int or length < 0 for length in shape):
+        raise WireError("bad shape")
+    if math.prod(length for length in shape if length) > _UNLIMITED:
+        raise WireError("shape too large")
+    if math.prod(shape) * _ITEM_SIZES[name] != size:
+        raise WireError("tensor bytes do not match the shape")
+    if order is not None and (
+        type(order) is not list
+        or any(type(axis) is not int for axis in order)
+        or sorted(order) != list(range(len(shape)))
+    ):
+        raise WireError("bad axis order")
+    return name, shape, size, order
+
+
+class _Decoder:
+    """Turns the JSON tree back into values, with the tensors at hand."""
+
+    def __init__(self, tensors: list[Tensor]) -> None:
+        self.tensors = tensors
+
+    def value(self, node: Any, depth: int) -> Any:
+        kind = type(node)
+        if node is None or kind is bool or kind is str or kind is float:
+            return node
+        if kind is int:
+            if not -(2**63) <= node < 2**63:
+                raise WireError("integer out of range")
+            return node
+        if depth > 2 * MAX_DEPTH:
+            raise WireError("value nested too deep")
+        if kind is list:
+            return [self.value(item, depth + 1) for item in node]
+        if kind is dict and len(node) == 1:
+            ((tag, content),) = node.items()
+            return self.tagged(tag, content, depth + 1)
+        raise WireError("bad value")
+
+    def tagged(self, tag: Any, content: Any, depth: int) -> Any:
+        if tag == "T":
+            return self.tensor(content)
+        if tag == "U" and type(content) is list:
+            return tuple(self.value(item, depth) for item in content)
+        if tag == "D" and type(content) is list:
+            return dict(self.pair(pair, depth) for pair in content)
+        if tag == "F" and type(content) is str and content in ("nan", "inf", "-inf"):
+            return float(content)
+        if tag == "R" and type(content) is str:
+            return Opaque(content[:80])
+        if tag == "A" and type(content) is list and len(content) == 2:
+            scale, shift = (self.value(part, depth) for part in content)
+            if isinstance(scale, (Tensor, float)) and isinstance(shift, (Tensor, float)):
+                return Affine(scale, shift)
+        if tag == "B":
+            return self.bytes(content)
+        raise WireError("bad value")
+
+    def tensor(self, index: Any) -> Tensor:
+        if type(index) is not int or not 0 <= index < len(self.tensors):
+            raise WireError("bad tensor index")
+        return self.tensors[index]
+
+    def bytes(self, index: Any) -> bytes:
+        raw = self.tensor(index)
+        if raw.dtype is not torch.uint8 or not raw.is_contiguous():
+            raise WireError("bad bytes")
+        return ctypes.string_at(raw.data_ptr(), raw.nbytes) if raw.nbytes else b""
+
+    def pair(self, node: Any, depth: int) -> tuple[Any, Any]:
+        if type(node) is not list or len(node) != 2:
+            raise WireError("bad dict")
+        key = self.value(node[0], depth)
+        if type(key) not in (str, int, bool, float, type(None)):
+            raise WireError("bad key")
+        return key, self.value(node[1], depth)
+
+
+def receive(sock: socket.socket, deadline: float, limit: int = MAX_REPLY) -> bytearray:
+    """The body of the next frame.
+
+    `deadline` is a `time.monotonic()` by which the whole frame must be here, so that a drip of
+    single bytes gains nothing. Raises `TimeoutError`, `EOFError` when the other side is gone, and
+    `WireError` for a frame over `limit` bytes.
+    """
+    (size,) = _LENGTH.unpack(_exactly(sock, _LENGTH.size, deadline))
+    if size > limit:
+        raise WireError(f"frame of {size} bytes, over the limit of {limit}")
+    return _exactly(sock, size, deadline)
+
+
+def receive_trusted(sock: socket.socket) -> bytearray:
+    """The body of the judge's next frame, however long it takes."""
+    return receive(sock, math.inf, _UNLIMITED)
+
+
+def _exactly(sock: socket.socket, size: int, deadline: float) -> bytearray:
+    buffer = bytearray(size)
+    view = memoryview(buffer)
+    done = 0
+    while done < size:
+        left = deadline - time.monotonic()
+        if left <= 0:
+            raise TimeoutError
+        sock.settimeout(None if math.isinf(left) else left)
+        count = sock.recv_into(view[done:], size - done)
+        if count == 0:
+            raise EOFError
+        done += count
+    return buffer
+
+
+def send(sock: socket.socket, frame: bytes, deadline: float = math.inf) -> None:
+    """Sends an encoded frame. Raises `TimeoutError` if the other side does not read it in time."""
+    left = deadline - time.monotonic()
+    sock.settimeout(None if math.isinf(left) else max(left, 0.001))
+    sock.sendall(frame)

@@ -1,0 +1,9 @@
+"""Returns None."""
+
+def padding_mask(ids, pad_id=0): ...
+
+
+def causal_mask(length, device=None): ...
+
+
+def target_mask(ids, pad_id=0): ...

@@ -1,0 +1,231 @@
+"""`grader` as an instructor types it: every test runs the command in a process of its own."""
+
+from __future__ import annotations
+
+import csv
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from grader import curriculum, mistakes, reference, stubs
+
+CHEAP = ("masks", "attention")
+
+
+def grader(*arguments: str | Path, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "grader", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        cwd=cwd,
+        timeout=120,
+        check=False,
+    )
+
+
+def hand_in(folder: Path, name: str, **sources: str) -> None:
+    (folder / name).mkdir(parents=True)
+    for exercise, source in sources.items():
+        (folder / name / f"{exercise}.py").write_text(source, encoding="utf-8")
+
+
+def right(exercise: str) -> str:
+    return stubs.reference_source(exercise)
+
+
+def wrong(exercise: str) -> str:
+    return mistakes.load(exercise)[0].apply(right(exercise))
+
+
+@pytest.fixture(scope="module")
+def classroom(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A class that does everything but hand in a right answer to everything."""
+    folder = tmp_path_factory.mktemp("class")
+    hand_in(folder, "ada", masks=right("masks"), attention=right("attention"))
+    hand_in(folder, "bela", masks=right("masks"), attention=wrong("attention"))
+    stub = stubs.stub(reference.solution("attention"), "attention")
+    hand_in(folder, "carl", attention=stub)
+    hand_in(folder, "dora", masks="while True: pass", attention="import os\nos._exit(0)")
+    hand_in(folder, "emil", masks="def padding_mask(:", attention="import sys\nsys.exit()")
+    hand_in(folder, "=1+1", attention='def attention(*a):\n    raise ValueError("[red]\\x1b[31m")')
+    (folder / "fred").mkdir()
+    (folder / "fred" / "masks.py").write_bytes(b"\xff\xfe\x00")
+    (folder / "gina").mkdir()
+    return folder
+
+
+@pytest.fixture(scope="module")
+def graded(
+    classroom: Path, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[subprocess.CompletedProcess[str], dict[str, Any], list[dict[str, str]]]:
+    out = tmp_path_factory.mktemp("out")
+    options = ["--seed", "7", "--isolation", "process", "--jobs", "2"]
+    options += [word for name in CHEAP for word in ("--exercise", name)]
+    files = ["--json", out / "grades.json", "--csv", out / "grades.csv"]
+    done = grader("grade", classroom, *options, *files)
+    report = json.loads((out / "grades.json").read_text(encoding="utf-8"))
+    with (out / "grades.csv").open(newline="", encoding="utf-8") as table:
+        rows = list(csv.DictReader(table))
+    assert (
+        list(out.iterdir()) == [out / "grades.csv", out / "grades.json"]
+        or len(list(out.iterdir())) == 2
+    ), "nothing is left beside the reports"
+    return done, report, rows
+
+
+def statuses(report: dict[str, Any]) -> dict[str, tuple[str, ...]]:
+    return {
+        one["submission"]: tuple(exercise["status"] for exercise in one["exercises"])
+        for one in report["submissions"]
+    }
+
+
+def test_everything_that_people_hand_in_gets_a_verdict(
+    graded: tuple[subprocess.CompletedProcess[str], dict[str, Any], list[dict[str, str]]],
+) -> None:
+    done, report, _ = graded
+    assert done.returncode == 0, done.stderr
+    assert statuses(report) == {
+        "=1+1": ("missing", "error"),
+        "ada": ("passed", "passed"),
+        "bela": ("passed", "failed"),
+        "carl": ("missing", "todo"),
+        "dora": ("timeout", "died"),
+        "emil": ("error", "error"),
+        "fred": ("error", "missing"),
+        "gina": ("missing", "missing"),
+    }
+
+
+def test_the_json_is_schema_1(
+    graded: tuple[subprocess.CompletedProcess[str], dict[str, Any], list[dict[str, str]]],
+) -> None:
+    _, report, _ = graded
+    assert {name: report[name] for name in ("schema", "seed", "isolation")} == {
+        "schema": 1,
+        "seed": 7,
+        "isolation": "process",
+    }
+    bela = next(one for one in report["submissions"] if one["submission"] == "bela")
+    assert bela["max_points"] == 25
+    assert 10 <= bela["points"] < 25
+    attention = bela["exercises"][1]
+    assert attention["exercise"] == "attention"
+    assert attention["points"] == sum(check["points"] for check in attention["checks"])
+    for check in attention["checks"]:
+        keys = {"check", "title", "status", "points", "max_points", "message"}
+        assert check.keys() == keys
+        assert (check["status"] == "passed") == (check["message"] == "")
+
+
+def test_a_known_mistake_is_named(
+    graded: tuple[subprocess.CompletedProcess[str], dict[str, Any], list[dict[str, str]]],
+) -> None:
+    _, report, _ = graded
+    bela = next(one for one in report["submissions"] if one["submission"] == "bela")
+    made = mistakes.load("attention")[0]
+    (diagnosis,) = bela["exercises"][1]["diagnoses"]
+    assert made.name in diagnosis["mistakes"]
+    assert made.tells in diagnosis["message"]
+    assert made.asks in diagnosis["message"]
+
+
+def test_the_table_has_a_row_a_student_and_a_column_a_check(
+    graded: tuple[subprocess.CompletedProcess[str], dict[str, Any], list[dict[str, str]]],
+) -> None:
+    _, report, rows = graded
+    assert [row["submission"] for row in rows][:2] == ["'=1+1", "ada"]
+    assert rows[1]["points"] == "25.0"
+    assert rows[1]["attention.agrees_with_torch"] == rows[1]["attention.agrees_with_torch"]
+    assert len(rows) == len(report["submissions"])
+
+
+def test_the_terminal_shows_students_words_as_they_are_and_no_colour_in_a_pipe(
+    graded: tuple[subprocess.CompletedProcess[str], dict[str, Any], list[dict[str, str]]],
+    classroom: Path,
+) -> None:
+    done, _, _ = graded
+    assert "\x1b" not in done.stdout
+    assert done.stderr == ""
+    only = grader(
+        "grade", classroom / "=1+1", "--exercise", "attention", "--isolation", "process", "--seed", "1"
+    )  # fmt: skip
+    assert "[red]" in only.stdout
+    assert "\x1b" not in only.stdout
+    assert "attention.py, line 2" in only.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["nowhere"], "no such file or folder"),
+        (["."], "no submission here"),
+        ([".", "--exercise", "atention"], "no submission here"),
+        (["ada", "--exercise", "atention"], "There are: masks, attention"),
+        (["ada", "ada"], "Two submissions are called 'ada'"),
+        (["ada", "--resume"], "--resume needs the --json FILE"),
+        (["ada", "--json", "no/where.json"], "no folder"),
+        (["ada", "--seed", "-1"], "seed"),
+    ],
+)
+def test_a_wrong_command_says_what_to_do(tmp_path: Path, arguments: list[str], says: str) -> None:
+    if "ada" in arguments:
+        hand_in(tmp_path, "ada", attention=right("attention"))
+    done = grader("grade", *arguments, "--isolation", "process", cwd=tmp_path)
+    assert done.returncode == 2
+    assert says in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_gradescope_gets_its_results(classroom: Path, tmp_path: Path) -> None:
+    results = tmp_path / "results.json"
+    done = grader(
+        "grade", classroom / "bela", "--exercise", "attention", "--isolation", "process",
+        "--gradescope", results,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    found = json.loads(results.read_text(encoding="utf-8"))
+    assert found["score"] == sum(test["score"] for test in found["tests"]) < 15
+    assert sum(test["max_score"] for test in found["tests"]) == 15
+    assert {test["status"] for test in found["tests"]} == {"passed", "failed"}
+
+
+def test_the_same_seed_gives_the_same_report(classroom: Path, tmp_path: Path) -> None:
+    reports = []
+    for name in ("first.json", "second.json"):
+        grader(
+            "grade", classroom / "bela", "--exercise", "attention", "--isolation", "process",
+            "--seed", "11", "--json", tmp_path / name,
+        )  # fmt: skip
+        reports.append((tmp_path / name).read_text(encoding="utf-8"))
+    assert reports[0] == reports[1]
+
+
+def test_the_demo_shows_a_class_and_a_message() -> None:
+    done = grader("demo")
+    assert done.returncode == 0, done.stderr
+    for word in ("ada", "100 of 100", "to do", "hung", "error"):
+        assert word in done.stdout
+
+
+def test_stubs_are_up_to_date_and_a_students_work_is_kept(tmp_path: Path) -> None:
+    assert grader("stubs", "--exercises", tmp_path).returncode == 0
+    assert {path.stem for path in tmp_path.iterdir()} == set(curriculum.NAMES)
+    assert grader("stubs", "--check", "--exercises", tmp_path).returncode == 0
+    work = tmp_path / "masks.py"
+    work.write_text("half finished")
+    done = grader("stubs", "--exercises", tmp_path)
+    assert work.read_text() == "half finished"
+    assert "kept" in done.stdout
+    assert grader("stubs", "--check", "--exercises", tmp_path).returncode == 1
+
+
+def test_doctor_tells_what_the_machine_can_do() -> None:
+    done = grader("doctor")
+    assert done.returncode == 0
+    assert "torch" in done.stdout
+    assert "bubblewrap" in done.stdout

@@ -1,0 +1,98 @@
+"""No right answer is refused, no wrong one passes: every one goes through the real judge."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from grader import curriculum, mistakes, reference, stubs
+from grader.judge import Judge
+from grader.results import ExerciseResult
+from grader.sandbox.host import Host
+from grader.submission import Submission
+
+HERE = Path(__file__).parent
+SEED = 2017
+
+
+@pytest.fixture(scope="module")
+def host() -> Iterator[Host]:
+    with Host() as host:
+        yield host
+
+
+@pytest.fixture(scope="module")
+def judges(host: Host) -> dict[str, Judge]:
+    return {name: Judge([name], SEED, host) for name in curriculum.NAMES}
+
+
+def grade(judges: dict[str, Judge], exercise: str, source: str) -> ExerciseResult:
+    submission = Submission("somebody", {exercise: source})
+    return judges[exercise].grade(submission).exercises[0]
+
+
+def lost(result: ExerciseResult) -> str:
+    """What the result says against the answer, for the message of a failed assertion."""
+    said = [f"{one.check}: {one.message}" for one in result.checks if one.points < one.max_points]
+    return "\n".join([result.message, *said])
+
+
+def files(kind: str) -> list[object]:
+    found = sorted((HERE / kind).glob("*/*.py"))
+    return [pytest.param(path, id=f"{path.parent.name}-{path.stem}") for path in found]
+
+
+@pytest.mark.parametrize("exercise", curriculum.NAMES)
+def test_the_solution_gets_full_marks(judges: dict[str, Judge], exercise: str) -> None:
+    result = grade(judges, exercise, stubs.reference_source(exercise))
+    assert result.points == result.max_points == curriculum.find(exercise).points, lost(result)
+    assert result.status == "passed"
+
+
+@pytest.mark.parametrize("path", files("variants"))
+def test_a_right_but_odd_answer_gets_full_marks(judges: dict[str, Judge], path: Path) -> None:
+    result = grade(judges, path.parent.name, path.read_text(encoding="utf-8"))
+    assert result.points == result.max_points, lost(result)
+
+
+@pytest.mark.parametrize("path", files("lazy"))
+def test_a_lazy_answer_gets_nothing(judges: dict[str, Judge], path: Path) -> None:
+    result = grade(judges, path.parent.name, path.read_text(encoding="utf-8"))
+    assert result.points == 0, [one.check for one in result.checks if one.points]
+
+
+@pytest.mark.parametrize(
+    "mistake",
+    [
+        pytest.param(mistake, id=f"{name}-{mistake.name}")
+        for name in curriculum.NAMES
+        for mistake in mistakes.load(name)
+    ],
+)
+def test_a_known_mistake_loses_points(judges: dict[str, Judge], mistake: mistakes.Mistake) -> None:
+    source = mistake.apply(stubs.reference_source(mistake.exercise))
+    result = grade(judges, mistake.exercise, source)
+    assert result.points is not None
+    assert result.points < result.max_points
+    assert result.status not in ("passed", "grader_error")
+
+
+@pytest.mark.parametrize("exercise", curriculum.NAMES)
+def test_every_stub_is_to_do(judges: dict[str, Judge], exercise: str) -> None:
+    source = stubs.stub(reference.solution(exercise), exercise)
+    result = grade(judges, exercise, source)
+    assert (result.status, result.points) == ("todo", 0)
+
+
+@pytest.mark.parametrize("exercise", curriculum.NAMES)
+def test_the_points_add_up(judges: dict[str, Judge], exercise: str) -> None:
+    checks = [rehearsal.check for rehearsal in judges[exercise].rehearsals[exercise]]
+    assert sum(check.points for check in checks) == curriculum.find(exercise).points
+
+
+def test_there_are_enough_of_each() -> None:
+    assert sum(len(mistakes.load(name)) for name in curriculum.NAMES) >= 110
+    assert len(files("variants")) >= 60
+    assert {path.parent.name for path in (HERE / "lazy").glob("*/*.py")} == set(curriculum.NAMES)

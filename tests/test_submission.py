@@ -1,0 +1,100 @@
+"""Whatever a folder holds, reading it gives submissions or a sentence that says why not."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from grader import submission
+
+RIGHT = "def attention(): ...\n"
+
+
+def write(path: Path, data: bytes | str = RIGHT) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(data.encode() if isinstance(data, str) else data)
+
+
+def test_a_folder_of_exercises_is_one_submission(tmp_path: Path) -> None:
+    write(tmp_path / "ada" / "attention.py")
+    write(tmp_path / "ada" / "notes.py")
+    (found,) = submission.find(tmp_path / "ada")
+    assert found.name == "ada"
+    assert found.sources == {"attention": RIGHT}
+
+
+@pytest.mark.parametrize("inside", ["", "exercises", "my solution"])
+def test_a_folder_of_folders_is_a_class(tmp_path: Path, inside: str) -> None:
+    for name in ("bob", "ada"):
+        write(tmp_path / name / inside / "attention.py")
+    (tmp_path / "empty").mkdir()
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "grades.csv").write_text("")
+    found = submission.find(tmp_path)
+    assert [one.name for one in found] == ["ada", "bob", "empty"]
+    assert [list(one.sources) for one in found] == [["attention"], ["attention"], []]
+
+
+def test_a_single_file_is_a_submission(tmp_path: Path) -> None:
+    write(tmp_path / "attention.py")
+    (found,) = submission.find(tmp_path / "attention.py")
+    assert list(found.sources) == ["attention"]
+
+
+@pytest.mark.parametrize(
+    ("data", "says"),
+    [
+        (b"x = '\xff\xfe'", "not UTF-8"),
+        (b"", "empty"),
+        (b"  \n\n", "empty"),
+        (b"#" * (1 << 20) + b"#", "larger than 1 MB"),
+        (b"# -*- coding: klingon -*-\nx = 1", "not UTF-8"),
+    ],
+)
+def test_an_unreadable_file_is_that_exercises_problem(
+    tmp_path: Path, data: bytes, says: str
+) -> None:
+    write(tmp_path / "attention.py", data)
+    write(tmp_path / "masks.py")
+    (found,) = submission.find(tmp_path)
+    assert says in found.problems["attention"]
+    assert list(found.sources) == ["masks"]
+
+
+def test_other_encodings_that_python_reads_are_read(tmp_path: Path) -> None:
+    write(tmp_path / "attention.py", "# coding: latin-1\nx = 'é'\n".encode("latin-1"))
+    write(tmp_path / "masks.py", "\ufeffx = 'é'\n".encode())
+    (found,) = submission.find(tmp_path)
+    assert "é" in found.sources["attention"]
+    assert found.sources["masks"] == "x = 'é'\n"
+
+
+def test_a_link_to_somebody_elses_answer_is_not_followed(tmp_path: Path) -> None:
+    write(tmp_path / "solutions" / "attention.py")
+    (tmp_path / "class" / "eve").mkdir(parents=True)
+    (tmp_path / "class" / "eve" / "attention.py").symlink_to(
+        tmp_path / "solutions" / "attention.py"
+    )
+    (tmp_path / "class" / "mal").symlink_to(tmp_path / "solutions")
+    (found,) = submission.find(tmp_path / "class")
+    assert found.name == "eve"
+    assert "link" in found.problems["attention"]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="named pipes are POSIX")
+def test_a_pipe_in_place_of_a_file_does_not_hang(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "attention.py")
+    (found,) = submission.find(tmp_path)
+    assert "not a plain file" in found.problems["attention"]
+
+
+def test_where_there_is_nothing_to_grade_it_says_so(tmp_path: Path) -> None:
+    with pytest.raises(submission.SubmissionError, match="no such file"):
+        submission.find(tmp_path / "nowhere")
+    with pytest.raises(submission.SubmissionError, match="no submission here"):
+        submission.find(tmp_path)
+    write(tmp_path / "other.py")
+    with pytest.raises(submission.SubmissionError, match="the file of an exercise"):
+        submission.find(tmp_path / "other.py")

@@ -1,0 +1,134 @@
+"""The frames that untrusted code can send: what is sent arrives, and nothing else gets through."""
+
+from __future__ import annotations
+
+import contextlib
+import random
+import struct
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from grader.sandbox import wire
+
+
+class Pair(NamedTuple):
+    a: int
+    b: int
+
+
+DTYPES = [torch.float32, torch.float64, torch.bfloat16, torch.int64, torch.bool, torch.complex64]
+
+
+def crossed(value: Any) -> Any:
+    return wire.decode(wire.encode(value)[4:])
+
+
+PLAIN = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**63), 2**63 - 1)
+    | st.floats(allow_nan=False)
+    | st.text(st.characters(codec="utf-8"), max_size=20),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.lists(inner, max_size=3).map(tuple)
+        | st.dictionaries(st.text(st.characters(codec="utf-8"), max_size=5), inner, max_size=3)
+    ),
+    max_leaves=10,
+)
+
+
+@given(PLAIN)
+def test_plain_data_arrives_as_it_was(value: Any) -> None:
+    assert crossed(value) == value
+    assert type(crossed(value)) is type(value)
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("shape", [(), (3,), (2, 0, 3), (2, 3, 4)], ids=str)
+def test_tensors_arrive_as_they_were(dtype: torch.dtype, shape: tuple[int, ...]) -> None:
+    sent = (torch.randn(shape) * 3).to(dtype)
+    arrived = crossed([sent])[0]
+    assert arrived.dtype == dtype
+    assert arrived.shape == sent.shape
+    assert torch.equal(arrived, sent)
+
+
+def test_a_transposed_tensor_arrives_transposed() -> None:
+    sent = torch.arange(24).reshape(2, 3, 4).permute(2, 0, 1)
+    arrived = crossed(sent)
+    assert torch.equal(arrived, sent)
+    assert not arrived.is_contiguous()
+    assert arrived.stride() == sent.stride()
+
+
+def test_values_that_json_lacks_arrive() -> None:
+    assert crossed([float("inf"), b"code"]) == [float("inf"), b"code"]
+    assert crossed(Pair(1, 2)) == (1, 2)
+    affine = crossed(wire.Affine(torch.ones(2), 3.0))
+    assert affine(torch.ones(2)).tolist() == [4.0, 4.0]
+
+
+def test_what_is_no_data_crosses_as_the_name_of_its_type() -> None:
+    assert crossed(lambda: None) == wire.Opaque("function")
+    assert crossed(torch.empty(2, device="meta")).type_name.startswith("meta tensor")
+    assert crossed(torch.eye(2).to_sparse()).type_name.startswith("cpu tensor")
+
+
+def frame(header: bytes, data: bytes = b"") -> bytes:
+    return struct.pack("<I", len(header)) + header + data
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"\xff\xff\xff\xff",
+        frame(b"null"),
+        frame(b"[" * 100_000),
+        frame(b'{"v":NaN,"t":[]}'),
+        frame(b'{"v":{"T":0},"t":[]}'),
+        frame(b'{"v":{"T":true},"t":[["float32",[1],4,null]]}', b"1234"),
+        frame(b'{"v":{"T":0},"t":[["float32",[2],4,null]]}', b"1234"),
+        frame(b'{"v":{"T":0},"t":[["float32",[-1,-1],4,null]]}', b"1234"),
+        frame(b'{"v":{"T":0},"t":[["float32",[0,9223372036854775807,9],0,null]]}'),
+        frame(b'{"v":{"T":0},"t":[["bool",[1],1,null]]}', b"\x02"),
+        frame(b'{"v":{"T":0},"t":[["float32",[1],4,[1]]]}', b"1234"),
+        frame(b'{"v":1,"t":[]}', b"left over"),
+        frame(b'{"v":' + b'{"U":[' * 60 + b"1" + b"]}" * 60 + b',"t":[]}'),
+        frame(b'{"v":{"D":[[{"U":[]},1]]},"t":[]}'),
+        frame(b'{"v":99999999999999999999,"t":[]}'),
+        frame(b'{"v":{"B":0},"t":[["float32",[1],4,null]]}', b"1234"),
+    ],
+)
+def test_a_malformed_frame_is_refused(body: bytes) -> None:
+    with pytest.raises(wire.WireError):
+        wire.decode(body)
+
+
+@settings(max_examples=300)
+@given(st.binary(max_size=200), st.randoms(use_true_random=False))
+def test_mutated_frames_raise_only_the_decoders_own_error(
+    noise: bytes, random: random.Random
+) -> None:
+    value = [1, 2.5, "text", (None, True), {"a": torch.randn(2, 3)}, wire.Affine(2.0, 1.0)]
+    body = bytearray(wire.encode(value)[4:])
+    for byte in noise:
+        body[random.randrange(len(body))] = byte
+    with contextlib.suppress(wire.WireError):
+        wire.decode(body)
+
+
+def test_the_fuzzer_runs() -> None:
+    script = Path(__file__).parent / "fuzz_wire.py"
+    done = subprocess.run(
+        [sys.executable, script, "2000", "1"], capture_output=True, text=True, check=True
+    )
+    assert "2000 mutated frames" in done.stdout

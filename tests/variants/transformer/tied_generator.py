@@ -1,0 +1,46 @@
+"""Ties the generator to the target embedding, and both embeddings where the vocabularies agree."""
+
+from torch import nn
+
+from exercises.decoder import Decoder
+from exercises.embedding import TransformerEmbedding
+from exercises.encoder import Encoder
+from exercises.masks import padding_mask, target_mask
+
+
+class Transformer(nn.Module):
+    def __init__(
+        self,
+        src_vocab_size,
+        tgt_vocab_size,
+        d_model=512,
+        n_heads=8,
+        num_layers=6,
+        d_ff=2048,
+        dropout=0.1,
+        max_len=5000,
+        pad_id=0,
+        activation="relu",
+        norm_first=False,
+    ):
+        super().__init__()
+        self.pad_id = pad_id
+        self.src_embedding = TransformerEmbedding(src_vocab_size, d_model, dropout, max_len)
+        self.tgt_embedding = TransformerEmbedding(tgt_vocab_size, d_model, dropout, max_len)
+        options = (num_layers, d_model, n_heads, d_ff, dropout, activation, norm_first)
+        self.encoder = Encoder(*options)
+        self.decoder = Decoder(*options)
+        self.generator = nn.Linear(d_model, tgt_vocab_size)
+        if src_vocab_size == tgt_vocab_size:
+            self.src_embedding.token.embedding.weight = self.tgt_embedding.token.embedding.weight
+        self.generator.weight = self.tgt_embedding.token.embedding.weight
+
+    def encode(self, src):
+        return self.encoder(self.src_embedding(src), padding_mask(src, self.pad_id))
+
+    def decode(self, tgt, memory, src):
+        masks = target_mask(tgt, self.pad_id), padding_mask(src, self.pad_id)
+        return self.decoder(self.tgt_embedding(tgt), memory, *masks)
+
+    def forward(self, src, tgt):
+        return self.generator(self.decode(tgt, self.encode(src), src))
