@@ -52,7 +52,7 @@ def _hanging(sources: Sources) -> Sources:
 
 
 def _broken(sources: Sources) -> Sources:
-    return sources | {"masks": sources["masks"].replace("return", "retrun", 1)}
+    return sources | {"masks": sources["masks"].replace("def padding_mask(", "def padding_mask(:")}
 
 
 _CLASS: Mapping[str, tuple[str, Callable[[Sources], Sources]]] = {

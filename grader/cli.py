@@ -14,12 +14,14 @@ import typer
 
 from grader import class_of_five, curriculum, grading, run, stubs, submission
 from grader.report import data, tables
+from grader.report import html as pages
 from grader.report.terminal import Terminal
 from grader.results import Report
 from grader.sandbox import jail
 from grader.store import StoreError
 
 USAGE, NOT_GRADED = 2, 3
+DEFAULT_ASSIGNMENT = "transformer"
 DEMO_SEED = 2017
 
 app = typer.Typer(
@@ -70,6 +72,10 @@ def grade(
         Path | None,
         typer.Option(metavar="FILE", help="Write a table here: a row a student, a column a check."),
     ] = None,
+    html: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Write a page for every submission into this folder."),
+    ] = None,
     gradescope: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Write Gradescope's results.json of one submission."),
@@ -93,7 +99,7 @@ def grade(
         raise UsageError(f"--gradescope takes one submission; here are {len(submissions)}.")
     if resume and json is None:
         raise UsageError("--resume needs the --json FILE of the run that was stopped.")
-    for file in (json, csv, gradescope):
+    for file in (json, csv, html, gradescope):
         if file is not None and not file.absolute().parent.is_dir():
             raise UsageError(f"{file}: there is no folder {file.parent} to write to.")
     if isolation is Isolation.JAIL:
@@ -109,6 +115,8 @@ def grade(
         report = _graded(submissions, plan, json, resume, terminal)
         if csv is not None:
             data.write(csv, tables.as_csv(report))
+        if html is not None:
+            terminal.say(f"Open {pages.write_pages(report, html)}")
         if gradescope is not None:
             data.write(gradescope, tables.as_gradescope(report.submissions[0]))
     except OSError as error:
@@ -176,8 +184,53 @@ def _exercises(names: list[str] | None) -> tuple[str, ...]:
 
 
 @app.command()
-def demo() -> None:
+def course(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder of the course.")],
+    assignment: Annotated[
+        str, typer.Option(metavar="NAME", help="The assignment to make or to bring up to date.")
+    ] = DEFAULT_ASSIGNMENT,
+    exercise: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="An exercise of it; may be given several times."),
+    ] = None,
+) -> None:
+    """Make an nbgrader course, or bring one up to date; what the instructor changed stays."""
+    # Imported here: nbgrader takes a second, and no other command needs it.
+    from grader.course import making
+
+    try:
+        done = making.make(folder, assignment, exercise or ())
+    except making.CourseError as error:
+        raise UsageError(str(error)) from None
+    for sentence in done:
+        Terminal().say(sentence)
+
+
+@app.command()
+def demo(
+    folder: Annotated[
+        Path | None,
+        typer.Argument(metavar="DIR", help="Do it with nbgrader, in this new folder."),
+    ] = None,
+) -> None:
     """Grade a small class that is made up here: right, wrong, unfinished and hanging work."""
+    if folder is None:
+        _demo()
+    else:
+        _nbgrader_demo(folder)
+
+
+def _nbgrader_demo(folder: Path) -> None:
+    from grader.course import demo as nbgrader
+
+    try:
+        for line in nbgrader.run(folder, "process" if jail.missing() else "jail"):
+            Terminal().say(line)
+    except nbgrader.DemoError as error:
+        raise UsageError(str(error)) from None
+
+
+def _demo() -> None:
     terminal = Terminal()
     with TemporaryDirectory() as folder:
         terminal.say(class_of_five.introduction() + "\n")

@@ -8,6 +8,11 @@ from pathlib import PurePosixPath
 from grader.board.hints import hint_for
 from grader.sandbox.session import StudentError
 
+_BY_NAME = (
+    "The exercise gives the names and shapes of all parameters; weights are put in by name. Is it "
+    "an nn.Parameter, or inside a module, that `self` holds under this name?"
+)
+
 
 def explain(error: Exception, sources: Mapping[str, str]) -> str:
     """The message for a failed check. `sources` are the student's files, by exercise."""
@@ -22,6 +27,10 @@ def explain(error: Exception, sources: Mapping[str, str]) -> str:
 
 
 def _raised(error: StudentError, sources: Mapping[str, str]) -> str:
+    if "MissingParameterError" in error.kinds:
+        return f"Your module has no parameter called `{error.text}`. {_BY_NAME}"
+    if "ParameterShapeError" in error.kinds:
+        return f"The parameter {error.text}. {_BY_NAME}"
     meaning = hint_for(str(error))
     said = f"{meaning}\nYour code raised {error}" if meaning else f"Your code raised {error}"
     if error.file is None or error.line is None:

@@ -152,8 +152,12 @@ def _judge(plan: Plan) -> Any:
 
     host = Host(plan.isolation)
 
+    import torch
+
     from grader.judge import Judge
 
+    # As in the process of the student's code: what both of them compute is compared.
+    torch.set_num_threads(1)
     return Judge(plan.exercises, plan.seed, host)
 
 

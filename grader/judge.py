@@ -13,6 +13,7 @@ from hypothesis import Phase
 
 from grader import checks, curriculum, reference, stubs, together
 from grader.checks import Check
+from grader.checks.cases import Numbers
 from grader.diagnosis import Diagnostician
 from grader.explanation import explain
 from grader.rehearsal import Case, Rehearsal, rehearse
@@ -65,6 +66,12 @@ class Judge:
 
     def exercise(self, name: str, submission: Submission) -> ExerciseResult:
         """Grades one exercise; the same sources are graded once."""
+        if name in submission.problems:
+            return unchecked(name, "error", submission.problems[name])
+        if name not in submission.sources:
+            return unchecked(name, "missing", f"There is no file {name}.py.")
+        if stubs.is_untouched(submission.sources[name]):
+            return unchecked(name, "todo", "Not started: the file is as it was handed out.")
         key = _key(name, submission.sources)
         if key not in self.graded:
             if len(self.graded) >= MAX_REMEMBERED:
@@ -93,12 +100,6 @@ class Judge:
         return together.run(own, self.host)
 
     def _exercise(self, name: str, submission: Submission) -> ExerciseResult:
-        if name in submission.problems:
-            return unchecked(name, "error", submission.problems[name])
-        if name not in submission.sources:
-            return unchecked(name, "missing", f"There is no file {name}.py.")
-        if stubs.is_untouched(submission.sources[name]):
-            return unchecked(name, "todo", "Not started: the file is as it was handed out.")
         run = ExerciseRun(name, submission.sources, self.host)
         try:
             results = [run.check(rehearsal) for rehearsal in self.rehearsed(name)]
@@ -184,6 +185,7 @@ class ExerciseRun:
 
     def _failure(self, rehearsal: Rehearsal, child: Child) -> Exception | None:
         """What the check's body raises on the first case that it refuses."""
+        Numbers.run_seed = rehearsal.seed
         replies = list(child.exchange(rehearsal.frame, rehearsal.count))
         self.replies[rehearsal.check.name] = replies
         position = 0

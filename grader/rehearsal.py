@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from grader.checks import Check
+from grader.checks.cases import Numbers
 from grader.sandbox import wire
 from grader.sandbox.proxy import Student
 from grader.sandbox.server import Server
@@ -51,6 +52,7 @@ def rehearse(check: Check, reference: Any, run_seed: int) -> Rehearsal:
     Raises `RehearsalError` if the reference fails the check.
     """
     number = zlib.crc32(f"{run_seed}/{check.exercise}/{check.name}".encode())
+    Numbers.run_seed = number
     cases = []
     for arguments in draw(check, number):
         recorder = Recorder(Server(reference))

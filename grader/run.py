@@ -9,6 +9,7 @@ from typing import Any
 
 from grader import grading
 from grader.grading import Plan
+from grader.notebook.places import located
 from grader.results import Report, SubmissionResult
 from grader.store import Store, StoreError
 from grader.submission import Submission
@@ -27,7 +28,10 @@ def run(
     kept = store.results() if store else {}
     done = {name: kept[name, digest] for name, digest in digests.items() if (name, digest) in kept}
     waiting = [one for one in submissions if one.name not in done]
-    for result in track(grading.grade(waiting, plan), len(waiting)):
+    places = {one.name: one.places for one in submissions}
+    for found in track(grading.grade(waiting, plan), len(waiting)):
+        own = places[found.submission]
+        result = located(found, own) if own else found
         if store is not None and not _failed(result):
             store.add(digests[result.submission], result)
         done[result.submission] = result

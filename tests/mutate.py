@@ -124,8 +124,8 @@ def mutants(source: str) -> Iterator[tuple[int, str, str]]:
     lines = source.splitlines()
     inside: set[int] = set()
     marked = False
-    for number, line in enumerate(lines, 1):
-        marked = (marked or stubs.BEGIN in line) and stubs.END not in line
+    for number, text in enumerate(lines, 1):
+        marked = (marked or stubs.BEGIN in text) and stubs.END not in text
         if marked:
             inside.add(number)
     defaults = {
@@ -138,7 +138,7 @@ def mutants(source: str) -> Iterator[tuple[int, str, str]]:
     }
     nodes = list(ast.walk(tree))
     for index, node in enumerate(nodes):
-        line = getattr(node, "lineno", 0)
+        line = int(getattr(node, "lineno", 0))
         if line not in inside and id(node) not in defaults:
             continue
         for what, edit in edits(node):

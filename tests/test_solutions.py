@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import pytest
 import torch
-import torch.nn.functional as F  # noqa: N812
+import torch.nn.functional as F
 from torch import Tensor, nn
 
 from grader.curriculum import NAMES

@@ -44,7 +44,7 @@ class Check:
     def explore(
         self, body: Callable[..., Any], seed: int, phases: tuple[Phase, ...] = (Phase.generate,)
     ) -> Callable[..., Any]:
-        """A hypothesis test that runs `body` (called as the check's own is) on cases drawn from `seed`."""
+        """A hypothesis test of `body`, called as the check's own is, on cases drawn from `seed`."""
         configured = hypothesis.settings(
             max_examples=self.examples,
             database=None,

@@ -46,7 +46,7 @@ class ForkServer:
     def __init__(self, isolation: str, limits: Limits) -> None:
         jailed = isolation == "jail"
         self.log: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115  # closed in close()
-        self.scratch = None if jailed else tempfile.mkdtemp(prefix="grader-")
+        self.scratch: str | None = None
         self.ready = False
         self.forks = 0
         self.living: set[int] = set()
@@ -78,7 +78,7 @@ class ForkServer:
             raise HostError(f"the jail has no filter on system calls: {error}") from None
         start = {
             "limits": dataclasses.asdict(limits),
-            "scratch": self.scratch,
+            "scratch": None if jailed else tempfile.gettempdir(),
             "jail": layers,
         }
         # If it is gone already, the first request finds out, and why.
@@ -91,7 +91,7 @@ class ForkServer:
         Raises `HostError` when the fork server is gone.
         """
         if not self.ready:
-            self._await("ready", START_SECONDS)
+            self.scratch = self._await("ready", START_SECONDS)["scratch"]
             self.ready = True
         self.forks += 1
         self.living.add(self.forks)

@@ -103,6 +103,17 @@ def file_name(exercise: str) -> str:
     return f"{PACKAGE}/{exercise}.py"
 
 
+class MissingParameterError(KeyError):
+    """The student's module has no parameter of a name that the judge has weights for."""
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
+class ParameterShapeError(ValueError):
+    """A parameter of the student's module has another shape than the judge's weights."""
+
+
 class Server:
     """Carries out requests on one exercise's code. One request is one dict, its name under `op`."""
 
@@ -216,7 +227,8 @@ class Server:
     def do_load(self, handle: int, weights: dict[str, Tensor], strict: bool = True) -> None:
         """Copies weights in, by name.
 
-        Where they do not fit, raises `KeyError` and `ValueError`, or if not `strict` passes over.
+        Where they do not fit, raises `MissingParameterError` and `ParameterShapeError`, or if not
+        `strict` passes over.
         """
         parameters = dict(self.objects[handle].named_parameters(remove_duplicate=False))
         for name, value in weights.items():
@@ -224,9 +236,10 @@ class Server:
                 with torch.no_grad():
                     parameters[name].copy_(value)
             elif strict and name not in parameters:
-                raise KeyError(name)
+                raise MissingParameterError(name)
             elif strict:
-                raise ValueError(f"{name}: {tuple(parameters[name].shape)} ≠ {tuple(value.shape)}")
+                yours, wanted = tuple(parameters[name].shape), tuple(value.shape)
+                raise ParameterShapeError(f"{name} has the shape {yours}, not {wanted}")
 
     def do_weights(self, handle: int, names: Sequence[str]) -> dict[str, Tensor]:
         """The values of the parameters so named."""

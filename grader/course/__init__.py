@@ -1,0 +1,37 @@
+"""The exercises as an nbgrader course: making it, grading it, exporting what was found.
+
+`nbgrader_config.py` calls `configure`, and nbgrader's own commands then grade with the judge.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+_HERE = "grader.course"
+_NBGRADER = "nbgrader.preprocessors"
+
+
+def configure(c: Any, isolation: str = "jail") -> None:
+    """Makes nbgrader grade the exercises with the judge; `c` is the object of `get_config()`.
+
+    All other notebooks of the course are graded as nbgrader does. `isolation` says how far apart a
+    student's code runs: "jail", or "process" where there is no bubblewrap.
+    """
+    c.Autograde.exporter_class = f"{_HERE}.handed_in.HandedIn"
+    c.Autograde.sanitize_preprocessors = [
+        f"{_NBGRADER}.ClearOutput",
+        f"{_HERE}.repair.RepairCells",
+    ]
+    c.Autograde.autograde_preprocessors = [
+        f"{_HERE}.preprocessors.JudgeExercises",
+        f"{_NBGRADER}.IgnorePattern",
+        "nbconvert.preprocessors.ClearMetadataPreprocessor",
+        f"{_NBGRADER}.LimitOutput",
+        f"{_NBGRADER}.SaveAutoGrades",
+        f"{_HERE}.preprocessors.WriteComments",
+        f"{_NBGRADER}.AssignLatePenalties",
+    ]
+    c.HandedIn.isolation = isolation
+    # nbgrader shows a student's Markdown and outputs as they are, scripts and all.
+    c.HTMLExporter.preprocessors = [f"{_HERE}.feedback.SafeOutputs"]
+    c.HTMLExporter.filters = {"markdown2html": f"{_HERE}.feedback.markdown2html"}

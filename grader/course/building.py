@@ -1,0 +1,170 @@
+"""Makes the notebook of an assignment from `solutions/` and the public tests."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from nbformat.notebooknode import NotebookNode
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+
+from grader import curriculum, stubs
+from grader.notebook.cells import POINTS
+
+TESTS = stubs.SOLUTIONS.parent / "exercises"
+# Where a notebook and its cells say what the kit made of them.
+KEY = "grader"
+SETUP = "%load_ext grader"
+_OURS = ("solutions", "exercises")
+
+
+def notebook(assignment: str, exercises: Sequence[str]) -> NotebookNode:
+    """The instructor's version of an assignment, answers included, for `generate_assignment`.
+
+    What a chosen exercise needs and is not chosen is handed out solved, in a locked cell.
+    """
+    needed = {need for name in exercises for need in curriculum.closure(name)}
+    cells = [
+        _text("introduction", _introduction(assignment, exercises)),
+        _code("setup", SETUP, _tag("setup", locked=True)),
+    ]
+    for name in curriculum.NAMES:
+        if name in exercises:
+            cells += _exercise(name)
+        elif name in needed:
+            cells += _given(name)
+    made = new_notebook(cells=cells)
+    made.metadata["kernelspec"] = {
+        "display_name": "Python 3",
+        "language": "python",
+        "name": "python3",
+    }
+    made.metadata[KEY] = {
+        "exercises": list(exercises),
+        "parts": [cell.metadata[KEY]["part"] for cell in cells],
+    }
+    return made
+
+
+def fingerprint(source: str) -> str:
+    """A hash by which a cell that the kit made is told from one that somebody has edited."""
+    return hashlib.sha256(source.encode()).hexdigest()[:12]
+
+
+def _exercise(name: str) -> list[NotebookNode]:
+    exercise = curriculum.find(name)
+    tag = _tag(f"{name}{POINTS}", grade=True, locked=True)
+    tag["points"] = exercise.points
+    return [
+        _text(f"{name}-text", _explanation(name)),
+        _code(name, _body(_solution(name)), _tag(name, solution=True)),
+        _code(f"{name}{POINTS}", _public_tests(name), tag),
+    ]
+
+
+def _given(name: str) -> list[NotebookNode]:
+    text = f"## Given: {name}\n\nThe next exercises need this one. Here it is, solved."
+    lines = [line for line in _body(_solution(name)).split("\n") if not _is_mark(line)]
+    return [
+        _text(f"{name}-given-text", text),
+        _code(f"{name}-given", "\n".join(lines), _tag(f"{name}-given", locked=True)),
+    ]
+
+
+def _introduction(assignment: str, exercises: Sequence[str]) -> str:
+    chosen = [curriculum.find(name) for name in exercises]
+    rows = "\n".join(f"| {one.name} | {one.points} |" for one in chosen)
+    total = sum(one.points for one in chosen)
+    return f"""# {assignment}
+
+Write a Transformer by hand, piece by piece. For every exercise there is an explanation, a cell for
+your code and a cell with tests.
+
+1. Read the explanation. Write your code where `NotImplementedError` is raised, and run the cell.
+2. Run the cell with the tests below it. It says what is right, what is wrong and why.
+3. Before you hand the notebook in, choose *Kernel, Restart and Run All*, or press *Validate*.
+
+You may add cells of your own. `%check attention` in any cell tests that exercise again. Hidden
+checks look closer than these tests and give the points; each exercise is graded with right answers
+for the others, so a mistake costs you once.
+
+| exercise | points |
+|---|---|
+{rows}
+| **together** | **{total}** |"""
+
+
+def _explanation(name: str) -> str:
+    """The docstring of the solution, one heading lower."""
+    docstring = ast.get_docstring(ast.parse(_solution(name)), clean=True) or name
+    title, _, text = docstring.partition("\n")
+    text = re.sub(r"^(#+ )", r"#\1", text.strip(), flags=re.MULTILINE)
+    points = curriculum.find(name).points
+    return f"## {title.rstrip('.')}\n\n*Exercise `{name}`, {points} points.*\n\n{text}"
+
+
+def _public_tests(name: str) -> str:
+    body = _body((TESTS / f"test_{name}.py").read_text(encoding="utf-8"))
+    return f"%%check {name}\n# The public tests. Run this cell; it cannot be edited.\n\n{body}"
+
+
+def _body(source: str) -> str:
+    """A module without its docstring and without what it imports from other exercises."""
+    lines = source.split("\n")
+    tree = ast.parse(source)
+    dropped = [node for node in tree.body[:1] if ast.get_docstring(tree) is not None]
+    dropped += [
+        node
+        for node in tree.body
+        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] in _OURS
+    ]
+    for node in reversed(dropped):
+        del lines[node.lineno - 1 : node.end_lineno]
+    text = "\n".join(lines).strip("\n")
+    return re.sub(r"\n{4,}", "\n\n\n", text)
+
+
+def _solution(name: str) -> str:
+    return (stubs.SOLUTIONS / f"{name}.py").read_text(encoding="utf-8")
+
+
+def _is_mark(line: str) -> bool:
+    return line.strip() in (stubs.BEGIN, stubs.END)
+
+
+def _text(part: str, source: str) -> NotebookNode:
+    return _made(new_markdown_cell(source), part)
+
+
+def _code(part: str, source: str, tag: dict[str, Any]) -> NotebookNode:
+    cell = _made(new_code_cell(source), part)
+    cell.metadata["nbgrader"] = tag
+    return cell
+
+
+def _made(cell: NotebookNode, part: str) -> NotebookNode:
+    cell.id = part.replace("_", "-")
+    cell.metadata[KEY] = {"part": part, "made": fingerprint(cell.source)}
+    return cell
+
+
+def _tag(
+    grade_id: str, grade: bool = False, solution: bool = False, locked: bool = False
+) -> dict[str, Any]:
+    return {
+        "schema_version": 3,
+        "grade_id": grade_id,
+        "grade": grade,
+        "solution": solution,
+        "locked": locked,
+        "task": False,
+    }
+
+
+def source_path(course: Path, assignment: str) -> Path:
+    """Where nbgrader looks for the instructor's version."""
+    return course / "source" / assignment / f"{assignment}.ipynb"

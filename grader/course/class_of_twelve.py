@@ -1,0 +1,189 @@
+"""A made-up class that hands in notebooks in twelve ways, for `grader demo` and for tests."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import nbformat
+from nbformat.notebooknode import NotebookNode
+from nbformat.v4 import new_code_cell, new_markdown_cell
+
+from grader import mistakes
+from grader.course.building import source_path
+from grader.notebook.cells import POINTS
+
+Cells = list[NotebookNode]
+
+
+@dataclass(frozen=True)
+class Member:
+    """One of the class: what the notebook is like, and how it is made of a right one."""
+
+    name: str
+    story: str
+    change: Callable[[Cells], Cells | str]
+
+
+def hand_in(course: Path, assignment: str, members: tuple[Member, ...] | None = None) -> None:
+    """Writes what each of them hands in, as nbgrader collects it. The assignment is released."""
+    right = solved(course, assignment)
+    for member in MEMBERS if members is None else members:
+        folder = course / "submitted" / member.name / assignment
+        folder.mkdir(parents=True)
+        notebook = copy.deepcopy(right)
+        changed = member.change(notebook.cells)
+        if not isinstance(changed, str):
+            notebook.cells = changed
+            changed = nbformat.writes(notebook)
+        (folder / f"{assignment}.ipynb").write_text(changed, encoding="utf-8")
+
+
+def solved(course: Path, assignment: str) -> NotebookNode:
+    """The released notebook with the right answer in every solution cell."""
+    source = nbformat.read(source_path(course, assignment), as_version=4)
+    answers = {grade_id(cell): cell.source for cell in source.cells if _is_solution(cell)}
+    path = course / "release" / assignment / f"{assignment}.ipynb"
+    notebook = nbformat.read(path, as_version=4)
+    for cell in notebook.cells:
+        if _is_solution(cell):
+            cell.source = answers[grade_id(cell)]
+    return notebook
+
+
+def find(cells: Cells, wanted: str) -> NotebookNode:
+    """The cell with this `grade_id`."""
+    return next(cell for cell in cells if grade_id(cell) == wanted)
+
+
+def grade_id(cell: NotebookNode) -> str:
+    """The cell's `grade_id`, or ""."""
+    return str(cell.metadata.get("nbgrader", {}).get("grade_id", ""))
+
+
+def _is_solution(cell: NotebookNode) -> bool:
+    return bool(cell.metadata.get("nbgrader", {}).get("solution"))
+
+
+def _with_mistakes(cells: Cells) -> Cells:
+    for exercise, name in (("attention", "scaled-by-d-k"), ("layer_norm", "unbiased-variance")):
+        known = next(one for one in mistakes.load(exercise) if one.name == name)
+        cell = find(cells, exercise)
+        cell.source = known.apply(cell.source)
+    return cells
+
+
+def _half_done(cells: Cells) -> Cells:
+    for cell in cells:
+        if grade_id(cell) in ("encoder", "transformer", "feed_forward"):
+            cell.source = _unwritten(cell.source)
+    return cells
+
+
+def _unwritten(source: str) -> str:
+    """The answer taken out again, as nbgrader takes it out for the release."""
+    lines: list[str] = []
+    inside = False
+    for line in source.split("\n"):
+        if "BEGIN SOLUTION" in line:
+            inside = True
+            indent = line[: len(line) - len(line.lstrip())]
+            lines += [f"{indent}# YOUR CODE HERE", f"{indent}raise NotImplementedError()"]
+        elif "END SOLUTION" in line:
+            inside = False
+        elif not inside:
+            lines.append(line)
+    return "\n".join(lines)
+
+
+def _lively(cells: Cells) -> Cells:
+    start = "%matplotlib inline\n!pip install seaborn\nimport warnings\nwarnings.warn('careful')"
+    helper = "def scale(x, by):\n    print('scaled')\n    return x / by"
+    plot = "import asyncio\nawait asyncio.sleep(0)\nplt.plot(losses)"
+    cell = find(cells, "attention")
+    cell.source = "%%time\n" + cell.source.replace(
+        "query @ key.transpose(-2, -1) / math.sqrt(query.size(-1))",
+        "scale(query @ key.transpose(-2, -1), math.sqrt(query.size(-1)))",
+    )
+    return [new_code_cell(start), new_code_cell(helper), *cells, new_code_cell(plot)]
+
+
+def _hanging(cells: Cells) -> Cells:
+    cell = find(cells, "attention")
+    cell.source = "def attention(query, key, value, mask=None, dropout=None):\n    while True: pass"
+    return cells
+
+
+def _leaving(cells: Cells) -> Cells:
+    cell = find(cells, "masks")
+    cell.source = "import os\n" + cell.source.replace(
+        "    return", "    os._exit(0)\n    return", 1
+    )
+    return [new_code_cell("import os\nos._exit(0)"), *cells]
+
+
+def _cheating(cells: Cells) -> Cells:
+    tricks = (
+        "import torch\ntorch.allclose = lambda *a, **k: True\n"
+        "torch.testing.assert_close = lambda *a, **k: None\n"
+        "setattr(torch, 'equal', lambda *a: True)"
+    )
+    for cell in cells:
+        if _is_solution(cell):
+            cell.source = _unwritten(cell.source)
+        elif grade_id(cell).endswith(POINTS):
+            cell.source = "15.0"
+            cell.metadata["nbgrader"]["points"] = 1000
+    return [new_code_cell(tricks), *cells]
+
+
+def _disordered(cells: Cells) -> Cells:
+    kept = [cell for cell in cells if grade_id(cell) not in ("setup", "masks-points", "positional")]
+    answer = new_code_cell(find(cells, "positional").source)
+    copied = new_code_cell(find(cells, "layer_norm").source)
+    copied.metadata = copy.deepcopy(find(cells, "layer_norm").metadata)
+    return [answer, *reversed(kept), copied]
+
+
+def _retagged(cells: Cells) -> Cells:
+    one, other = find(cells, "masks"), find(cells, "attention")
+    one.metadata["nbgrader"], other.metadata["nbgrader"] = (
+        other.metadata["nbgrader"],
+        one.metadata["nbgrader"],
+    )
+    for cell in cells:
+        if "nbgrader" in cell.metadata:
+            cell.metadata["nbgrader"]["checksum"] = "0" * 32
+    return cells
+
+
+def _scripted(cells: Cells) -> Cells:
+    script = "<script>alert(1)</script><img src=x onerror=alert(2)> [me](javascript:alert(3))"
+    cell = find(cells, "masks")
+    cell.source = cell.source.replace(
+        "    return", f"    raise ValueError({script!r})\n    return", 1
+    )
+    return [new_markdown_cell(script), *cells]
+
+
+def _damaged(cells: Cells) -> str:
+    text = nbformat.writes(nbformat.v4.new_notebook(cells=cells))
+    return text[: len(text) // 2]
+
+
+MEMBERS: tuple[Member, ...] = (
+    Member("ada", "has everything right", lambda cells: cells),
+    Member("bela", "divides by d_k and takes an unbiased variance", _with_mistakes),
+    Member("carl", "has three exercises still to do", _half_done),
+    Member("dora", "wrote a loop that never ends", _hanging),
+    Member("emil", "ends the process, in two places", _leaving),
+    Member("fay", "uses magics, plots, prints and a helper from another cell", _lively),
+    Member("gus", "patches torch and writes 15.0 into the cells with tests", _cheating),
+    Member("hana", "turned the notebook round, deleted and copied cells", _disordered),
+    Member("ivo", "swapped the tags of two cells and broke all checksums", _retagged),
+    Member("jana", "put scripts into a text and an exception", _scripted),
+    Member("kurt", "handed in half a file, which is no JSON", _damaged),
+    Member("lea", "has everything right, too", lambda cells: cells),
+)

@@ -1,0 +1,103 @@
+"""An exporter for nbgrader: a row a student, exercise and check."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from nbgrader.api import Gradebook, MissingEntry
+from nbgrader.plugins import ExportPlugin
+
+from grader import curriculum
+from grader.course.preprocessors import MIME
+from grader.notebook.cells import POINTS
+
+_COLUMNS = (
+    "assignment", "notebook", "student_id", "exercise", "status", "score", "max_score",
+    "check", "title", "check_status", "check_points", "check_max_points", "mistakes",
+)  # fmt: skip
+
+
+class Checks(ExportPlugin):
+    """`nbgrader export --exporter=grader.course.export.Checks --to=checks.csv`.
+
+    `score` is the gradebook's, which an instructor may have changed. An exercise that is not
+    graded has one row without a check.
+    """
+
+    def export(self, gradebook: Gradebook) -> None:
+        """Writes the CSV file."""
+        path = Path(self.to or "checks.csv")
+        self.log.info("Exporting checks to %s", path)
+        with path.open("w", newline="", encoding="utf-8") as file:
+            writer = csv.DictWriter(file, _COLUMNS)
+            writer.writeheader()
+            for assignment in gradebook.assignments:
+                if self.assignment and assignment.name not in self.assignment:
+                    continue
+                for student in gradebook.students:
+                    if not self.student or student.id in map(str, self.student):
+                        writer.writerows(self._rows(gradebook, assignment, student.id))
+
+    def _rows(
+        self, gradebook: Gradebook, assignment: Any, student: str
+    ) -> Iterator[dict[str, Any]]:
+        for notebook in assignment.notebooks:
+            graded = {cell.name: cell.max_score for cell in notebook.grade_cells}
+            found = self._found(student, assignment.name, notebook.name)
+            for name in curriculum.NAMES:
+                if name + POINTS not in graded:
+                    continue
+                row = {
+                    "assignment": assignment.name,
+                    "notebook": notebook.name,
+                    "student_id": student,
+                    "exercise": name,
+                    "max_score": graded[name + POINTS],
+                }
+                try:
+                    grade = gradebook.find_grade(
+                        name + POINTS, notebook.name, assignment.name, student
+                    )
+                    row["score"] = grade.score
+                except MissingEntry:
+                    row["score"] = ""
+                yield from _check_rows(row, found.get(name))
+
+    def _found(self, student: str, assignment: str, notebook: str) -> dict[str, dict[str, Any]]:
+        """What the judge wrote into the autograded notebook, by exercise."""
+        import nbformat
+
+        coursedir = self.parent.coursedir
+        folder = coursedir.format_path(coursedir.autograded_directory, student, assignment)
+        path = Path(folder) / f"{notebook}.ipynb"
+        if not path.exists():
+            return {}
+        outputs = [
+            output
+            for cell in nbformat.read(path, as_version=4).cells
+            for output in cell.get("outputs", ())
+        ]
+        results = [one.data[MIME] for one in outputs if MIME in one.get("data", {})]
+        return {one["exercise"]: one for one in results}
+
+
+def _check_rows(row: dict[str, Any], found: dict[str, Any] | None) -> Iterator[dict[str, Any]]:
+    if found is None:
+        yield {**row, "status": "not graded"}
+        return
+    mistakes = " ".join(name for one in found["diagnoses"] for name in one["mistakes"])
+    row |= {"status": found["status"], "mistakes": mistakes}
+    if not found["checks"]:
+        yield row
+    for check in found["checks"]:
+        yield {
+            **row,
+            "check": check["check"],
+            "title": check["title"],
+            "check_status": check["status"],
+            "check_points": check["points"],
+            "check_max_points": check["max_points"],
+        }

@@ -1,0 +1,169 @@
+"""How nbgrader reads a notebook that was handed in: whatever its state, it gets a grade."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import secrets
+from pathlib import Path
+from typing import Any
+
+from nbconvert.exporters import NotebookExporter
+from nbformat.notebooknode import NotebookNode
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_raw_cell
+from nbgrader.api import Gradebook, MissingEntry
+from nbgrader.utils import rmtree
+from traitlets import Integer, Unicode
+
+from grader import curriculum
+from grader.course.building import KEY
+from grader.course.classwork import Classwork, Conditions, processors
+from grader.notebook import Cell, NotebookError, read
+from grader.notebook.cells import POINTS
+from grader.results import SubmissionResult
+
+# What the metadata of a notebook says from its repair until the judge's results are in it.
+WAITING = "waiting"
+
+
+class HandedIn(NotebookExporter):
+    """The exporter of `nbgrader autograde`. It lives as long as one run and holds its classwork."""
+
+    isolation = Unicode("jail", help="How far apart a student's code runs: jail, or process.").tag(
+        config=True
+    )
+    seed = Integer(
+        None, allow_none=True, help="Draws the cases of the checks. Default: a fresh one each run."
+    ).tag(config=True)
+    jobs = Integer(None, allow_none=True, help="Workers at a time. Default: one a processor.").tag(
+        config=True
+    )
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self._classwork: dict[str, Classwork] = {}
+        self._drawn = secrets.randbelow(2**31)
+        self._exercises: dict[tuple[str, str], tuple[str, ...]] = {}
+        if self.parent is not None:
+            self._remove_interrupted()
+
+    def from_filename(
+        self, filename: str, resources: dict[str, Any] | None = None, **options: Any
+    ) -> tuple[str, dict[str, Any]]:
+        """The notebook at `filename`, as far as it can be read; one that is not ours as ever."""
+        sanitizing = self.parent is not None and self.parent._sanitizing
+        if resources is None or not sanitizing or not self.exercises(resources):
+            return super().from_filename(filename, resources, **options)
+        resources["metadata"] = {"name": Path(filename).stem, "path": os.path.dirname(filename)}
+        self._begun(resources)
+        try:
+            cells = read(Path(filename))
+        except NotebookError as error:
+            cells = [Cell("markdown", f"**This notebook could not be read:** {error}.")]
+        return self.from_notebook_node(_notebook(cells), resources, **options)
+
+    def exercises(self, resources: dict[str, Any]) -> tuple[str, ...]:
+        """The exercises that a notebook has grade cells for, by the gradebook; none if not ours."""
+        about = resources["nbgrader"]
+        key = (about["assignment"], about["notebook"])
+        if key not in self._exercises:
+            with Gradebook(about["db_url"]) as gradebook:
+                try:
+                    found = gradebook.find_notebook(about["notebook"], about["assignment"])
+                    graded = {cell.name for cell in found.grade_cells}
+                except MissingEntry:
+                    graded = set()
+            names = (name for name in curriculum.NAMES if name + POINTS in graded)
+            self._exercises[key] = tuple(names)
+        return self._exercises[key]
+
+    def result(self, resources: dict[str, Any]) -> SubmissionResult:
+        """What the judge found about the notebook that is being converted.
+
+        Raises `GraderFailureError`.
+        """
+        return self._begun(resources).result(self._path(resources))
+
+    def _begun(self, resources: dict[str, Any]) -> Classwork:
+        """The classwork with this notebook in it, which the judge works on from now on."""
+        name, path = resources["nbgrader"]["notebook"], self._path(resources)
+        classwork = self._classwork.get(name)
+        if classwork is None or path not in classwork:
+            classwork = Classwork([path, *self._to_come(path)], self._conditions(resources))
+            self._classwork[name] = classwork
+        return classwork
+
+    def _path(self, resources: dict[str, Any]) -> Path:
+        about, course = resources["nbgrader"], self.parent.coursedir
+        folder = course.format_path(
+            course.submitted_directory, about["student"], about["assignment"]
+        )
+        return Path(folder) / f"{about['notebook']}.ipynb"
+
+    def _conditions(self, resources: dict[str, Any]) -> Conditions:
+        return Conditions(
+            self.exercises(resources),
+            self._drawn if self.seed is None else self.seed,
+            self.isolation,
+            self.jobs or processors(),
+        )
+
+    def _remove_interrupted(self) -> None:
+        """Removes what a run that was killed left half done; nbgrader would take it for graded."""
+        about = self.parent.init_single_notebook_resources
+        for folder, files in self.parent.assignments.items():
+            destination = _destination(self.parent, folder)
+            if destination is None or not os.path.isdir(destination):
+                continue
+            ours = [Path(file).name for file in files if self.exercises(about(file))]
+            if any(_is_half_done(Path(destination) / name) for name in ours):
+                self.log.warning("Grading of %s was interrupted. It is done again.", folder)
+                rmtree(destination)
+
+    def _to_come(self, path: Path) -> list[Path]:
+        """The notebooks of the same name that this run will convert after the one at `path`."""
+        return [
+            other
+            for folder, files in sorted(self.parent.assignments.items())
+            for other in map(Path, files)
+            if other.name == path.name and other != path and _is_due(self.parent, folder)
+        ]
+
+
+def _notebook(cells: list[Cell]) -> NotebookNode:
+    """The cells as a sound notebook. Of their metadata only nbgrader's name of the cell is kept."""
+    make = {"code": new_code_cell, "markdown": new_markdown_cell, "raw": new_raw_cell}
+    made = new_notebook()
+    for cell in cells:
+        node = make[cell.kind](cell.source)
+        if cell.attachments:
+            node.attachments = cell.attachments
+        if cell.grade_id:
+            node.metadata["nbgrader"] = {"grade_id": cell.grade_id}
+        made.cells.append(node)
+    return made
+
+
+def _is_due(converter: Any, folder: str) -> bool:
+    """Whether nbgrader will convert a submission, or skip it as done."""
+    destination = _destination(converter, folder)
+    if converter.force or destination is None or not os.path.exists(destination):
+        return True
+    timestamp = converter.coursedir.get_existing_timestamp
+    new, old = timestamp(folder), timestamp(destination)
+    return new is not None and old is not None and new > old
+
+
+def _destination(converter: Any, folder: str) -> str | None:
+    pattern = converter._format_source("(?P<assignment>.*)", "(?P<student>.*)", escape=True)
+    found = re.match(pattern, folder)
+    return converter._format_dest(found["assignment"], found["student"]) if found else None
+
+
+def _is_half_done(path: Path) -> bool:
+    """Whether a notebook is not there, not whole, or still without the judge's results."""
+    try:
+        return json.loads(path.read_bytes())["metadata"].get(KEY) == WAITING
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        return True

@@ -1,0 +1,28 @@
+"""A process that grades submissions for nbgrader, which itself may be a server with threads.
+
+It reads one JSON object from standard input, {"plan": ..., "submissions": [...]}, and writes a line
+of JSON for each result, as soon as there is one.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from dataclasses import asdict
+
+from grader import grading
+from grader.submission import Submission
+
+
+def main() -> None:
+    """Grades what standard input asks for."""
+    # What a library prints must not get between the results.
+    results = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
+    task = json.load(sys.stdin)
+    plan = grading.Plan(**{**task["plan"], "exercises": tuple(task["plan"]["exercises"])})
+    submissions = [Submission(**one) for one in task["submissions"]]
+    for result in grading.grade(submissions, plan):
+        results.write(json.dumps(asdict(result)) + "\n")
+        results.flush()

@@ -1,0 +1,135 @@
+"""Puts the cells of a submitted notebook in order, whatever was done to them."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from nbformat.notebooknode import NotebookNode
+from nbformat.v4 import new_code_cell, new_markdown_cell
+from nbgrader.api import Gradebook
+from nbgrader.preprocessors import (
+    CheckCellMetadata,
+    DeduplicateIds,
+    NbGraderPreprocessor,
+    OverwriteCells,
+    OverwriteKernelspec,
+)
+
+from grader import curriculum
+from grader.course.building import KEY
+from grader.course.handed_in import WAITING
+from grader.notebook.magics import neutral, parsed
+from grader.notebook.names import names_of
+
+# What nbgrader does to a notebook before it grades it.
+_STOCK = (DeduplicateIds, OverwriteKernelspec, OverwriteCells, CheckCellMetadata)
+
+
+class RepairCells(NbGraderPreprocessor):
+    """Rebuilds nbgrader's metadata from the gradebook. What the notebook says of it counts little.
+
+    Every cell of the released notebook is there afterwards, once. The text of a locked cell is
+    that of the gradebook; a solution cell is the student's, found by its tag or by what it defines.
+    """
+
+    def preprocess(
+        self, nb: NotebookNode, resources: dict[str, Any]
+    ) -> tuple[NotebookNode, dict[str, Any]]:
+        """Repairs the notebook; one with no exercise of the kit is treated as nbgrader does."""
+        if not self.parent.exercises(resources):
+            for step in _STOCK:
+                nb, resources = step(parent=self.parent)(nb, resources)
+            return nb, resources
+        about = resources["nbgrader"]
+        with Gradebook(about["db_url"]) as gradebook:
+            notebook = gradebook.find_notebook(about["notebook"], about["assignment"])
+            released = [_released(cell) for cell in notebook.source_cells]
+            tags = _tags(notebook)
+            nb.metadata["kernelspec"] = json.loads(notebook.kernelspec)
+        places = _places(nb.cells, released)
+        for cell in nb.cells:
+            cell.metadata.pop("nbgrader", None)
+        before: NotebookNode | None = None
+        for cell in released:
+            name = cell.metadata["nbgrader"]["grade_id"]
+            present = places.get(name)
+            if present is None:
+                nb.cells.insert(_index(nb.cells, before) + 1, cell)
+                present = cell
+            elif not tags[name]["solution"]:
+                nb.cells[_index(nb.cells, present)] = cell
+                present = cell
+            present.metadata["nbgrader"] = tags[name]
+            before = present
+        nb.metadata[KEY] = WAITING
+        return nb, resources
+
+
+def _released(cell: Any) -> NotebookNode:
+    make = new_code_cell if cell.cell_type == "code" else new_markdown_cell
+    made = make(cell.source)
+    made.metadata["nbgrader"] = {"grade_id": cell.name}
+    return made
+
+
+def _tags(notebook: Any) -> dict[str, dict[str, Any]]:
+    """nbgrader's metadata of every cell, as the gradebook has it."""
+    points = {cell.name: cell.max_score for cell in (*notebook.grade_cells, *notebook.task_cells)}
+    graded = {cell.name for cell in notebook.grade_cells}
+    solutions = {cell.name for cell in notebook.solution_cells}
+    tasks = {cell.name for cell in notebook.task_cells}
+    return {
+        cell.name: {
+            "schema_version": 3,
+            "grade_id": cell.name,
+            "grade": cell.name in graded,
+            "solution": cell.name in solutions,
+            "task": cell.name in tasks,
+            "locked": cell.locked,
+            "cell_type": cell.cell_type,
+            "checksum": cell.checksum,
+            **({"points": points[cell.name]} if cell.name in points else {}),
+        }
+        for cell in notebook.source_cells
+    }
+
+
+def _places(cells: list[NotebookNode], released: list[NotebookNode]) -> dict[str, NotebookNode]:
+    """Which of the student's cells stands for which of those released."""
+    tagged: dict[str, list[NotebookNode]] = {}
+    for cell in cells:
+        tagged.setdefault(cell.metadata.get("nbgrader", {}).get("grade_id", ""), []).append(cell)
+    places: dict[str, NotebookNode] = {}
+    taken: set[int] = set()
+    names = [cell.metadata["nbgrader"]["grade_id"] for cell in released]
+    # First the cells that define an exercise, so that no other name can claim them.
+    for name in sorted(names, key=lambda name: name not in curriculum.NAMES):
+        found = [cell for cell in tagged.get(name, []) if id(cell) not in taken]
+        if name in curriculum.NAMES:
+            found = _defining(name, found) or _defining(name, cells) or found
+            found = [cell for cell in found if id(cell) not in taken]
+        if found:
+            places[name] = found[-1]
+            taken.add(id(found[-1]))
+    return places
+
+
+def _defining(exercise: str, cells: list[NotebookNode]) -> list[NotebookNode]:
+    """The cells that define a name of the exercise, those still to be written first."""
+    entries = set(curriculum.find(exercise).entries)
+    defining = [cell for cell in cells if cell.cell_type == "code" and _binds(cell) & entries]
+    return sorted(defining, key=lambda cell: "NotImplementedError" not in cell.source)
+
+
+def _binds(cell: NotebookNode) -> frozenset[str]:
+    if cell.source.lstrip().startswith("%%check"):
+        return frozenset()
+    tree = parsed(neutral(cell.source))
+    names = [names_of(node).binds for node in tree.body] if tree else []
+    return frozenset().union(*names)
+
+
+def _index(cells: list[NotebookNode], wanted: NotebookNode | None) -> int:
+    """The place of a cell itself, not of an equal one; -1 for None."""
+    return next((index for index, cell in enumerate(cells) if cell is wanted), -1)

@@ -1,0 +1,78 @@
+"""`%load_ext grader`: the public tests inside a notebook.
+
+%check attention        tests what the notebook defines, now
+%%check attention       the same with the tests that stand below it in the cell
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from grader import curriculum
+from grader.magic.rendering import as_html, as_text
+from grader.magic.running import Outcome, run
+from grader.stubs import SOLUTIONS
+
+__all__ = ["ChecksFailedError", "check", "register"]
+
+_TESTS = SOLUTIONS.parent / "exercises"
+# What `%%check` was given last, so that `%check` can repeat it where the kit's files are not.
+_given: dict[str, str] = {}
+
+
+class ChecksFailedError(Exception):
+    """Public tests failed. It marks the cell as failed, for nbgrader's Validate."""
+
+    def __init__(self, outcome: Outcome) -> None:
+        super().__init__(outcome.headline)
+        self.outcome = outcome
+
+    def _render_traceback_(self) -> list[str]:
+        """What IPython shows in place of a traceback, and Validate in its dialog."""
+        return as_text(self.outcome).splitlines()
+
+
+def check(exercise: str, namespace: dict[str, Any] | None = None) -> None:
+    """Runs the public tests of an exercise on what the notebook defines, and shows the result."""
+    _show(_outcome(exercise.strip(), "", namespace))
+
+
+def register(shell: Any) -> None:
+    """Gives the IPython shell the magic `check`, for a line and for a cell."""
+
+    def magic(line: str, cell: str | None = None) -> None:
+        outcome = _outcome(line.strip(), cell or "", shell.user_ns)
+        # An exception would stop "Run all" at the first exercise that is not right yet.
+        if "NBGRADER_EXECUTION" not in os.environ:
+            _show(outcome)
+        elif not outcome.right:
+            raise ChecksFailedError(outcome)
+
+    shell.register_magic_function(magic, magic_kind="line_cell", magic_name="check")
+
+
+def _outcome(exercise: str, tests: str, namespace: dict[str, Any] | None) -> Outcome:
+    if exercise not in curriculum.NAMES:
+        there_are = ", ".join(curriculum.NAMES)
+        raise ValueError(f"There is no exercise {exercise!r}. There are: {there_are}.")
+    if namespace is None:
+        from IPython import get_ipython
+
+        namespace = get_ipython().user_ns
+    if tests:
+        _given[exercise] = tests
+    path = _TESTS / f"test_{exercise}.py"
+    if not tests and path.exists():
+        tests = path.read_text(encoding="utf-8")
+    tests = tests or _given.get(exercise, "")
+    if not tests:
+        raise ValueError(f"There are no tests of {exercise} here. Run their cell first.")
+    return run(exercise, tests, namespace)
+
+
+def _show(outcome: Outcome) -> None:
+    from IPython.display import display
+
+    data = {"text/html": as_html(outcome), "text/plain": as_text(outcome)}
+    display(data, raw=True)

@@ -1,0 +1,121 @@
+"""Runs the public tests of one exercise on the objects of a notebook."""
+
+from __future__ import annotations
+
+import ast
+import linecache
+import warnings
+from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import dataclass
+from io import StringIO
+from typing import Any
+
+from grader.board.desk import PublicTest
+from grader.board.probe import calm
+from grader.board.telling import RIGHT, TODO, WRONG, Told, cut_printed, tell
+from grader.board.time_limit import TookTooLong, time_limit
+from grader.curriculum import closure, find
+from grader.magic.desk import NotebookDesk
+from grader.mismatch import Grid, Mismatch
+
+
+@dataclass(frozen=True)
+class Result:
+    """One test: what to tell, and the numbers to show, if they are the point."""
+
+    told: Told
+    grid: Grid | None = None
+    help: str = ""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What the public tests of an exercise found. `missing` are names that are not defined."""
+
+    exercise: str
+    results: tuple[Result, ...]
+    missing: tuple[str, ...] = ()
+
+    @property
+    def status(self) -> str:
+        """right, wrong or to do."""
+        statuses = {one.told.status for one in self.results}
+        if self.missing or (TODO in statuses and WRONG not in statuses):
+            return TODO
+        return WRONG if statuses - {RIGHT} else RIGHT
+
+    @property
+    def right(self) -> bool:
+        """Whether all public tests passed."""
+        return self.status == RIGHT
+
+    @property
+    def headline(self) -> str:
+        """The outcome in one line."""
+        if self.missing:
+            names = ", ".join(self.missing)
+            return f"{self.exercise}: {names} is not defined. Run its cell first."
+        rights = sum(one.told.status == RIGHT for one in self.results)
+        return f"{self.exercise}: {self.status}, {rights} of {len(self.results)} tests passed."
+
+
+def run(exercise: str, tests: str, namespace: dict[str, Any]) -> Outcome:
+    """Runs the tests in the source `tests` on the names of the exercise in `namespace`."""
+    missing = tuple(name for name in find(exercise).entries if name not in namespace)
+    if missing:
+        return Outcome(exercise, (), missing)
+    desk = NotebookDesk(namespace)
+    module = _module(exercise, tests, namespace)
+    results = [_result(module[test.name], test, exercise, desk) for test in _tests(tests)]
+    return Outcome(exercise, tuple(results))
+
+
+def _module(exercise: str, tests: str, namespace: dict[str, Any]) -> dict[str, Any]:
+    """The namespace of the test module: the notebook's answers, then what the tests define."""
+    names = [entry for one in (*closure(exercise), exercise) for entry in find(one).entries]
+    module = {name: namespace[name] for name in names if name in namespace}
+    module["__name__"] = f"tests_of_{exercise}"
+    tree = ast.parse(tests)
+    tree.body = [node for node in tree.body if not _imports_an_exercise(node)]
+    file = f"<public tests of {exercise}>"
+    linecache.cache[file] = (len(tests), None, tests.splitlines(keepends=True), file)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        exec(compile(tree, file, "exec"), module)
+    return module
+
+
+def _imports_an_exercise(node: ast.stmt) -> bool:
+    return isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "exercises"
+
+
+def _tests(tests: str) -> list[PublicTest]:
+    found = []
+    for node in ast.parse(tests).body:
+        if isinstance(node, ast.FunctionDef) and node.name.startswith("test"):
+            words = node.name.removeprefix("test_").replace("_", " ")
+            title = (ast.get_docstring(node) or words).splitlines()[0]
+            uses = dict.fromkeys(one.id for one in ast.walk(node) if isinstance(one, ast.Name))
+            found.append(PublicTest(node.name, title, node.lineno, tuple(uses)))
+    return found
+
+
+def _result(function: Any, test: PublicTest, exercise: str, desk: NotebookDesk) -> Result:
+    printed = StringIO()
+    try:
+        with (
+            redirect_stdout(printed),
+            redirect_stderr(StringIO()),
+            warnings.catch_warnings(),
+            time_limit(),
+        ):
+            warnings.simplefilter("ignore")
+            calm(function)()
+    except (Exception, SystemExit, TookTooLong) as error:
+        told = tell(error, exercise, test, desk)
+        told.where = ""
+        told.printed = cut_printed(printed.getvalue())
+        if isinstance(error, Mismatch):
+            return Result(told, error.grid, error.help)
+        return Result(told)
+    return Result(Told(exercise, test.name, test.title))

@@ -1,0 +1,6 @@
+# Ends its process with an abort.
+import os
+
+
+def attention(query, key, value, mask=None, dropout=None):
+    os.abort()

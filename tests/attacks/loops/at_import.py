@@ -1,0 +1,4 @@
+# Never finishes being imported.
+# isolation: one
+while True:
+    pass

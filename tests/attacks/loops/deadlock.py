@@ -1,0 +1,10 @@
+# Waits for a lock that it holds itself.
+# isolation: one
+import threading
+
+lock = threading.Lock()
+
+
+def attention(query, key, value, mask=None, dropout=None):
+    with lock, lock:
+        return right(query, key, value, mask, dropout)

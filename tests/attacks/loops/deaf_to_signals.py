@@ -1,0 +1,14 @@
+# Ignores every signal that can be ignored, then loops.
+# isolation: one
+import signal
+
+for number in range(1, 65):
+    try:
+        signal.signal(number, signal.SIG_IGN)
+    except (OSError, ValueError):
+        pass
+
+
+def attention(query, key, value, mask=None, dropout=None):
+    while True:
+        pass

@@ -1,0 +1,93 @@
+"""nbgrader as released against nbgrader with the kit, on the same class of 20.
+
+    python tests/benchmark_nbgrader.py [NUMBER]
+
+nbgrader as released starts a kernel for each notebook and runs the public tests in it, which is
+less than the hidden checks of the kit. Nobody in the class hangs, and no two notebooks are equal.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tempfile
+import time
+from pathlib import Path
+
+from grader import mistakes
+from grader.course import making
+from grader.course.class_of_twelve import Cells, Member, find, hand_in
+
+ROOT = Path(__file__).parent.parent
+WRONG = [
+    mistake
+    for exercise in ("attention", "layer_norm", "masks", "positional", "multi_head")
+    for mistake in mistakes.load(exercise)[:2]
+]
+
+
+def main() -> None:
+    """Makes the class, grades it both ways and prints seconds a notebook."""
+    number = int(sys.argv[1]) if len(sys.argv) > 1 else 20
+    with tempfile.TemporaryDirectory() as folder:
+        seconds = {way: measure(Path(folder) / way, number) for way in ("stock", "kit")}
+    for way, taken in seconds.items():
+        print(f"nbgrader {way:<6} {taken:7.1f} s   {taken / number:6.2f} s a notebook")
+    print(f"the kit is {seconds['stock'] / seconds['kit']:.1f} times as fast")
+
+
+def measure(course: Path, number: int) -> float:
+    """Seconds that `nbgrader autograde` takes for a class of `number`."""
+    making.make(course)
+    if run(course, "generate_assignment", making.DEFAULT_ASSIGNMENT).returncode:
+        raise SystemExit("generate_assignment failed")
+    hand_in(course, making.DEFAULT_ASSIGNMENT, tuple(map(member, range(number))))
+    if course.name == "stock":
+        (course / making.CONFIG).write_text("c = get_config()\n")
+    elif shutil.which("bwrap") is None:
+        with (course / making.CONFIG).open("a") as file:
+            file.write("c.HandedIn.isolation = 'process'\n")
+    start = time.monotonic()
+    done = run(course, "autograde", making.DEFAULT_ASSIGNMENT)
+    taken = time.monotonic() - start
+    if done.returncode:
+        raise SystemExit(done.stderr[-2000:])
+    return taken
+
+
+def member(number: int) -> Member:
+    """Every second one has a mistake; each has a comment of their own."""
+
+    def change(cells: Cells) -> Cells:
+        if number % 2:
+            mistake = WRONG[number // 2 % len(WRONG)]
+            cell = find(cells, mistake.exercise)
+            cell.source = mistake.apply(cell.source)
+        for cell in cells:
+            if cell.cell_type == "code" and "def " in cell.source:
+                cell.source = cell.source.replace("def ", f"MINE = {number}\n\n\ndef ", 1)
+                break
+        find(cells, "attention").source += f"\n\nNUMBER = {number}"
+        return cells
+
+    return Member(f"student{number:02}", "", change)
+
+
+def run(course: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """One of nbgrader's commands."""
+    paths = os.pathsep.join([sysconfig.get_path("scripts"), os.environ["PATH"]])
+    return subprocess.run(
+        [sys.executable, "-m", "nbgrader", *arguments],
+        cwd=course,
+        env={**os.environ, "PATH": paths, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+if __name__ == "__main__":
+    main()

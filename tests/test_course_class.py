@@ -1,0 +1,302 @@
+"""A class of thirty through nbgrader as released: everybody gets the grade of their own code.
+
+A third of the class is hostile or damaged. All goes through nbgrader's commands; the judge is the
+one of `grader grade`, and the points are the same.
+"""
+
+from __future__ import annotations
+
+import csv
+import os
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import sysconfig
+import time
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("nbgrader", reason="nbgrader is not installed")
+
+import nbformat
+from nbformat.v4 import new_code_cell, new_markdown_cell
+
+from grader import grading, submission
+from grader.course import building, making
+from grader.course.class_of_twelve import MEMBERS, Cells, Member, find, grade_id, hand_in
+
+ROOT = Path(__file__).parent.parent
+EXERCISES = ("masks", "attention", "positional", "layer_norm", "feed_forward")
+FULL = 55.0
+
+
+def _of_older_release(cells: Cells) -> Cells:
+    kept = [cell for cell in cells if not grade_id(cell).endswith("-points")]
+    for cell in kept:
+        cell.metadata["nbgrader"] = {
+            "grade_id": grade_id(cell),
+            "schema_version": 1,
+            "solution": True,
+        }
+    return kept
+
+
+def _all_markdown(cells: Cells) -> Cells:
+    return [new_markdown_cell(cell.source) for cell in cells]
+
+
+def _copied_twice(cells: Cells) -> Cells:
+    return [*cells, *(new_code_cell(c.source, metadata=c.metadata) for c in cells if grade_id(c))]
+
+
+def _untagged(cells: Cells) -> Cells:
+    return [new_code_cell(cell.source) for cell in cells if cell.cell_type == "code"]
+
+
+def _full_memory(cells: Cells) -> Cells:
+    cell = find(cells, "masks")
+    cell.source = cell.source.replace("    return", "    x = [0] * 10**10\n    return", 1)
+    return cells
+
+
+def _reading_the_judge(cells: Cells) -> Cells:
+    find(cells, "attention").source = (
+        "import gc, sys\n\ndef attention(query, key, value, mask=None, dropout=None):\n"
+        "    import grader.checks.attention\n"
+        "    return grader.checks.attention.expected(query, key, value)\n"
+    )
+    return cells
+
+
+MORE = (
+    Member("older", "an older release", _of_older_release),
+    Member("markdown", "all cells turned into text", _all_markdown),
+    Member("copied", "every cell twice", _copied_twice),
+    Member("untagged", "code without any metadata", _untagged),
+    Member("memory", "takes all memory", _full_memory),
+    Member("peeking", "imports the checks", _reading_the_judge),
+    Member("empty", "nothing at all", lambda _: []),
+    Member("zero", "an empty file", lambda _: ""),
+    Member("list", "JSON that is no notebook", lambda _: "[1, 2]"),
+    *(Member(f"right{i}", "right", lambda cells: cells) for i in range(9)),
+)
+CLASS = (*MEMBERS, *MORE)
+SCORES = {
+    **dict.fromkeys(("ada", "lea", "fay", "hana", "ivo", "older", "copied", "untagged"), FULL),
+    **dict.fromkeys(("gus", "kurt", "markdown", "empty", "zero", "list"), 0.0),
+    **{f"right{i}": FULL for i in range(9)},
+    "dora": FULL - 15,
+    "emil": FULL - 10,
+    "carl": FULL - 10,
+    "peeking": FULL - 15,
+}
+
+
+def isolation() -> str:
+    return "jail" if shutil.which("bwrap") and sys.platform == "linux" else "process"
+
+
+def nbgrader(course: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        command(*arguments),
+        cwd=course,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def command(*arguments: str) -> list[str]:
+    return [sys.executable, "-m", "nbgrader", *arguments]
+
+
+def environment() -> dict[str, str]:
+    paths = [sysconfig.get_path("scripts"), os.environ["PATH"]]
+    return {**os.environ, "PYTHONPATH": str(ROOT), "PATH": os.pathsep.join(paths)}
+
+
+def new_course(folder: Path, members: tuple[Member, ...]) -> Path:
+    making.make(folder, "ps1", EXERCISES)
+    with (folder / making.CONFIG).open("a") as file:
+        file.write(f"c.HandedIn.isolation = {isolation()!r}\nc.HandedIn.seed = 7\n")
+    done = nbgrader(folder, "generate_assignment", "ps1")
+    assert done.returncode == 0, done.stderr
+    hand_in(folder, "ps1", members)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def course(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The whole way through nbgrader's commands, each of which must succeed."""
+    folder = new_course(tmp_path_factory.mktemp("class") / "course", CLASS)
+    for arguments in (
+        ("autograde", "ps1"),
+        ("generate_feedback", "ps1"),
+        ("export", "--to=grades.csv"),
+        ("export", "--exporter=grader.course.export.Checks", "--to=checks.csv"),
+    ):
+        done = nbgrader(folder, *arguments)
+        assert done.returncode == 0, done.stderr[-4000:]
+    return folder
+
+
+def scores(course: Path, file: str = "grades.csv") -> dict[str, float]:
+    with (course / file).open(newline="") as rows:
+        return {row["student_id"]: float(row["score"]) for row in csv.DictReader(rows)}
+
+
+def test_everybody_has_the_grade_of_their_own_code(course: Path) -> None:
+    assert len(CLASS) == 30
+    found = scores(course)
+    assert found.keys() == {member.name for member in CLASS}
+    assert {name: found[name] for name in SCORES} == SCORES
+    for partly in ("bela", "jana", "memory"):
+        assert 0 < found[partly] < FULL
+
+
+def test_the_points_are_those_of_grader_grade(course: Path) -> None:
+    handed_in = submission.find(course / "submitted")
+    plan = grading.Plan(EXERCISES, 7, isolation(), 2)
+    direct = {one.submission: one.points for one in grading.grade(handed_in, plan)}
+    assert direct == scores(course)
+
+
+def test_every_check_has_a_row(course: Path) -> None:
+    with (course / "checks.csv").open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert {row["student_id"] for row in rows} == {member.name for member in CLASS}
+    assert {row["exercise"] for row in rows} == set(EXERCISES)
+    found = scores(course)
+    for name in ("ada", "bela", "dora", "gus"):
+        mine = [row for row in rows if row["student_id"] == name and row["exercise"] == "attention"]
+        earned = sum(float(row["check_points"] or 0) for row in mine)
+        assert earned == pytest.approx(float(mine[0]["score"]))
+        assert found[name] >= earned
+    assert any(row["mistakes"] == "scaled-by-d-k" for row in rows if row["student_id"] == "bela")
+
+
+class Tags(HTMLParser):
+    """Gathers the tags of a page."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[tuple[str, dict[str, str | None]]] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found.append((tag, dict(attrs)))
+
+
+def tags_of(page: str) -> list[tuple[str, dict[str, str | None]]]:
+    parser = Tags()
+    parser.feed(page)
+    return parser.found
+
+
+def test_no_script_of_a_student_is_in_the_feedback(course: Path) -> None:
+    page = (course / "feedback" / "jana" / "ps1" / "ps1.html").read_text(encoding="utf-8")
+    for tag, attributes in tags_of(page):
+        assert not any(name.startswith("on") for name in attributes), (tag, attributes)
+        assert "javascript:" not in (attributes.get("href") or "")
+        assert attributes.get("src") != "x"
+    assert "<script>alert" not in page
+    assert "&lt;script&gt;alert(1)" in page
+    assert "border-left:4px solid" in page or "border-left: 4px solid" in page
+
+
+def test_the_feedback_tells_why_and_never_how_it_was_found(course: Path) -> None:
+    page = (course / "feedback" / "bela" / "ps1" / "ps1.html").read_text(encoding="utf-8")
+    assert "divided by d_k, not by its square root" in page
+    assert "yours" in page
+    for folder in ("feedback", "autograded"):
+        for path in (course / folder).rglob("ps1.*"):
+            text = path.read_text(encoding="utf-8")
+            assert "grader.checks.cases" not in text
+            assert "@worth" not in text
+
+
+def test_a_damaged_file_gets_a_verdict(course: Path) -> None:
+    page = (course / "feedback" / "kurt" / "ps1" / "ps1.html").read_text(encoding="utf-8")
+    assert "could not be read" in page
+
+
+def test_a_notebook_of_ones_own_is_graded_as_nbgrader_does(tmp_path: Path) -> None:
+    """An assignment that is not the kit's, and a test of the instructor's in the kit's."""
+    course = new_course(tmp_path / "course", ())
+    path = building.source_path(course, "ps1")
+    notebook = nbformat.read(path, as_version=4)
+    tag = {"grade": True, "solution": False, "locked": True, "task": False, "schema_version": 3}
+    mine = new_code_cell("assert padding_mask is not None")
+    mine.metadata["nbgrader"] = {**tag, "grade_id": "mine", "points": 3}
+    notebook.cells.append(mine)
+    nbformat.write(notebook, path)
+    other = course / "source" / "ps2" / "other.ipynb"
+    other.parent.mkdir()
+    test = new_code_cell("assert 1 + 1 == 2")
+    test.metadata["nbgrader"] = {**tag, "grade_id": "sum", "points": 2}
+    nbformat.write(nbformat.v4.new_notebook(cells=[test], metadata=notebook.metadata), other)
+    for assignment in ("ps1", "ps2"):
+        assert nbgrader(course, "generate_assignment", assignment, "--force").returncode == 0
+    hand_in(course, "ps1", MEMBERS[:1])
+    handed_in = course / "submitted" / "ada" / "ps2"
+    handed_in.mkdir()
+    shutil.copy(course / "release" / "ps2" / "other.ipynb", handed_in)
+    for assignment in ("ps1", "ps2"):
+        done = nbgrader(course, "autograde", assignment)
+        assert done.returncode == 0, done.stderr[-3000:]
+    assert nbgrader(course, "export", "--assignment=['ps1']", "--to=1.csv").returncode == 0
+    assert nbgrader(course, "export", "--assignment=['ps2']", "--to=2.csv").returncode == 0
+    assert scores(course, "1.csv") == {"ada": FULL + 3}
+    assert scores(course, "2.csv") == {"ada": 2}
+
+
+def test_a_failure_of_the_grader_is_no_zero(tmp_path: Path) -> None:
+    course = new_course(tmp_path / "course", MEMBERS[:1])
+    with (course / making.CONFIG).open("a") as file:
+        file.write("c.HandedIn.isolation = 'nonsense'\n")
+    done = nbgrader(course, "autograde", "ps1")
+    assert done.returncode != 0
+    assert "GraderFailureError" in done.stderr
+    assert not (course / "autograded" / "ada").exists() or not any(
+        (course / "autograded" / "ada").rglob("*.ipynb")
+    )
+    assert _rows(course, "select count(*) from grade where auto_score is not null") == [(0,)]
+
+
+@pytest.mark.parametrize("when", ["sanitized", "half", "three"])
+def test_a_run_that_was_killed_is_finished_by_the_next(tmp_path: Path, when: str) -> None:
+    members = tuple(Member(f"s{i}", "right", lambda cells: cells) for i in range(6))
+    course = new_course(tmp_path / "course", members)
+    with subprocess.Popen(
+        command("autograde", "ps1"), cwd=course, env=environment(), stderr=subprocess.DEVNULL
+    ) as process:
+        wanted = 3 if when == "three" else 1
+        deadline = time.monotonic() + 120
+        while len(list((course / "autograded").glob("*/ps1/ps1.ipynb"))) < wanted:
+            assert process.poll() is None
+            assert time.monotonic() < deadline
+            time.sleep(0.005)
+        process.send_signal(signal.SIGKILL)
+    if when == "half":
+        path = next((course / "autograded").glob("*/ps1/ps1.ipynb"))
+        path.chmod(0o644)
+        path.write_bytes(path.read_bytes()[:100])
+    done = nbgrader(course, "autograde", "ps1")
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert nbgrader(course, "export", "--to=grades.csv").returncode == 0
+    assert scores(course) == {member.name: FULL for member in members}
+    assert _rows(course, "pragma integrity_check") == [("ok",)]
+    assert _rows(course, "select count(*) from submitted_assignment") == [(6,)]
+    assert _rows(course, "select count(*) from grade") == [(6 * len(EXERCISES),)]
+
+
+def _rows(course: Path, query: str) -> list[tuple[object, ...]]:
+    database = sqlite3.connect(course / "gradebook.db")
+    try:
+        return database.execute(query).fetchall()
+    finally:
+        database.close()

@@ -1,0 +1,310 @@
+"""The sandbox from the judge's side: children come, answer, die and are killed; nothing is left."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from grader.sandbox import jail, lockdown
+from grader.sandbox.host import Child, Host, HostError, Limits
+from grader.sandbox.session import Live, Lost, StudentError
+
+PROBLEMS = " ".join(f"{problem.what} {problem.mend}" for problem in jail.missing())
+LIMITS = Limits(load_seconds=5.0, call_seconds=1.5, cpu_seconds=2)
+
+
+@pytest.fixture(scope="module", params=["process", "jail"])
+def host(request: pytest.FixtureRequest) -> Iterator[Host]:
+    if request.param == "jail" and PROBLEMS:
+        pytest.skip(f"The jail is not tested: {PROBLEMS}")
+    with Host(request.param, LIMITS) as host:
+        yield host
+
+
+def load(child: Child, source: str) -> None:
+    start = {"exercise": "work", "sources": {"work": source}, "references": {}, "rule": {}}
+    child.load(start)
+
+
+def call(child: Child, name: str, *args: object) -> Any:
+    request = {"op": "call", "target": [None, name], "args": list(args), "kwargs": {}}
+    return Live(child).request(request)
+
+
+def ask(host: Host, expression: str, before: str = "") -> Any:
+    """What an expression is in a fresh child."""
+    with host.fork() as child:
+        load(child, f"import os, sys\n{before}\ndef answer():\n    return {expression}\n")
+        return call(child, "answer")
+
+
+def lost(host: Host, body: str, before: str = "") -> Lost:
+    """How a call whose body is this is lost."""
+    with host.fork() as child:
+        load(child, f"import os, sys\n{before}\ndef answer():\n    {body}\n")
+        with pytest.raises(Lost) as caught:
+            call(child, "answer")
+    return caught.value
+
+
+def descendants(pid: int) -> list[int]:
+    try:
+        direct = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    except FileNotFoundError:
+        return []
+    return [int(child) for child in direct] + [
+        further for child in direct for further in descendants(int(child))
+    ]
+
+
+def fork_server(host: Host) -> int:
+    """The process that forks, whatever bubblewrap has put before it."""
+    processes = [host.server.process.pid, *descendants(host.server.process.pid)]
+    return next(
+        pid for pid in processes if Path(f"/proc/{pid}/comm").read_text().startswith("python")
+    )
+
+
+def living(pids: list[int]) -> list[int]:
+    """Those of the processes that still run; one that nobody has waited for yet does not."""
+    found = []
+    for pid in pids:
+        with contextlib.suppress(OSError):
+            state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+            if state not in "ZX":
+                found.append(pid)
+    return found
+
+
+def at_most(count: int, pids: list[int], seconds: float = 10.0) -> bool:
+    """Whether soon no more than so many of the processes run."""
+    deadline = time.monotonic() + seconds
+    while len(living(pids)) > count:
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.01)
+    return True
+
+
+def test_a_child_answers(host: Host) -> None:
+    assert ask(host, "2 + 3") == 5
+
+
+def test_children_know_nothing_of_each_other(host: Host) -> None:
+    assert ask(host, "os.listdir()", 'open("left", "w").close()') == ["left"]
+    assert ask(host, "os.listdir()") == []
+
+
+def test_what_a_module_raises_is_told(host: Host) -> None:
+    with host.fork() as child, pytest.raises(StudentError, match="ValueError: no"):
+        load(child, 'raise ValueError("no")')
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "message"),
+    [
+        ("while True: pass", "timeout", "within 1.5 seconds"),
+        ("os._exit(0)", "died", "ended its own process"),
+        ("import ctypes; ctypes.string_at(0)", "died", "segmentation fault"),
+        ("os.close(3)", "died", "ended its own process"),
+        ("os.write(3, bytes(8))", "protocol", "unreadable"),
+    ],
+)
+def test_a_lost_child_is_told_apart(host: Host, body: str, status: str, message: str) -> None:
+    found = lost(host, body)
+    assert found.status == status
+    assert message in found.message
+
+
+def test_processor_time_is_limited(host: Host) -> None:
+    """Also where each call is short, and where the signal of the first limit is ignored."""
+    ignoring = "import signal; signal.signal(signal.SIGXCPU, signal.SIG_IGN)"
+    with host.fork() as child:
+        answer = "end = time.thread_time() + 0.1\n    while time.thread_time() < end: pass"
+        load(child, f"import time\n{ignoring}\ndef answer():\n    {answer}\n")
+        with pytest.raises(Lost, match="processor time") as caught:
+            [call(child, "answer") for _ in range(60)]
+    assert caught.value.status == "died"
+
+
+def test_memory_is_limited(host: Host) -> None:
+    with host.fork() as child:
+        load(child, "import torch\ndef answer(size): return torch.ones(size).sum().item()")
+        assert call(child, "answer", 1 << 20) == 1 << 20
+        with pytest.raises(StudentError, match="memory"):
+            call(child, "answer", 1 << 29)
+        assert call(child, "answer", 3) == 3
+
+
+def test_files_are_limited(host: Host) -> None:
+    body = 'open("large", "wb").write(bytes(20 << 20))'
+    with host.fork() as child, pytest.raises(StudentError, match="OSError"):
+        load(child, body)
+
+
+def test_nothing_is_inherited(host: Host) -> None:
+    descriptors = "[fd for fd in range(64) if os.path.exists(f'/proc/self/fd/{fd}') or alive(fd)]"
+    alive = (
+        "def alive(fd):\n    try: os.fstat(fd)\n    except OSError: return False\n    return True"
+    )
+    assert ask(host, descriptors, alive) == [0, 1, 2, 3]
+    assert ask(host, "sorted(os.environ)") == ["HOME", "TMPDIR"]
+    assert ask(host, "[os.environ['HOME'] == os.environ['TMPDIR'] == os.getcwd()]") == [True]
+
+
+def test_the_kit_is_out_of_reach(host: Host) -> None:
+    for name in ("grader", "grader.checks", "grader.sandbox.host", "solutions", "solutions.masks"):
+        with host.fork() as child, pytest.raises(StudentError, match="ModuleNotFoundError"):
+            load(child, f"import {name}")
+    mentions = "[n for n, m in sys.modules.items() if m and n.startswith(('grader', 'solutions'))]"
+    assert ask(host, mentions) == []
+
+
+def test_output_is_dropped(host: Host, capfd: pytest.CaptureFixture[str]) -> None:
+    shout = "print('shout'); os.system('echo shout'); os.write(2, b'shout'); sys.stderr.flush()"
+    assert ask(host, "1", shout) == 1
+    assert capfd.readouterr() == ("", "")
+
+
+def test_killing_a_child_kills_what_it_started(host: Host) -> None:
+    if host.isolation == "jail":
+        assert ask(host, "tried", _START_OTHERS) == "PermissionError"
+        return
+    before = set(descendants(host.server.process.pid))
+    with host.fork() as child:
+        load(child, _START_OTHERS)
+        deadline = time.monotonic() + 5
+        while len(set(descendants(host.server.process.pid)) - before) < 3:
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        started = [pid for pid in descendants(host.server.process.pid) if pid not in before]
+    # What is left is the child that waits for the next one to ask.
+    assert at_most(1, started)
+
+
+# One in the child's own session, one that has left it, both deaf to polite signals.
+_START_OTHERS = """
+import os, signal, time
+tried = "started"
+try:
+    for leaves in (False, True):
+        if os.fork() == 0:
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)
+            signal.signal(signal.SIGHUP, signal.SIG_IGN)
+            if leaves:
+                os.setsid()
+            time.sleep(60)
+            os._exit(0)
+except OSError as error:
+    tried = type(error).__name__
+"""
+
+
+def test_a_fork_server_that_dies_is_started_again(host: Host) -> None:
+    assert ask(host, "1") == 1
+    first = fork_server(host)
+    os.kill(first, signal.SIGKILL)
+    assert at_most(0, [first])
+    assert ask(host, "2") == 2
+    assert fork_server(host) != first
+
+
+def test_a_child_lost_with_its_fork_server_is_not_the_students_fault(host: Host) -> None:
+    with host.fork() as child:
+        load(child, "import time\ndef answer(): time.sleep(0.5)")
+        os.kill(fork_server(host), signal.SIGKILL)
+        with pytest.raises(HostError, match="fork server has ended"):
+            call(child, "answer")
+    assert ask(host, "3") == 3
+
+
+def test_a_fork_server_that_cannot_start_says_why(
+    host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(jail, "KIT_FILES", ("grader/__init__.py",))
+    monkeypatch.setattr(jail, "ROOT", Path("/nowhere"))
+    with Host(host.isolation) as broken:
+        for _ in range(2):
+            with pytest.raises(HostError, match=r"could not start: .*No (such file|module)"):
+                broken.fork()
+
+
+def test_closing_leaves_nothing(host: Host) -> None:
+    with Host(host.isolation) as other:
+        child = other.fork()
+        load(child, 'open("left", "w").close()')
+        processes = [other.server.process.pid, *descendants(other.server.process.pid)]
+        scratch = other.server.scratch
+        assert scratch is None or os.listdir(scratch)
+    assert at_most(0, processes)
+    assert scratch is None or not os.path.exists(scratch)
+    child.close()
+
+
+@pytest.mark.parametrize("moment", ["starting", "busy"])
+def test_nothing_outlives_a_killed_judge(host: Host, tmp_path: Path, moment: str) -> None:
+    source = f"""
+import sys, time
+from grader.sandbox.host import Host
+from grader.sandbox import wire
+host = Host({host.isolation!r})
+if {moment!r} != "starting":
+    child = host.fork()
+    deaf = "import signal; [signal.signal(n, signal.SIG_IGN) for n in range(1, 32) if n % 10 != 9]"
+    code = deaf + "\\nwhile True: pass"
+    wire.send(child.sock, wire.encode(
+        {{"exercise": "work", "sources": {{"work": code}}, "references": {{}}, "rule": {{}}}}))
+    time.sleep(0.3)
+print("here", flush=True)
+time.sleep(60)
+"""
+    environment = {**os.environ, "TMPDIR": str(tmp_path), "PYTHONPATH": str(jail.ROOT)}
+    command = [sys.executable, "-c", source]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment) as judge:
+        assert judge.stdout is not None
+        assert judge.stdout.readline() == b"here\n"
+        processes = descendants(judge.pid)
+        judge.kill()
+    assert processes
+    assert at_most(0, processes)
+    assert not list(tmp_path.glob("grader-*"))
+
+
+def test_memory_of_the_host_does_not_grow_with_children(host: Host) -> None:
+    before = len(os.listdir("/proc/self/fd"))
+    for _ in range(30):
+        host.fork().close()
+    with host.fork():
+        assert len(host.server.living) == 1
+    assert not host.server.endings
+    assert not host.server.failures
+    assert len(os.listdir("/proc/self/fd")) <= before
+
+
+def test_without_pidfds_the_fork_server_kills(host: Host) -> None:
+    child = host.fork()
+    load(child, "")
+    os.close(child.pidfd or 0)
+    child.pidfd = None
+    child.close()
+    assert ask(host, "1") == 1
+
+
+def test_an_unknown_isolation_is_refused() -> None:
+    with pytest.raises(ValueError, match="jail, process, not 'none'"):
+        Host("none")
+
+
+def test_address_space_is_found_without_proc() -> None:
+    pages = int(Path("/proc/self/statm").read_text().split()[0])
+    found = lockdown.address_space()
+    assert abs(found - pages * os.sysconf("SC_PAGE_SIZE")) < 64 << 20
