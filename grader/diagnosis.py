@@ -85,6 +85,8 @@ def alike(left: Any, right: Any) -> bool:
         return left.keys() == right.keys() and all(alike(left[key], right[key]) for key in left)
     if isinstance(left, (list, tuple)):
         return len(left) == len(right) and all(map(alike, left, right))
+    if isinstance(left, wire.Affine):
+        return alike(left.scale, right.scale) and alike(left.shift, right.shift)
     return bool(left == right)
 
 

@@ -5,7 +5,9 @@ Both ends are the grader's own, so what arrives is believed. Student code never 
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import socket
 from collections import deque
 from collections.abc import Sequence
@@ -50,5 +52,10 @@ class Control:
         return bool(self._lines)
 
     def descriptor(self) -> int:
-        """The next of the descriptors that came with the message just received."""
+        """The next of the descriptors that came with the message just received.
+
+        Raises `OSError` when it got lost, since too many are open here.
+        """
+        if not self._descriptors:
+            raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
         return self._descriptors.popleft()

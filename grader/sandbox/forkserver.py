@@ -11,8 +11,9 @@ import socket
 import subprocess
 import tempfile
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import IO, Any
+from typing import Any
 
 from grader.sandbox import jail
 from grader.sandbox.control import Control
@@ -45,35 +46,19 @@ class ForkServer:
 
     def __init__(self, isolation: str, limits: Limits) -> None:
         jailed = isolation == "jail"
-        self.log: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115  # closed in close()
         self.scratch: str | None = None
         self.ready = False
         self.forks = 0
         self.living: set[int] = set()
         self.endings: dict[int, Ending] = {}
         self.failures: dict[int, str] = {}
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
-        self.control = Control(ours)
-        command = jail.command if jailed else jail.plain_command
-        with theirs:
-            try:
-                self.process = subprocess.Popen(
-                    command(theirs.fileno()),
-                    pass_fds=[theirs.fileno()],
-                    stdin=subprocess.DEVNULL,
-                    stdout=subprocess.DEVNULL,
-                    stderr=self.log,
-                    env=jail.environment(),
-                    # Ctrl-C at the terminal is for the judge, which then ends this.
-                    start_new_session=True,
-                )
-            except OSError as error:
-                ours.close()
-                self._discard()
-                raise HostError(f"the fork server could not be started: {error}") from None
+        try:
+            self._launch(jail.command if jailed else jail.plain_command)
+        except OSError as error:
+            raise HostError(f"the fork server could not be started: {error}") from None
         try:
             layers = jail.layers() if jailed else None
-        except (ImportError, RuntimeError) as error:
+        except (ImportError, OSError, RuntimeError) as error:
             self.close()
             raise HostError(f"the jail has no filter on system calls: {error}") from None
         start = {
@@ -84,6 +69,24 @@ class ForkServer:
         # If it is gone already, the first request finds out, and why.
         with contextlib.suppress(OSError):
             self.control.send(start)
+
+    def _launch(self, command: Callable[[int], list[str]]) -> None:
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+        with theirs, contextlib.ExitStack() as opened:
+            opened.push(ours)
+            self.log = opened.enter_context(tempfile.TemporaryFile())
+            self.process = subprocess.Popen(
+                command(theirs.fileno()),
+                pass_fds=[theirs.fileno()],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=self.log,
+                env=jail.environment(),
+                # Ctrl-C at the terminal is for the judge, which then ends this.
+                start_new_session=True,
+            )
+            self.control = Control(ours)
+            opened.pop_all()
 
     def fork(self) -> tuple[int, socket.socket, int | None]:
         """Makes a child: its number, the socket to it, and a pidfd where the system has them.
@@ -97,8 +100,11 @@ class ForkServer:
         self.living.add(self.forks)
         self._send({"fork": self.forks})
         message = self._await("forked", ANSWER_SECONDS)
-        sock = socket.socket(fileno=self.control.descriptor())
-        return self.forks, sock, self.control.descriptor() if message["pidfd"] else None
+        try:
+            sock = socket.socket(fileno=self.control.descriptor())
+            return self.forks, sock, self.control.descriptor() if message["pidfd"] else None
+        except OSError as error:
+            raise HostError(f"no way to a new child: {error}") from None
 
     def kill(self, number: int, pidfd: int | None) -> None:
         """Ends a child with all that it started. Its ending is no longer of interest."""
@@ -179,9 +185,6 @@ class ForkServer:
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
-        self._discard()
-
-    def _discard(self) -> None:
         self.log.close()
         if self.scratch is not None:
             shutil.rmtree(self.scratch, ignore_errors=True)

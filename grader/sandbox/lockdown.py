@@ -47,7 +47,7 @@ _LANDLOCK_VERSION = 1 << 0
 _LANDLOCK_PATH_BENEATH = 1
 _WRITE_FILE, _READ_FILE, _READ_DIR = 1 << 1, 1 << 2, 1 << 3
 _REMOVE_DIR, _REMOVE_FILE, _MAKE_DIR, _MAKE_FILE = 1 << 4, 1 << 5, 1 << 7, 1 << 8
-_TRUNCATE = 1 << 14
+_MOVE, _TRUNCATE = 1 << 13, 1 << 14
 
 _libc: Any = ctypes.CDLL(None, use_errno=True)
 _libc.syscall.restype = ctypes.c_long
@@ -202,7 +202,7 @@ def landlock(readable: Iterable[str], version: int) -> None:
         _libc.syscall(_LANDLOCK_CREATE_RULESET, attributes, len(attributes), 0), "landlock"
     )
     read = _READ_FILE | _READ_DIR
-    changes = _WRITE_FILE | _REMOVE_DIR | _REMOVE_FILE | _MAKE_DIR | _MAKE_FILE | _TRUNCATE
+    changes = _WRITE_FILE | _TRUNCATE | _MOVE | _REMOVE_DIR | _REMOVE_FILE | _MAKE_DIR | _MAKE_FILE
     for path in readable:
         _allow(ruleset, path, read & files)
     _allow(ruleset, SCRATCH, (read | changes) & files)
