@@ -116,8 +116,8 @@ def test_many_kinds_of_wrong(solved: DeskRun) -> None:
     )
     solved.file("feed_forward").unlink()
     with (solved.folder / "conftest.py").open("a") as conftest:
-        conftest.write("from grader.board import time_limit\ntime_limit.SECONDS = 0.5\n")
-        conftest.write("time_limit.SECONDS_AFTER_THE_FIRST = 0.1\n")
+        conftest.write("from grader.board import time_limit\ntime_limit.SECONDS = 3.0\n")
+        conftest.write("time_limit.SECONDS_AFTER_THE_FIRST = 1.0\n")
     status, lines = solved.pytest("exercises/")
     assert status == 1
     text = "\n".join(lines)
