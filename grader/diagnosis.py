@@ -57,15 +57,11 @@ class Diagnostician:
         key = (mistake, rehearsal.check.name)
         if key not in self.fingerprints:
             server = Server(self.known[mistake])
-            requests = _crossed(rehearsal.cases[0].requests)
+            requests = wire.crossed(rehearsal.cases[0].requests)
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # the mistakes are meant
-                self.fingerprints[key] = [_crossed(server.answer(one)) for one in requests]
+                self.fingerprints[key] = [wire.crossed(server.answer(one)) for one in requests]
         return self.fingerprints[key]
-
-
-def _crossed(value: Any) -> Any:
-    return wire.decode_trusted(wire.encode(value)[4:])
 
 
 def _message(found: Sequence[Mistake]) -> str:

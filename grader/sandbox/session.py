@@ -93,8 +93,8 @@ class Recorder:
     def request(self, request: Request) -> Any:
         """Carries the request out here."""
         self.requests.append(request)
-        (arrived,) = wire.decode_trusted(wire.encode([request])[4:])
-        return unwrap(wire.decode_trusted(wire.encode(self.server.answer(arrived))[4:]))
+        (arrived,) = wire.crossed([request])
+        return unwrap(wire.crossed(self.server.answer(arrived)))
 
 
 class Replay:
