@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import PurePosixPath
 
-from grader.board.hints import hint_for
+from grader.hints import hint_for
 from grader.sandbox.session import StudentError
 
 _BY_NAME = (

@@ -1,24 +1,29 @@
 """Grades a class: hands submissions out to workers and collects what they find.
 
-A worker is a process of its own with a judge and a sandbox. This process imports no torch, so that
-it starts at once and stays small however large the class is.
+This process imports torch and draws the cases, once for the class. A worker is a fork of it, with a
+sandbox of its own.
 """
 
 from __future__ import annotations
 
 import contextlib
+import gc
 import hashlib
 import multiprocessing
 import os
-from collections import deque
-from collections.abc import Iterator, Sequence
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection, wait
-from typing import Any
+from typing import TYPE_CHECKING
 
-from grader import curriculum
+from grader import curriculum, stubs
 from grader.results import ExerciseResult, SubmissionResult
+from grader.sandbox.host import Host, HostError
 from grader.submission import Submission
+
+if TYPE_CHECKING:
+    from grader.rehearsal import Repertoire
 
 ATTEMPTS = 2
 _FORK = multiprocessing.get_context("fork")
@@ -43,8 +48,11 @@ def grade(submissions: Sequence[Submission], plan: Plan) -> Iterator[SubmissionR
     groups: dict[str, list[Submission]] = {}
     for submission in submissions:
         groups.setdefault(digest(submission), []).append(submission)
-    with _Workforce(plan, min(plan.jobs, len(groups))) as workforce:
-        for key, result in workforce.results({key: twins[0] for key, twins in groups.items()}):
+    if not groups:
+        return
+    work = {key: twins[0] for key, twins in groups.items()}
+    with _Workforce(plan, min(plan.jobs, len(work)), _begun(plan, work.values())) as workforce:
+        for key, result in workforce.results(work):
             for twin in groups[key]:
                 yield replace(result, submission=twin.name)
 
@@ -59,12 +67,30 @@ def digest(submission: Submission) -> str:
     return hashed.hexdigest()
 
 
+def _begun(plan: Plan, submissions: Iterable[Submission]) -> list[str]:
+    """The exercises that somebody has done something about."""
+    texts = defaultdict(set)
+    for submission in submissions:
+        for name, source in submission.sources.items():
+            texts[name].add(source)
+    return [
+        name
+        for name in plan.exercises
+        if any(not stubs.is_untouched(source) for source in texts[name])
+    ]
+
+
 class _Workforce:
     """Workers, each busy with one submission at a time; one that dies is replaced."""
 
-    def __init__(self, plan: Plan, count: int) -> None:
+    def __init__(self, plan: Plan, count: int, exercises: Iterable[str]) -> None:
         self.plan = plan
-        self.workers = [_Worker(plan) for _ in range(count)]
+        # The fork servers load their torch while this process loads its own.
+        hosts = [_host(plan) for _ in range(count)]
+        self.repertoire = _repertoire(plan.seed, exercises)
+        self.workers: list[_Worker] = []
+        for number, host in enumerate(hosts, 1):
+            self.workers.append(_Worker(plan, self.repertoire, host, hosts[number:]))
 
     def __enter__(self) -> _Workforce:
         return self
@@ -98,19 +124,30 @@ class _Workforce:
 
     def _replace(self, worker: _Worker) -> _Worker:
         worker.close()
-        fresh = _Worker(self.plan)
+        fresh = _Worker(self.plan, self.repertoire, _host(self.plan), [])
         self.workers[self.workers.index(worker)] = fresh
         return fresh
 
 
 class _Worker:
-    """A process that grades what it is given."""
+    """A process that grades what it is given. `others` are sandboxes that it must not hold open."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        repertoire: Repertoire,
+        host: Host | None,
+        others: Sequence[Host | None] = (),
+    ) -> None:
+        self.host = host
         self.connection, theirs = _FORK.Pipe()
-        self.process = _FORK.Process(target=_work, args=(theirs, self.connection, plan))
+        # Held there too, this end would keep the worker waiting after this process's death.
+        inherited = (self.connection.close, *(other.let_go for other in others if other))
+        self.process = _FORK.Process(target=_work, args=(theirs, inherited, plan, repertoire, host))
         self.process.start()
         theirs.close()
+        if host is not None:
+            host.let_go()
 
     def give(self, submission: Submission) -> None:
         with contextlib.suppress(BrokenPipeError):
@@ -129,36 +166,61 @@ class _Worker:
         self.connection.close()
         self.process.terminate()
         self.process.join()
+        if self.host is not None:
+            self.host.close()
 
 
-def _work(connection: Connection, parents_end: Connection, plan: Plan) -> None:
-    # Held here too, the parent's end would keep this process waiting after the parent's death.
-    parents_end.close()
-    os.environ.update(OMP_NUM_THREADS="1", MKL_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
+def _work(
+    connection: Connection,
+    inherited: Iterable[Callable[[], None]],
+    plan: Plan,
+    repertoire: Repertoire,
+    host: Host | None,
+) -> None:
+    from grader.judge import Judge
+
+    for close in inherited:
+        close()
+    judge: Judge | None = None
     with contextlib.suppress(EOFError, KeyboardInterrupt, BrokenPipeError):
-        judge: Any = None
         while True:
             submission: Submission = connection.recv()
             try:
-                judge = judge or _judge(plan)
+                judge = judge or Judge(plan.exercises, repertoire, host or Host(plan.isolation))
                 connection.send(judge.grade(submission))
             except Exception as error:
                 connection.send(f"{type(error).__name__}: {error}")
 
 
-def _judge(plan: Plan) -> Any:
-    # The fork server loads its torch while this process loads its own.
-    from grader.sandbox.host import Host
+def _host(plan: Plan) -> Host | None:
+    """A sandbox, or None where it cannot be started: the worker then tries again, and says why."""
+    with contextlib.suppress(HostError):
+        return Host(plan.isolation)
+    return None
 
-    host = Host(plan.isolation)
+
+def _repertoire(seed: int, exercises: Iterable[str]) -> Repertoire:
+    """The rehearsed checks of these exercises, for the workers to inherit."""
+    os.environ.update(OMP_NUM_THREADS="1", MKL_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
 
     import torch
 
-    from grader.judge import Judge
+    from grader import judge  # noqa: F401 - for the workers to inherit, too
+    from grader.rehearsal import RehearsalError, Repertoire
 
-    # As in the process of the student's code: what both of them compute is compared.
+    # As in the process of the student's code: what both of them compute is compared. And a process
+    # whose torch has had more threads than one cannot be forked.
     torch.set_num_threads(1)
-    return Judge(plan.exercises, plan.seed, host)
+    repertoire = Repertoire(seed)
+    # A check that the reference fails is for the worker to tell, with each submission it concerns.
+    for name in exercises:
+        with contextlib.suppress(RehearsalError):
+            repertoire.of(name)
+    gc.collect()
+    gc.freeze()
+    # A model is thousands of objects; at every 700th Python would search all the new ones.
+    gc.set_threshold(50_000)
+    return repertoire
 
 
 def failed(submission: Submission, exercises: Sequence[str], reason: str) -> SubmissionResult:

@@ -16,7 +16,7 @@ from grader.checks import Check
 from grader.checks.cases import Numbers
 from grader.diagnosis import Diagnostician
 from grader.explanation import explain
-from grader.rehearsal import Case, Rehearsal, rehearse
+from grader.rehearsal import Case, Rehearsal, Repertoire
 from grader.results import CheckResult, ExerciseResult, Status, SubmissionResult, Together
 from grader.rules import rule
 from grader.sandbox.host import Child, Host
@@ -39,17 +39,12 @@ TAMPERED = "Your code interferes with how it is graded: a call that is ruled out
 
 
 class Judge:
-    """Grades submissions on a set of exercises, all on the same cases.
+    """Grades submissions on a set of exercises, all on the same cases."""
 
-    `seed` decides every case. The cases of an exercise are drawn and recorded when the first
-    submission needs them.
-    """
-
-    def __init__(self, exercises: Sequence[str], seed: int, host: Host) -> None:
+    def __init__(self, exercises: Sequence[str], repertoire: Repertoire, host: Host) -> None:
         self.exercises = tuple(exercises)
-        self.seed = seed
+        self.repertoire = repertoire
         self.host = host
-        self.rehearsals: dict[str, list[Rehearsal]] = {}
         self.diagnosticians: dict[str, Diagnostician] = {}
         self.graded: dict[str, ExerciseResult] = {}
 
@@ -79,15 +74,6 @@ class Judge:
             self.graded[key] = self._exercise(name, submission)
         return self.graded[key]
 
-    def rehearsed(self, name: str) -> list[Rehearsal]:
-        """The recorded checks of an exercise. Raises `RehearsalError` if the reference fails."""
-        if name not in self.rehearsals:
-            module = reference.module(name)
-            self.rehearsals[name] = [
-                rehearse(check, module, self.seed) for check in checks.load(name)
-            ]
-        return self.rehearsals[name]
-
     def _together(self, submission: Submission) -> Together | None:
         """What becomes of the student's own pieces in one model, if their model is graded."""
         own = {
@@ -102,7 +88,7 @@ class Judge:
     def _exercise(self, name: str, submission: Submission) -> ExerciseResult:
         run = ExerciseRun(name, submission.sources, self.host)
         try:
-            results = [run.check(rehearsal) for rehearsal in self.rehearsed(name)]
+            results = [run.check(rehearsal) for rehearsal in self.repertoire.of(name)]
         finally:
             run.close()
         found = summary(name, results, run.verdict)
@@ -112,7 +98,7 @@ class Judge:
 
     def _diagnostician(self, name: str) -> Diagnostician:
         if name not in self.diagnosticians:
-            self.diagnosticians[name] = Diagnostician(name, self.rehearsed(name))
+            self.diagnosticians[name] = Diagnostician(name, self.repertoire.of(name))
         return self.diagnosticians[name]
 
 

@@ -10,6 +10,7 @@ import zlib
 from dataclasses import dataclass
 from typing import Any
 
+from grader import checks, reference
 from grader.checks import Check
 from grader.checks.cases import Numbers
 from grader.sandbox import wire
@@ -46,8 +47,25 @@ class Rehearsal:
         return sum(len(case.requests) for case in self.cases)
 
 
-def rehearse(check: Check, reference: Any, run_seed: int) -> Rehearsal:
-    """Draws the check's cases and records them against the module `reference`.
+class Repertoire:
+    """The rehearsed checks of every exercise, all from one seed, each made when it is asked for."""
+
+    def __init__(self, seed: int) -> None:
+        self.seed = seed
+        self._rehearsed: dict[str, list[Rehearsal]] = {}
+
+    def of(self, exercise: str) -> list[Rehearsal]:
+        """The checks of an exercise. Raises `RehearsalError` if the reference fails one of them."""
+        if exercise not in self._rehearsed:
+            answer = reference.module(exercise)
+            self._rehearsed[exercise] = [
+                rehearse(check, answer, self.seed) for check in checks.load(exercise)
+            ]
+        return self._rehearsed[exercise]
+
+
+def rehearse(check: Check, answer: Any, run_seed: int) -> Rehearsal:
+    """Draws the check's cases and records them against the reference's module, `answer`.
 
     Raises `RehearsalError` if the reference fails the check.
     """
@@ -55,7 +73,7 @@ def rehearse(check: Check, reference: Any, run_seed: int) -> Rehearsal:
     Numbers.run_seed = number
     cases = []
     for arguments in draw(check, number):
-        recorder = Recorder(Server(reference))
+        recorder = Recorder(Server(answer))
         try:
             check.body(Student(recorder, number), **arguments)
         except Exception as error:

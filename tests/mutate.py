@@ -14,6 +14,7 @@ from pathlib import Path
 
 from grader import curriculum, stubs
 from grader.judge import Judge
+from grader.rehearsal import Repertoire
 from grader.sandbox.host import Host
 from grader.submission import Submission
 
@@ -175,7 +176,7 @@ def main() -> None:
         for name in arguments.exercises:
             source = stubs.reference_source(name)
             lines = source.splitlines()
-            judge = Judge([name], arguments.seed, host)
+            judge = Judge([name], Repertoire(arguments.seed), host)
             for line, what, mutant in mutants(source):
                 total += 1
                 result = judge.exercise(name, Submission(Path(name).stem, {name: mutant}))

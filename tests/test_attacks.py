@@ -21,6 +21,7 @@ import pytest
 
 from grader import stubs
 from grader.judge import Judge
+from grader.rehearsal import Repertoire
 from grader.results import ExerciseResult
 from grader.sandbox import jail
 from grader.sandbox.host import ISOLATIONS, Host, Limits
@@ -85,7 +86,9 @@ class Judges:
         if isolation not in self.hosts:
             self.hosts[isolation] = Host(isolation, LIMITS)
         host = self.hosts[isolation]
-        return self.judges.setdefault((isolation, exercise), Judge([exercise], SEED, host))
+        return self.judges.setdefault(
+            (isolation, exercise), Judge([exercise], Repertoire(SEED), host)
+        )
 
 
 @pytest.fixture(scope="module")

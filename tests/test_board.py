@@ -17,7 +17,6 @@ import torch
 
 from grader.board import time_limit
 from grader.board.desk import Desk
-from grader.board.hints import HINTS, hint_for
 from grader.board.probe import is_done
 from grader.board.rendering import Line, board, messages
 from grader.board.standing import Standing, find_blocked, next_exercise
@@ -25,6 +24,7 @@ from grader.board.telling import RIGHT, TODO, WRONG, Told, cut_printed, tell
 from grader.board.time_limit import TookTooLong
 from grader.comparison import Mismatch
 from grader.curriculum import EXERCISES, NAMES
+from grader.hints import HINTS, hint_for
 
 REPOSITORY = Path(__file__).parent.parent
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import torch
 import torch.nn.functional as F
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
@@ -59,7 +59,12 @@ def test_float32_noise_passes_both_ways(seed: int, scale: float, swap: bool) -> 
 @settings(max_examples=20, deadline=None)
 @given(seed=st.integers(0, 10_000), scale=st.sampled_from([1e-3, 1.0, 1e3]), pre=st.booleans())
 def test_a_stack_of_six_layers_in_float32_passes(seed: int, scale: float, pre: bool) -> None:
-    """Six encoder layers, computed in float32, are near enough."""
+    """Six encoder layers, computed in float32, are near enough.
+
+    Of large numbers only where a norm comes first: two scores of a million each that are nearly
+    equal are no softmax that float32 could tell apart.
+    """
+    assume(pre or scale <= 1.0)
     torch.manual_seed(seed)
     layer = nn.TransformerEncoderLayer(12, 3, 20, 0.0, batch_first=True, norm_first=pre)
     stack = nn.TransformerEncoder(layer, 6, enable_nested_tensor=False).double()

@@ -47,18 +47,21 @@ def children(pid: int) -> list[int]:
     return [int(child) for child in text.split()]
 
 
+def said(pid: int) -> bytes:
+    """The command that a process was started with."""
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return b""
+
+
 def victim(judge: int, kind: str) -> int | None:
-    """The process to kill: the command itself, a worker, or a worker's fork server."""
+    """The process to kill: the command itself, a worker (a fork of it), or a fork server."""
     if kind == "judge":
         return judge
-    workers = children(judge)
-    if not workers:
-        return None
-    worker = random.choice(workers)
-    if kind == "worker":
-        return worker
-    servers = children(worker)
-    return random.choice(servers) if servers else None
+    own = said(judge)
+    found = [pid for pid in children(judge) if (said(pid) == own) == (kind == "worker")]
+    return random.choice(found) if found else None
 
 
 def finished(report: Path) -> dict[str, Any]:
@@ -124,9 +127,9 @@ def main(runs: int, count: int, isolation: str) -> None:
         for number in range(runs):
             report = folder / f"{number}.json"
             kind = VICTIMS[number % len(VICTIMS)]
-            said = disturb(folder / "class", report, kind, random.uniform(0.3, whole), isolation)
+            told = disturb(folder / "class", report, kind, random.uniform(0.3, whole), isolation)
             same = finished(report) == finished(undisturbed)
-            print(f"{number + 1:3}  {said}: {'the same results' if same else 'OTHER RESULTS'}")
+            print(f"{number + 1:3}  {told}: {'the same results' if same else 'OTHER RESULTS'}")
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ ROOT = Path(__file__).parent.parent / "grader"
 
 # From the ground up; a part may import those of its own row and of the rows above it.
 LAYERS = (
-    ("curriculum", "mismatch", "tensors", "comparison", "stubs", "results", "rules"),
+    ("curriculum", "mismatch", "tensors", "comparison", "stubs", "results", "rules", "hints"),
     ("board",),
     ("submission", "notebook"),
     ("sandbox",),

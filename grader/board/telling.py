@@ -6,9 +6,9 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from grader.board.desk import Desk, Place, PublicTest
-from grader.board.hints import hint_for
 from grader.board.time_limit import TookTooLong
 from grader.curriculum import NAMES, find
+from grader.hints import hint_for
 from grader.mismatch import Mismatch, Piece
 from grader.tensors import type_name
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
 
-from grader.checks.cases import Numbers, distinct_sizes, parts, seeds, softmax_scores
+from grader.checks.cases import Numbers, distinct_sizes, parts, pull_back, seeds, softmax_scores
 from grader.comparison import Mismatch, assert_finite, assert_matches, assert_shape
 
 AXES = ("batch", "head", "query", "d_v")
@@ -119,7 +119,7 @@ class Case:
         """The gradients of torch's own function."""
         query, key, value = (tensor.clone().requires_grad_() for tensor in self.exact)
         output = scaled_dot_product_attention(query, key, value, self.mask)
-        return torch.autograd.grad(output, (query, key, value), self.cotangent)
+        return pull_back(output, (query, key, value), self.cotangent)
 
 
 @st.composite

@@ -23,6 +23,7 @@ from grader.checks.cases import (
     distinct_sizes,
     gradients,
     matches,
+    pull_back,
     seeds,
     transposed,
 )
@@ -73,7 +74,7 @@ class Case:
         x = self.x.clone().requires_grad_()
         weights = {name: value.clone().requires_grad_() for name, value in self.weights.items()}
         output = network(x, weights)
-        return torch.autograd.grad(output, [x, *weights.values()], self.cotangent)
+        return pull_back(output, [x, *weights.values()], self.cotangent)
 
 
 @st.composite

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 from torch.func import functional_call
 
-from grader.checks.cases import Numbers, distinct_sizes, seeds
+from grader.checks.cases import Numbers, distinct_sizes, pull_back, seeds
 from grader.sandbox.proxy import RemoteModule
 
 NUM_LAYERS = 2
@@ -311,7 +311,7 @@ class Case:
     def _gradients(self, call: Callable[..., Tensor], weights: Weights) -> tuple[Tensor, ...]:
         inputs, leaves = tracked(self.inputs), tracked_weights(weights)
         output = call(leaves, inputs, self.masks)
-        return torch.autograd.grad(output, [*inputs, *leaves.values()], self.cotangent)
+        return pull_back(output, [*inputs, *leaves.values()], self.cotangent)
 
     def layer(self, student: Any, weights: Weights | None = None) -> RemoteModule:
         """The student's layer with these weights, by default the case's, in evaluation mode."""

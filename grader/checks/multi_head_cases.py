@@ -12,7 +12,7 @@ import torch
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
-from grader.checks.cases import Numbers, assert_changes, distinct_sizes, seeds
+from grader.checks.cases import Numbers, assert_changes, distinct_sizes, pull_back, seeds
 from grader.comparison import Mismatch, assert_matches, assert_shape
 from grader.sandbox.proxy import RemoteModule
 from grader.sandbox.session import StudentError
@@ -105,9 +105,7 @@ class Case:
         sources = [*inputs, layer.in_proj_weight, layer.in_proj_bias]
         sources += [layer.out_proj.weight, layer.out_proj.bias]
         output = self._run(layer, inputs)
-        *found, weight, bias, out_weight, out_bias = torch.autograd.grad(
-            output, sources, self.cotangent
-        )
+        *found, weight, bias, out_weight, out_bias = pull_back(output, sources, self.cotangent)
         pairs = [*zip(weight.chunk(3), bias.chunk(3), strict=True), (out_weight, out_bias)]
         named = dict(zip(("query", "key", "value"), found, strict=True))
         for name, (of_weight, of_bias) in zip(PROJECTIONS, pairs, strict=True):

@@ -24,6 +24,7 @@ from grader.checks.cases import (
     assert_registers,
     distinct_sizes,
     gradients,
+    pull_back,
     seeds,
     transposed,
 )
@@ -116,7 +117,7 @@ class Case:
         """The gradients of x, weight and bias."""
         x, weights = self.leaves()
         output = self.formula(x, weights, self.sublayer)
-        return torch.autograd.grad(output, [x, *weights.values()], self.cotangent)
+        return pull_back(output, [x, *weights.values()], self.cotangent)
 
     def leaves(self) -> tuple[Tensor, dict[str, Tensor]]:
         """x and the weights, as tensors that gradients flow back to."""

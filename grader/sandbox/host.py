@@ -53,6 +53,10 @@ class Host:
     def _fork(self) -> Child:
         return Child(self.server, *self.server.fork(), self.limits)
 
+    def let_go(self) -> None:
+        """Leaves the sandbox to another process, which was forked from this one and has it too."""
+        self.server.control.sock.close()
+
     def close(self) -> None:
         """Ends the fork server and all its children."""
         self.server.close()

@@ -312,7 +312,7 @@ def _exactly(sock: socket.socket, size: int, deadline: float) -> bytearray:
     return buffer
 
 
-def send(sock: socket.socket, frame: bytes, deadline: float = math.inf) -> None:
+def send(sock: socket.socket, frame: bytes | bytearray, deadline: float = math.inf) -> None:
     """Sends an encoded frame. Raises `TimeoutError` if the other side does not read it in time."""
     left = deadline - time.monotonic()
     sock.settimeout(None if math.isinf(left) else max(left, 0.001))
