@@ -5,14 +5,16 @@ from __future__ import annotations
 import os
 import secrets
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import mkdtemp
 from typing import Annotated
 
 import typer
 
-from grader import class_of_five, curriculum, grading, run, stubs, submission
+from grader import curriculum, grading, run, stubs, submission
 from grader.report import data, tables
 from grader.report import html as pages
 from grader.report.terminal import Terminal
@@ -22,7 +24,6 @@ from grader.store import StoreError
 
 USAGE, NOT_GRADED = 2, 3
 DEFAULT_ASSIGNMENT = "transformer"
-DEMO_SEED = 2017
 
 app = typer.Typer(
     add_completion=False,
@@ -195,9 +196,8 @@ def course(
     ] = None,
 ) -> None:
     """Make an nbgrader course, or bring one up to date; what the instructor changed stays."""
-    # Imported here: nbgrader takes a second, and no other command needs it.
-    from grader.course import making
-
+    with _nbgrader():
+        from grader.course import making
     try:
         done = making.make(folder, assignment, exercise or ())
     except making.CourseError as error:
@@ -210,42 +210,31 @@ def course(
 def demo(
     folder: Annotated[
         Path | None,
-        typer.Argument(metavar="DIR", help="Do it with nbgrader, in this new folder."),
+        typer.Argument(metavar="DIR", help="A new folder for it. Default: a temporary one."),
     ] = None,
 ) -> None:
-    """Grade a small class that is made up here: right, wrong, unfinished and hanging work."""
-    if folder is None:
-        _demo()
-    else:
-        _nbgrader_demo(folder)
-
-
-def _nbgrader_demo(folder: Path) -> None:
-    from grader.course import demo as nbgrader
-
+    """Do the whole main job on a made-up class: a course, its notebooks, grades, feedback pages."""
+    with _nbgrader():
+        from grader.course import demo as example
+        from grader.course import making
+    terminal = Terminal()
+    place = Path(mkdtemp(prefix="transformer-by-hand-")) / "course" if folder is None else folder
     try:
-        for line in nbgrader.run(folder, "process" if jail.missing() else "jail"):
-            Terminal().say(line)
-    except nbgrader.DemoError as error:
+        for shown in example.run(place, "process" if jail.missing() else "jail"):
+            terminal.say(shown) if isinstance(shown, str) else terminal.exercise(shown)
+    except (example.DemoError, making.CourseError) as error:
         raise UsageError(str(error)) from None
 
 
-def _demo() -> None:
-    terminal = Terminal()
-    with TemporaryDirectory() as folder:
-        terminal.say(class_of_five.introduction() + "\n")
-        class_of_five.write(Path(folder))
-        plan = grading.Plan(_exercises(None), DEMO_SEED, "process", os.cpu_count() or 1)
-        report = run.run(submission.find(Path(folder)), plan, terminal.track)
-    terminal.table(report.submissions)
-    shown = next(one for one in report.submissions if one.submission == class_of_five.EXPLAINED)
-    terminal.say(f"\nWhat {shown.submission} is told:")
-    for exercise in shown.exercises:
-        if exercise.status != "passed":
-            terminal.exercise(exercise)
-    terminal.say("\nGrade your own class: grader grade FOLDER --json grades.json\n")
-    if not run.complete(report):
-        raise typer.Exit(NOT_GRADED)
+@contextmanager
+def _nbgrader() -> Iterator[None]:
+    # Imported where it is used: nbgrader takes a second, and no other command needs it.
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        raise UsageError(
+            f"{error.name} is not installed. In the kit's folder: pip install -e '.[grader]'"
+        ) from None
 
 
 @app.command()

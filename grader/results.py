@@ -78,20 +78,17 @@ class Report:
     schema: int = SCHEMA
 
 
+def exercise_result(data: dict[str, Any]) -> ExerciseResult:
+    """An exercise's result from its JSON, as `dataclasses.asdict` made it."""
+    checks = tuple(CheckResult(**check) for check in data["checks"])
+    diagnoses = tuple(
+        Diagnosis(tuple(one["mistakes"]), one["message"]) for one in data["diagnoses"]
+    )
+    return ExerciseResult(**{**data, "checks": checks, "diagnoses": diagnoses})
+
+
 def submission_result(data: dict[str, Any]) -> SubmissionResult:
     """A submission's result from its JSON, as `dataclasses.asdict` made it."""
-    exercises = tuple(
-        ExerciseResult(
-            **{
-                **exercise,
-                "checks": tuple(CheckResult(**check) for check in exercise["checks"]),
-                "diagnoses": tuple(
-                    Diagnosis(tuple(one["mistakes"]), one["message"])
-                    for one in exercise["diagnoses"]
-                ),
-            }
-        )
-        for exercise in data["exercises"]
-    )
+    exercises = tuple(map(exercise_result, data["exercises"]))
     together = Together(**data["together"]) if data["together"] else None
     return SubmissionResult(**{**data, "exercises": exercises, "together": together})

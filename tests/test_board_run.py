@@ -99,7 +99,8 @@ def test_a_solved_desk_under_xdist(solved: DeskRun) -> None:
     status, lines = solved.pytest("exercises", "-n", "2")
     assert status == 0
     assert sum("  done  " in line for line in lines) == len(NAMES)
-    assert lines[-1] == "All done. You have written a Transformer by hand."
+    assert lines[-3] == "All done. You have written a Transformer by hand."
+    assert lines[-1] == "  grader grade exercises/ --isolation process"
     left = {path.name for path in solved.root.iterdir()}
     assert left <= {"exercises", "pyproject.toml", ".pytest_cache"}
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -203,11 +204,21 @@ def test_the_same_seed_gives_the_same_report(classroom: Path, tmp_path: Path) ->
     assert reports[0] == reports[1]
 
 
-def test_the_demo_shows_a_class_and_a_message() -> None:
-    done = grader("demo")
+def test_the_demo_grades_a_class_through_nbgrader(tmp_path: Path) -> None:
+    course = tmp_path / "course"
+    done = grader("demo", course)
     assert done.returncode == 0, done.stderr
-    for word in ("ada", "100 of 100", "to do", "hung", "error"):
-        assert word in done.stdout
+    points = dict(re.findall(r"^  (\w+) +([\d.]+) of 100 ", done.stdout, re.MULTILINE))
+    assert len(points) == 12
+    assert points["ada"] == points["lea"] == points["fay"] == "100"
+    assert float(points["bela"]) < 100
+    assert points["kurt"] == points["gus"] == "0"
+    assert "divided by d_k, not by its square root" in done.stdout
+    pages = list(course.glob("feedback/*/transformer/transformer.html"))
+    assert len(pages) == 12
+    again = grader("demo", course)
+    assert again.returncode == 2
+    assert "is there already" in again.stderr
 
 
 def test_stubs_are_up_to_date_and_a_students_work_is_kept(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ LAYERS = (
     ("judge",),
     ("grading", "store", "run"),
     ("report",),
-    ("course", "magic", "class_of_five"),
+    ("course", "magic"),
     ("cli", "__main__"),
 )
 LEVEL = {part: level for level, row in enumerate(LAYERS) for part in row}

@@ -135,6 +135,8 @@ def _next(standings: dict[str, Standing], desk: Desk) -> Iterator[Line]:
         yield [(f"  pytest {everything}", "code")]
     else:
         yield [("All done. ", "title"), ("You have written a Transformer by hand.", "")]
+        yield [("See what the hidden checks say:", "")]
+        yield [(f"  grader grade {everything} --isolation process", "code")]
 
 
 def _message(exercise: str, group: list[Told], width: int) -> Iterator[Line]:

@@ -10,25 +10,32 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import nbformat
 from nbgrader.api import Gradebook
 from nbgrader.apps import NbGraderAPI
 from nbgrader.coursedir import CourseDirectory
 from traitlets.config import Config
 
 from grader.course import class_of_twelve, configure, making
+from grader.course.preprocessors import MIME
+from grader.results import ExerciseResult, exercise_result
 
 ASSIGNMENT = making.DEFAULT_ASSIGNMENT
+EXPLAINED = "bela"
 
 
 class DemoError(Exception):
     """nbgrader could not do a step. The message holds what it said."""
 
 
-def run(folder: Path, isolation: str) -> Iterator[str]:
-    """Makes the course at `folder`, which must be new, and grades it. Yields a line for each step.
+def run(folder: Path, isolation: str) -> Iterator[str | ExerciseResult]:
+    """Makes the course at `folder`, which must be new, and grades it.
 
-    Raises `DemoError`.
+    Yields a line for each step, and results for which one of the class lost points. Raises
+    `DemoError`, and `CourseError` if `folder` cannot be written.
     """
+    if folder.exists():
+        raise DemoError(f"{folder} is there already. Name a new folder: grader demo DIR")
     # nbgrader's own way with its database; they are nothing to the reader of a demo.
     warnings.simplefilter("ignore")
     making.make(folder, ASSIGNMENT)
@@ -48,8 +55,22 @@ def run(folder: Path, isolation: str) -> Iterator[str]:
             yield f"  {member.name:<6} {points:>12}   {member.story}"
     yield f"{seconds:.0f} s, {seconds / len(members):.1f} s a notebook; isolation: {isolation}."
     _done(api.generate_feedback(ASSIGNMENT))
-    yield f"What bela is told: {folder}/feedback/bela/{ASSIGNMENT}/{ASSIGNMENT}.html"
-    yield f"The gradebook: cd {folder} && nbgrader export, or jupyter lab, menu Nbgrader"
+    yield f"\nWhat {EXPLAINED} is told:"
+    yield from _lost(folder / "autograded" / EXPLAINED / ASSIGNMENT / f"{ASSIGNMENT}.ipynb")
+    pages = folder / "feedback"
+    yield f"\nTheir page, with more:  {pages / EXPLAINED / ASSIGNMENT / ASSIGNMENT}.html"
+    yield f"Everybody's pages:      {pages}"
+    yield f"The grades as a table:  cd {folder} && nbgrader export"
+    yield f"In the browser:         cd {folder} && jupyter lab, then the menu Nbgrader"
+
+
+def _lost(path: Path) -> Iterator[ExerciseResult]:
+    """What a graded notebook says of the exercises that have not all points."""
+    for cell in nbformat.read(path, as_version=4).cells:
+        for output in cell.get("outputs", ()):
+            fields = output.get("data", {}).get(MIME)
+            if fields and fields["status"] != "passed":
+                yield exercise_result(fields)
 
 
 def _api(folder: Path, isolation: str) -> Any:
