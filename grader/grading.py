@@ -203,14 +203,9 @@ def _repertoire(seed: int, exercises: Iterable[str]) -> Repertoire:
     """The rehearsed checks of these exercises, for the workers to inherit."""
     os.environ.update(OMP_NUM_THREADS="1", MKL_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
 
-    import torch
-
     from grader import judge  # noqa: F401 - for the workers to inherit, too
     from grader.rehearsal import RehearsalError, Repertoire
 
-    # As in the process of the student's code: what both of them compute is compared. And a process
-    # whose torch has had more threads than one cannot be forked.
-    torch.set_num_threads(1)
     repertoire = Repertoire(seed)
     # A check that the reference fails is for the worker to tell, with each submission it concerns.
     for name in exercises:

@@ -10,6 +10,8 @@ import zlib
 from dataclasses import dataclass
 from typing import Any
 
+import torch
+
 from grader import checks, reference
 from grader.checks import Check
 from grader.checks.cases import Numbers
@@ -48,9 +50,14 @@ class Rehearsal:
 
 
 class Repertoire:
-    """The rehearsed checks of every exercise, all from one seed, each made when it is asked for."""
+    """The rehearsed checks of every exercise, all from one seed, each made when it is asked for.
+
+    From then on torch uses one thread in this process, as in that of the student's code: what both
+    compute is compared. And a process whose torch has had more cannot be forked.
+    """
 
     def __init__(self, seed: int) -> None:
+        torch.set_num_threads(1)
         self.seed = seed
         self._rehearsed: dict[str, list[Rehearsal]] = {}
 

@@ -134,6 +134,8 @@ def new_course(folder: Path, members: tuple[Member, ...]) -> Path:
 def course(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The whole way through nbgrader's commands, each of which must succeed."""
     folder = new_course(tmp_path_factory.mktemp("class") / "course", CLASS)
+    downloaded = folder / "submitted" / "right0" / "ps1" / "ps1.ipynb"
+    downloaded.rename(downloaded.with_name("ps1 (1).ipynb"))
     for arguments in (
         ("autograde", "ps1"),
         ("generate_feedback", "ps1"),

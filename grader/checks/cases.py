@@ -113,6 +113,21 @@ def assert_refuses(error: type[Exception], call: Callable[[], Any], what: str) -
     raise Mismatch(f"{what}. It should raise {error.__name__}; yours raised nothing.")
 
 
+def assert_defaults(student: Any, entry: str, wanted: Mapping[str, Any]) -> None:
+    """The signature of the class `entry` has no other defaults than the contract.
+
+    One that it does not show, or that is of another kind (None, say), is left to other checks.
+    """
+    found = student.defaults(entry)
+    for name, value in wanted.items():
+        kinds = (int, float) if isinstance(value, (int, float)) else (str,)
+        yours = found.get(name, value)
+        if type(yours) in (*kinds, bool) and yours != value:
+            raise Mismatch(
+                f"Without `{name}`, {entry} takes {yours!r}; the default should be {value!r}."
+            )
+
+
 def assert_not_edited(before: Sequence[Tensor], after: Sequence[Any], names: Sequence[str]) -> None:
     """The arguments are after the call what they were before it."""
     for name, old, new in zip(names, before, after, strict=True):

@@ -149,7 +149,8 @@ def test_dropout_is_at_every_place(student: Any, case: Case) -> None:
 def test_dropout_reaches_every_layer(student: Any, post: Case, pre: Case) -> None:
     """`dropout` reaches every layer of the stack, comes before the sum, and is off in evaluation.
 
-    Sees dropout after a norm, of a fixed probability, in one layer only, or left on in evaluation.
+    Sees dropout after a norm, of a fixed probability, in one layer only, or left on in evaluation,
+    and another default than 0.1.
     """
     for case in (post, pre):
         shared.assert_dropout_reaches_the_stack(student, case)

@@ -16,6 +16,7 @@ from torch import Tensor
 
 from grader.checks.cases import (
     assert_changes,
+    assert_defaults,
     assert_gradients,
     assert_not_edited,
     assert_registers,
@@ -37,6 +38,7 @@ from grader.checks.precision import assert_same_dtype
 from grader.comparison import Mismatch, assert_finite, assert_matches, assert_shape
 
 AXES = ("batch", "length", "d_model")
+LAYER_DEFAULTS = {"dropout": 0.1, "activation": "relu", "norm_first": False}
 # Drops everything. Not 1, since a dropout made by hand may divide by 1 - p.
 ALMOST_ONE = 1 - 1e-14
 
@@ -264,6 +266,7 @@ def _check_counts(output: Any, x: Tensor, group: int, sublayer: str) -> None:
 
 def assert_dropout_reaches_the_stack(student: Any, case: Case) -> None:
     """With everything dropped only the norms are left; in evaluation everything is there."""
+    assert_defaults(student, case.kind.stack, LAYER_DEFAULTS)
     # A small x, so that `eps` counts in the first norm of post-norm and the last of pre-norm.
     x, *memory = case.inputs
     x = x * 0.01

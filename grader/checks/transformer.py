@@ -10,6 +10,7 @@ from torch import Tensor
 from grader.checks import given, worth
 from grader.checks.cases import (
     assert_changes,
+    assert_defaults,
     assert_gradients,
     assert_not_edited,
     assert_registers,
@@ -24,6 +25,16 @@ from grader.comparison import Mismatch, assert_finite, assert_matches, assert_sh
 from grader.sandbox.proxy import RemoteModule
 
 AXES = ("batch", "length", "d_model")
+DEFAULTS = {
+    "d_model": 512,
+    "n_heads": 8,
+    "num_layers": 6,
+    "d_ff": 2048,
+    "dropout": 0.1,
+    "pad_id": 0,
+    "activation": "relu",
+    "norm_first": False,
+}
 LOGITS = ("batch", "target", "vocabulary")
 
 
@@ -45,11 +56,12 @@ def test_logits_agree_with_torch(student: Any, case: Case) -> None:
 @given(cases(norm_first=True, activation="gelu"), examples=1)
 @either_precision
 def test_options_reach_encoder_and_decoder(student: Any, case: Case) -> None:
-    """`norm_first` and `activation` reach encoder and decoder.
+    """`norm_first` and `activation` reach encoder and decoder, and the defaults are the paper's.
 
     Sees an option that is ignored on one side, or handed over at the wrong place. Looks at `encode`
     and `decode` alone, so that a wrong generator may pass.
     """
+    assert_defaults(student, "Transformer", DEFAULTS)
     model, case = case.model(student)
     assert_matches(model.encode(case.src), case.encoded, "output of encode", axes=AXES)
     found = model.decode(case.tgt, case.memory, case.src)

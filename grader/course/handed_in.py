@@ -46,6 +46,7 @@ class HandedIn(NotebookExporter):
         self._drawn = secrets.randbelow(2**31)
         self._exercises: dict[tuple[str, str], tuple[str, ...]] = {}
         if self.parent is not None:
+            self._rename()
             self._remove_interrupted()
 
     def from_filename(
@@ -109,6 +110,29 @@ class HandedIn(NotebookExporter):
             self.jobs or processors(),
         )
 
+    def _rename(self) -> None:
+        """Gives a student's only notebook the name that nbgrader looks for.
+
+        "transformer (1).ipynb" would end the whole run with an error.
+        """
+        for folder, files in self.parent.assignments.items():
+            about = _about(self.parent, folder)
+            wanted = about and self._only_notebook(about["assignment"])
+            if wanted and len(files) == 1 and Path(files[0]).name != wanted:
+                self.log.warning("%s is the only notebook there. It becomes %s.", files[0], wanted)
+                files[0] = str(Path(files[0]).rename(Path(folder) / wanted))
+
+    def _only_notebook(self, assignment: str) -> str | None:
+        """The file name of the assignment's notebook, if it has just one and that is ours."""
+        url = self.parent.coursedir.db_url
+        with Gradebook(url) as gradebook:
+            try:
+                (name,) = (one.name for one in gradebook.find_assignment(assignment).notebooks)
+            except (MissingEntry, ValueError):
+                return None
+        resources = {"nbgrader": {"assignment": assignment, "notebook": name, "db_url": url}}
+        return f"{name}.ipynb" if self.exercises(resources) else None
+
     def _remove_interrupted(self) -> None:
         """Removes what a run that was killed left half done; nbgrader would take it for graded."""
         about = self.parent.init_single_notebook_resources
@@ -156,9 +180,14 @@ def _is_due(converter: Any, folder: str) -> bool:
 
 
 def _destination(converter: Any, folder: str) -> str | None:
+    about = _about(converter, folder)
+    return converter._format_dest(about["assignment"], about["student"]) if about else None
+
+
+def _about(converter: Any, folder: str) -> re.Match[str] | None:
+    """The assignment and the student that a folder of nbgrader's belongs to."""
     pattern = converter._format_source("(?P<assignment>.*)", "(?P<student>.*)", escape=True)
-    found = re.match(pattern, folder)
-    return converter._format_dest(found["assignment"], found["student"]) if found else None
+    return re.match(pattern, folder)
 
 
 def _is_half_done(path: Path) -> bool:

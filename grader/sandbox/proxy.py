@@ -40,6 +40,13 @@ class Student:
     def __repr__(self) -> str:
         return "student"
 
+    def defaults(self, entry: str) -> dict[str, Any]:
+        """The defaults in the signature of the class `entry`."""
+        found: dict[str, Any] = _typed(
+            self._session.request({"op": "defaults", "entry": entry}), dict
+        )
+        return found
+
     def global_settings(self) -> dict[str, Any]:
         """torch's global settings in the student's process."""
         settings: dict[str, Any] = _typed(self._session.request({"op": "globals"}), dict)

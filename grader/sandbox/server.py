@@ -9,6 +9,7 @@ import copy
 import importlib
 import importlib.abc
 import importlib.machinery
+import inspect
 import linecache
 import marshal
 import socket
@@ -261,6 +262,14 @@ class Server:
     def do_get(self, target: Sequence[Any]) -> Any:
         """The attribute that the target names."""
         return self.find(target)
+
+    def do_defaults(self, entry: str) -> dict[str, Any]:
+        """The defaults in the signature of the class `entry`, as far as it shows them."""
+        try:
+            parameters = inspect.signature(getattr(self.module, entry)).parameters.values()
+        except (TypeError, ValueError):
+            return {}
+        return {one.name: one.default for one in parameters if one.default is not one.empty}
 
     def do_probe(self, expression: str) -> None:
         """Makes the judge's forbidden call, which the guard should refuse."""
