@@ -1,9 +1,10 @@
 """nbgrader as released against nbgrader with the kit, on the same class of 20.
 
-    python tests/benchmark_nbgrader.py [NUMBER]
+    python tests/benchmark_nbgrader.py [NUMBER] [EXERCISE ...]
 
 nbgrader as released starts a kernel for each notebook and runs the public tests in it, which is
 less than the hidden checks of the kit. Nobody in the class hangs, and no two notebooks are equal.
+Without an exercise it is the core eight.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ from pathlib import Path
 
 from grader import mistakes
 from grader.course import making
-from grader.course.class_of_twelve import Cells, Member, find, hand_in
+from grader.course.class_of_twelve import Cells, Member, find, grade_id, hand_in
+from grader.notebook.cells import POINTS
 
 ROOT = Path(__file__).parent.parent
 WRONG = [
@@ -32,16 +34,17 @@ WRONG = [
 def main() -> None:
     """Makes the class, grades it both ways and prints seconds a notebook."""
     number = int(sys.argv[1]) if len(sys.argv) > 1 else 20
+    exercises = sys.argv[2:]
     with tempfile.TemporaryDirectory() as folder:
-        seconds = {way: measure(Path(folder) / way, number) for way in ("stock", "kit")}
+        seconds = {way: measure(Path(folder) / way, number, exercises) for way in ("stock", "kit")}
     for way, taken in seconds.items():
         print(f"nbgrader {way:<6} {taken:7.1f} s   {taken / number:6.2f} s a notebook")
     print(f"the kit is {seconds['stock'] / seconds['kit']:.1f} times as fast")
 
 
-def measure(course: Path, number: int) -> float:
+def measure(course: Path, number: int, exercises: list[str]) -> float:
     """Seconds that `nbgrader autograde` takes for a class of `number`."""
-    making.make(course)
+    making.make(course, exercises=exercises)
     if run(course, "generate_assignment", making.DEFAULT_ASSIGNMENT).returncode:
         raise SystemExit("generate_assignment failed")
     hand_in(course, making.DEFAULT_ASSIGNMENT, tuple(map(member, range(number))))
@@ -63,14 +66,17 @@ def member(number: int) -> Member:
 
     def change(cells: Cells) -> Cells:
         if number % 2:
-            mistake = WRONG[number // 2 % len(WRONG)]
+            there = {grade_id(cell) for cell in cells}
+            wrong = [mistake for mistake in WRONG if mistake.exercise + POINTS in there]
+            mistake = wrong[number // 2 % len(wrong)]
             cell = find(cells, mistake.exercise)
             cell.source = mistake.apply(cell.source)
         for cell in cells:
             if cell.cell_type == "code" and "def " in cell.source:
                 cell.source = cell.source.replace("def ", f"MINE = {number}\n\n\ndef ", 1)
                 break
-        find(cells, "attention").source += f"\n\nNUMBER = {number}"
+        last = next(cell for cell in reversed(cells) if cell.metadata.nbgrader.get("solution"))
+        last.source += f"\n\nNUMBER = {number}"
         return cells
 
     return Member(f"student{number:02}", "", change)

@@ -36,9 +36,9 @@ class HandedIn(NotebookExporter):
     seed = Integer(
         None, allow_none=True, help="Draws the cases of the checks. Default: a fresh one each run."
     ).tag(config=True)
-    jobs = Integer(None, allow_none=True, help="Workers at a time. Default: one a processor.").tag(
-        config=True
-    )
+    jobs = Integer(
+        None, allow_none=True, help="Workers at a time. Default: as many as keep up with nbgrader."
+    ).tag(config=True)
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
@@ -103,11 +103,15 @@ class HandedIn(NotebookExporter):
         return Path(folder) / f"{about['notebook']}.ipynb"
 
     def _conditions(self, resources: dict[str, Any]) -> Conditions:
+        exercises = self.exercises(resources)
+        # nbgrader takes a while for each notebook itself. With a few exercises one worker keeps up
+        # with it, and starts sooner than two.
+        enough = 1 + len(exercises) // 4
         return Conditions(
-            self.exercises(resources),
+            exercises,
             self._drawn if self.seed is None else self.seed,
             self.isolation,
-            self.jobs or processors(),
+            self.jobs or min(processors(), enough),
         )
 
     def _rename(self) -> None:
