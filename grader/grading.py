@@ -124,7 +124,7 @@ class _Workforce:
 
     def _replace(self, worker: _Worker) -> _Worker:
         worker.close()
-        fresh = _Worker(self.plan, self.repertoire, _host(self.plan), [])
+        fresh = _Worker(self.plan, self.repertoire, _host(self.plan))
         self.workers[self.workers.index(worker)] = fresh
         return fresh
 
@@ -204,12 +204,12 @@ def _repertoire(seed: int, exercises: Iterable[str]) -> Repertoire:
     os.environ.update(OMP_NUM_THREADS="1", MKL_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
 
     from grader import judge  # noqa: F401 - for the workers to inherit, too
-    from grader.rehearsal import RehearsalError, Repertoire
+    from grader.rehearsal import Repertoire
 
     repertoire = Repertoire(seed)
-    # A check that the reference fails is for the worker to tell, with each submission it concerns.
+    # What fails here fails again in a worker, which tells it of each submission that it concerns.
     for name in exercises:
-        with contextlib.suppress(RehearsalError):
+        with contextlib.suppress(Exception):
             repertoire.of(name)
     gc.collect()
     gc.freeze()

@@ -100,7 +100,7 @@ def test_a_solved_desk_under_xdist(solved: DeskRun) -> None:
     assert status == 0
     assert sum("  done  " in line for line in lines) == len(NAMES)
     assert lines[-3] == "All done. You have written a Transformer by hand."
-    assert lines[-1] == "  grader grade exercises/ --isolation process"
+    assert lines[-1].startswith("  grader grade exercises")
     left = {path.name for path in solved.root.iterdir()}
     assert left <= {"exercises", "pyproject.toml", ".pytest_cache"}
 

@@ -170,6 +170,10 @@ def test_the_students_way(page: Any, lab: str, course: Path) -> None:
     page.keyboard.press("Control+a")
     page.evaluate("text => document.execCommand('insertText', false, text)", wrong)
     picture(page, "student-1-filled")
+    # What is asked of a kernel before it is there may get lost.
+    playwright.expect(page.locator(".jp-Notebook-ExecutionIndicator")).to_have_attribute(
+        "data-status", "idle", timeout=WAIT
+    )
     page.get_by_role("menuitem", name="Run", exact=True).click()
     page.get_by_role("menuitem", name="Run All Cells", exact=True).click()
     told = page.get_by_text("attention: wrong").first
