@@ -17,28 +17,28 @@ def by_hand(activation: str, dropout: float = 0.0) -> tuple[Any, Tensor]:
     module.linear1.weight = nn.Parameter(torch.tensor([[3.0], [1.0]]))
     module.linear1.bias = nn.Parameter(torch.tensor([4.0, 0.0]))
     module.linear2.weight = nn.Parameter(torch.tensor([[10.0, 1.0]]))
-    module.linear2.bias = nn.Parameter(torch.tensor([5.0]))
+    module.linear2.bias = nn.Parameter(torch.tensor([-5.0]))
     return module, torch.tensor([[[1.0], [-2.0]]])
 
 
 def test_relu_by_hand() -> None:
-    """The sentence (1, -2) with relu becomes (76, 5).
+    """The sentence (1, -2) with relu becomes (66, -5).
 
-    1 becomes (7, 1) inside, and 10 * 7 + 1 + 5 = 76. -2 becomes (-2, -2), cut to (0, 0).
+    1 becomes (7, 1) inside, and 10 * 7 + 1 - 5 = 66. -2 becomes (-2, -2), cut to (0, 0).
     """
     module, x = by_hand("relu")
-    expected = torch.tensor([[[76.0], [5.0]]])
+    expected = torch.tensor([[[66.0], [-5.0]]])
     assert_matches(module.eval()(x), expected, "FeedForward output", axes=AXES)
 
 
 def test_gelu_by_hand() -> None:
-    """The sentence (1, -2) with gelu becomes (75.84, 4.50).
+    """The sentence (1, -2) with gelu becomes (65.84, -5.50).
 
     gelu(x) is x times the share of the normal distribution below x: gelu(7) is 7, gelu(1) is
     0.841345, gelu(-2) is -0.0455003.
     """
     module, x = by_hand("gelu")
-    expected = torch.tensor([[[70 + 0.841345 + 5], [11 * -0.0455003 + 5]]])
+    expected = torch.tensor([[[70 + 0.841345 - 5], [11 * -0.0455003 - 5]]])
     assert_matches(module.eval()(x), expected, "FeedForward output with gelu", axes=AXES)
 
 
@@ -68,10 +68,10 @@ def test_each_token_for_itself() -> None:
 def test_dropout_is_inside() -> None:
     """With dropout 1, training leaves nothing but the last bias.
 
-    The bias of linear2 is 5.
+    The bias of linear2 is -5.
     """
     module, x = by_hand("relu", dropout=1.0)
-    expected = torch.tensor([[[5.0], [5.0]]])
+    expected = torch.tensor([[[-5.0], [-5.0]]])
     assert_matches(module.train()(x), expected, "FeedForward output in training", axes=AXES)
 
 

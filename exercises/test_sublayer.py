@@ -12,11 +12,13 @@ X = torch.tensor([[[1.0, 3.0]]])
 def test_norm_after_the_sum_by_hand() -> None:
     """Sum, then norm, worked out with a pencil.
 
-    (1, 3) and the sublayer's (3, 5) make (4, 8), and the norm of that is (-1, 1).
+    (0, 0, 4, 4) and the sublayer's (2, 6, 2, 6) make (2, 6, 6, 10), with mean 6 and variance 8. So
+    the norm is (-4, 0, 0, 4), divided by the root of 8.
     """
-    connection = SublayerConnection(2).eval()
-    output = connection(X, lambda x: x + 2)
-    expected = torch.tensor([[[-1.0, 1.0]]])
+    connection = SublayerConnection(4).eval()
+    found = torch.tensor([[[2.0, 6.0, 2.0, 6.0]]])
+    output = connection(torch.tensor([[[0.0, 0.0, 4.0, 4.0]]]), lambda _: found)
+    expected = torch.tensor([[[-4.0, 0.0, 0.0, 4.0]]]) / 8**0.5
     assert_matches(output, expected, "SublayerConnection output", axes=AXES)
 
 

@@ -17,9 +17,9 @@ def small(pad_id: int = 0) -> Any:
 
 
 def test_one_logit_for_each_target_word() -> None:
-    """At every place, each target word gets a score."""
+    """At every place, each target word gets a score, also the last word, whose id is 12."""
     logits = small()(
-        torch.tensor([[4, 5, 6], [7, 8, 0]]), torch.tensor([[1, 2, 3, 4], [5, 6, 0, 0]])
+        torch.tensor([[4, 5, 6], [7, 8, 0]]), torch.tensor([[1, 2, 3, 12], [5, 6, 0, 0]])
     )
     assert_shape(logits, {"batch": 2, "target": 4, "word": 13}, "Transformer logits")
 

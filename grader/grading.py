@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import gc
-import hashlib
 import multiprocessing
 import os
 from collections import defaultdict, deque
@@ -47,7 +46,7 @@ def grade(submissions: Sequence[Submission], plan: Plan) -> Iterator[SubmissionR
     """
     groups: dict[str, list[Submission]] = {}
     for submission in submissions:
-        groups.setdefault(digest(submission), []).append(submission)
+        groups.setdefault(submission.digest, []).append(submission)
     if not groups:
         return
     work = {key: twins[0] for key, twins in groups.items()}
@@ -55,16 +54,6 @@ def grade(submissions: Sequence[Submission], plan: Plan) -> Iterator[SubmissionR
         for key, result in workforce.results(work):
             for twin in groups[key]:
                 yield replace(result, submission=twin.name)
-
-
-def digest(submission: Submission) -> str:
-    """The same for two submissions that hold the same files."""
-    hashed = hashlib.sha256()
-    for part in (submission.sources, submission.problems):
-        for name, text in sorted(part.items()):
-            hashed.update(f"{name}\0{text}\0".encode("utf-8", "surrogatepass"))
-        hashed.update(b"\1")
-    return hashed.hexdigest()
 
 
 def _begun(plan: Plan, submissions: Iterable[Submission]) -> list[str]:

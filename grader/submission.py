@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import tokenize
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 from grader import curriculum, notebook
@@ -28,6 +30,16 @@ class Submission:
     sources: dict[str, str] = field(default_factory=dict)
     problems: dict[str, str] = field(default_factory=dict)
     places: dict[str, tuple[str, ...]] = field(default_factory=dict)
+
+    @cached_property
+    def digest(self) -> str:
+        """The same for two submissions that hold the same files."""
+        hashed = hashlib.sha256()
+        for part in (self.sources, self.problems):
+            for name, text in sorted(part.items()):
+                hashed.update(f"{name}\0{text}\0".encode("utf-8", "surrogatepass"))
+            hashed.update(b"\1")
+        return hashed.hexdigest()
 
 
 def find(path: Path) -> list[Submission]:

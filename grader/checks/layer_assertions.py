@@ -85,7 +85,7 @@ def assert_activation(student: Any, case: Case) -> None:
         hidden = F.linear(hidden, weight, bias)
         hidden = hidden if activation is None else activation(hidden)
     # Measured: GELU's tanh form is off by 1e-4 and more, float32 by 1e-6.
-    assert_matches(found, hidden, 'what the feed-forward network with "gelu" adds', axes=AXES)
+    assert_matches(found, hidden, 'feed-forward part of the sum, with "gelu",', axes=AXES)
 
 
 def _silenced(name: str, value: Tensor, part: str) -> Tensor:
