@@ -7,7 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exercises.attention import attention
-from grader.comparison import assert_finite, assert_matches, assert_shape, assert_zero
+from grader.comparison import (
+    assert_finite,
+    assert_matches,
+    assert_parts,
+    assert_shape,
+    assert_zero,
+)
 
 
 def test_by_hand() -> None:
@@ -20,9 +26,17 @@ def test_by_hand() -> None:
     query = torch.tensor([[1.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0]])
     key = torch.tensor([[0.0, 1.0, 2.0, 0.0], [0.0, 3.0, 0.0, 1.0], [2 * log(2), 0.0, 0.0, 0.0]])
     value = torch.tensor([[4.0, 0.0], [0.0, 4.0], [8.0, 8.0]])
-    output, weights = attention(query, key, value)
+    returned = attention(query, key, value)
+    assert_parts(returned, ("output", "weights"), "attention")
+    output, weights = returned
     expected = torch.tensor([[1 / 4, 1 / 4, 1 / 2], [1 / 3, 1 / 3, 1 / 3]])
-    assert_matches(weights, expected, "attention weights", axes=("query", "key"))
+    assert_matches(
+        weights,
+        expected,
+        "attention weights",
+        axes=("query", "key"),
+        help="What are the scores divided by? Do output and weights come back in this order?",
+    )
     expected = torch.tensor([[5.0, 5.0], [4.0, 4.0]])
     assert_matches(output, expected, "attention output", axes=("query", "d_v"))
 
@@ -57,7 +71,11 @@ def test_a_hidden_key_gets_no_weight() -> None:
     mask = torch.tensor([True, False, True])
     _, weights = attention(query, key, value, mask)
     assert_shape(weights, {"batch": 2, "query": 4, "key": 3}, "attention weights")
-    assert_zero(weights[..., 1], "attention weights of the hidden key")
+    assert_zero(
+        weights[..., 1],
+        "attention weights of the hidden key",
+        help="The mask is False where a key is hidden. Is the result of hiding it used?",
+    )
     assert_matches(
         weights.sum(dim=-1),
         torch.ones(2, 4),

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exercises.masks import causal_mask, padding_mask, target_mask
-from grader.comparison import assert_matches
+from grader.comparison import assert_dtype, assert_matches, assert_shape
 
 AXES = ("batch", "head", "query", "key")
 
@@ -39,7 +39,11 @@ def test_the_future_is_hidden() -> None:
 @given(length=st.integers(1, 8))
 def test_each_token_sees_one_more_than_the_one_before(length: int) -> None:
     """The first token sees 1 token, the second 2, and so on."""
-    seen = causal_mask(length).sum(dim=-1)
+    mask = causal_mask(length)
+    shape = {"batch": 1, "head": 1, "query": length, "key": length}
+    assert_shape(mask, shape, f"causal_mask({length})")
+    assert_dtype(mask, torch.bool, f"causal_mask({length})")
+    seen = mask.sum(dim=-1)
     expected = torch.arange(1, length + 1).reshape(1, 1, length)
     assert_matches(seen, expected, "causal_mask, counted over the keys,", axes=AXES[:3])
 
@@ -59,3 +63,5 @@ def test_target_mask_hides_padding_and_the_future() -> None:
     ]
     expected = torch.tensor([[first], [second]])
     assert_matches(target_mask(ids), expected, "target_mask", axes=AXES)
+    ids = torch.where(ids == 0, 9, ids)
+    assert_matches(target_mask(ids, 9), expected, "target_mask with pad_id=9", axes=AXES)

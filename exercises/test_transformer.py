@@ -17,7 +17,10 @@ def small(pad_id: int = 0) -> Any:
 
 
 def test_one_logit_for_each_target_word() -> None:
-    """At every place, each target word gets a score, also the last word, whose id is 12."""
+    """At every place, each target word gets a score.
+
+    Also the last one, whose id is 12.
+    """
     logits = small()(
         torch.tensor([[4, 5, 6], [7, 8, 0]]), torch.tensor([[1, 2, 3, 12], [5, 6, 0, 0]])
     )

@@ -133,7 +133,14 @@ def _graded(
     terminal: Terminal,
 ) -> Report:
     if json is None:
-        return run.run(submissions, plan, terminal.track)
+        try:
+            return run.run(submissions, plan, terminal.track)
+        except KeyboardInterrupt:
+            terminal.complain("Stopped. With --json FILE, a run that is stopped can be resumed.")
+            raise typer.Exit(130) from None
+    if resume and json.exists() and not run.store_path(json).exists():
+        terminal.complain(f"{json} is complete: nothing is left to grade.")
+        raise typer.Exit
     store, plan = run.open_store(json, plan, resume)
     with store:
         try:

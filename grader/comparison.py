@@ -31,6 +31,7 @@ __all__ = [
     "assert_finite",
     "assert_matches",
     "assert_parameters",
+    "assert_parts",
     "assert_raises",
     "assert_shape",
     "assert_zero",
@@ -144,6 +145,21 @@ def assert_finite(
     yours = _numbers(actual, what, help)
     if not torch.isfinite(yours).all().item():
         _check_not_finite(yours, None, what, axes, help, ("yours", ""))
+
+
+def assert_parts(actual: object, names: Sequence[str], what: str) -> None:
+    """Check that what a call of `what` returned is a tuple of things so named.
+
+    Raises `Mismatch`.
+    """
+    __tracebackhide__ = True
+    if not isinstance(actual, (tuple, list)):
+        got = "None: is a `return` missing?" if actual is None else "only one thing."
+    elif len(actual) == len(names):
+        return
+    else:
+        got = f"{len(actual)} things."
+    raise Mismatch(f"{what} should return ({', '.join(names)}); yours returned {got}")
 
 
 def assert_shape(
@@ -283,6 +299,8 @@ def _shape_mismatch(
     )
     if not help and found != wanted and sorted(found) == sorted(wanted):
         help = "The sizes are right, their order is not: is a transpose missing, or one too many?"
+        if 1 in found:
+            help += " Or does a `None` or an `unsqueeze` stand in the wrong place?"
     elif not help and [n for n in found if n != 1] == [n for n in wanted if n != 1]:
         help = "Only axes of size 1 differ: look at `unsqueeze`, `keepdim` and indexing with None."
     return Mismatch(headline, None, help)

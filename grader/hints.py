@@ -24,7 +24,7 @@ HINTS: tuple[Hint, ...] = (
         r"Expected size for first two dimensions of batch2 tensor to be: (\[.*?\]) "
         r"but got: (\[.*?\])",
         "A matrix product needs equal inner sizes: the second tensor begins with {1} where {0} "
-        "is needed. Is a transpose missing?",
+        "is needed (the first number is that of all matrices together). Is a transpose missing?",
     ),
     Hint(
         r"The size of tensor a \((\d+)\) must match the size of tensor b \((\d+)\) "
@@ -95,6 +95,20 @@ HINTS: tuple[Hint, ...] = (
     Hint(
         r"Module \[(\w+)\] is missing the required \"forward\" function",
         "{0} has no `forward`. Is it spelled so, and indented to stand inside the class?",
+    ),
+    Hint(
+        r"bad operand type for unary ~: 'NoneType'",
+        "A mask that was not given is None, and None has no `~`. Ask `if mask is not None` first.",
+    ),
+    Hint(
+        r"must be real number, not torch\.Size",
+        "A shape stands where one number should. Which of its sizes do you want? `x.size(-1)` is "
+        "the last.",
+    ),
+    Hint(
+        r"(\w+)\(\) (?:received an invalid combination of arguments|missing \d+ required "
+        r"positional arguments?: \"dim)",
+        "torch's `{0}` wants other arguments than it gets. Which axes, say, should it work on?",
     ),
     Hint(
         r"NoneType",

@@ -38,13 +38,18 @@ def run(
     return Report(plan.seed, plan.isolation, tuple(done[one.name] for one in submissions))
 
 
+def store_path(file: Path) -> Path:
+    """Where the results of an unfinished run are, whose report is to be `file`."""
+    return file.with_name(file.name + ".partial")
+
+
 def open_store(file: Path, plan: Plan, resume: bool) -> tuple[Store, Plan]:
     """The store that belongs to the report `file`, and the plan with the seed to go on with.
 
     Raises `StoreError` if there is an unfinished run and `resume` is not wanted, or if that run was
     another one.
     """
-    path = file.with_name(file.name + ".partial")
+    path = store_path(file)
     same: dict[str, Any] = {"exercises": list(plan.exercises), "isolation": plan.isolation}
     store = Store(path, {**same, "seed": plan.seed}, resume)
     if {name: store.plan.get(name) for name in same} != same:

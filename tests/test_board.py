@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import shutil
 import signal
@@ -201,6 +202,23 @@ def test_every_hint_can_be_filled_in() -> None:
         assert hint.means.format(*["x"] * groups)
 
 
+@pytest.mark.parametrize(
+    ("expression", "says"),
+    [
+        ("~None", "if mask is not None"),
+        ("math.sqrt(x.shape)", "x.size(-1)"),
+        ("x.transpose()", "Which axes"),
+        ("x.undefined", "no `undefined`"),
+        ("None + x", "`return` missing"),
+    ],
+)
+def test_what_torch_raises_is_said_in_other_words(expression: str, says: str) -> None:
+    """The hint that belongs to an error which torch or Python really raises."""
+    with pytest.raises((TypeError, AttributeError)) as caught:
+        eval(expression, {"math": math, "x": torch.ones(2, 3)})
+    assert says in hint_for(f"{caught.type.__name__}: {caught.value}")
+
+
 def test_what_was_printed_is_cut() -> None:
     """Of a long print, the end is kept."""
     lines = cut_printed("\n".join(map(str, range(100)))).splitlines()
@@ -278,7 +296,7 @@ def test_the_board_of_some_tests(desk: Desk) -> None:
         "  attention   right so far   0 of 15   1 of 2 tests run",
         "  multi_head  not run        0 of 15",
         "",
-        "Points: 0 of 30.",
+        "Points: 0 of 30. Here an exercise counts once all of its tests are right.",
         "",
         "Next: multi_head. Edit exercises/multi_head.py, then run",
         "  pytest exercises/test_multi_head.py",

@@ -180,6 +180,17 @@ def test_a_wrong_command_says_what_to_do(tmp_path: Path, arguments: list[str], s
     assert "Traceback" not in done.stderr
 
 
+def test_a_finished_run_is_not_graded_again(tmp_path: Path) -> None:
+    hand_in(tmp_path, "ada", attention=right("attention"))
+    command = ["ada", "--exercise", "attention", "--isolation", "process", "--json", "ada.json"]
+    assert grader("grade", *command, cwd=tmp_path).returncode == 0
+    before = (tmp_path / "ada.json").read_bytes()
+    done = grader("grade", *command, "--resume", cwd=tmp_path)
+    assert done.returncode == 0
+    assert "nothing is left to grade" in done.stderr
+    assert (tmp_path / "ada.json").read_bytes() == before
+
+
 def test_gradescope_gets_its_results(classroom: Path, tmp_path: Path) -> None:
     results = tmp_path / "results.json"
     done = grader(

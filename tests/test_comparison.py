@@ -20,6 +20,7 @@ from grader.comparison import (
     assert_finite,
     assert_matches,
     assert_parameters,
+    assert_parts,
     assert_raises,
     assert_shape,
     assert_zero,
@@ -395,3 +396,19 @@ def test_it_is_fast_when_all_is_well() -> None:
     axes = ("batch", "query", "key")
     runs = timeit.repeat(lambda: assert_matches(actual, expected, axes=axes), number=200, repeat=9)
     assert min(runs) / 200 < 50e-6
+
+
+@pytest.mark.parametrize(
+    ("returned", "says"),
+    [
+        (None, "a `return` missing"),
+        (torch.ones(2, 3), "only one thing"),
+        ((torch.ones(2), torch.ones(2), torch.ones(2)), "3 things"),
+    ],
+)
+def test_what_is_no_pair_is_said_to_be_none(returned: object, says: str) -> None:
+    """A call that should return two things returns another number of them."""
+    assert_parts((1, 2), ("output", "weights"), "attention")
+    wrong = mismatch(assert_parts, returned, ("output", "weights"), "attention")
+    assert "attention should return (output, weights)" in str(wrong)
+    assert says in str(wrong)

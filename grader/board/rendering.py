@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 
 from grader.board.desk import Desk
 from grader.board.standing import (
@@ -17,6 +18,7 @@ from grader.board.standing import (
 from grader.board.telling import TODO, WRONG, Told, place_lines
 from grader.curriculum import EXERCISES, NAMES, find
 from grader.mismatch import Piece
+from grader.stubs import is_untouched
 
 # A line is made of (text, style) pairs; a style is a word of STYLES or "".
 Line = list[tuple[str, str]]
@@ -71,11 +73,14 @@ def board(standings: dict[str, Standing], desk: Desk) -> Iterator[Line]:
     if points:
         yield [(f"Points: up to {points} of {whole}. ", "title"), (_HONESTLY, "")]
     else:
-        yield [(f"Points: 0 of {whole}.", "title")]
+        nothing = [(f"Points: 0 of {whole}.", "title")]
+        begun = any(standing.rights() for standing in in_order)
+        yield [*nothing, (f" {_ALL_OR_NOTHING}", "")] if begun else nothing
     yield []
     yield from _next(standings, desk)
 
 
+_ALL_OR_NOTHING = "Here an exercise counts once all of its tests are right."
 _HONESTLY = "The hidden checks look closer and give the grade."
 
 
@@ -124,6 +129,8 @@ def _next(standings: dict[str, Standing], desk: Desk) -> Iterator[Line]:
         code, tests = desk.shown(desk.code_path(name)), desk.shown(desk.test_path(name))
         waiting = [n for n, s in standings.items() if name in s.blocked_by]
         reason = f", which {waiting[0]} needs" if waiting and name not in standings else ""
+        if name in standings and standings[name].status == TODO and _begun(desk.code_path(name)):
+            reason = ", which still comes to `raise NotImplementedError`"
         yield [(f"Next: {name}{reason}. ", "title"), (f"Edit {code}, then run", "")]
         yield [(f"  pytest {tests}", "code")]
     elif any(standing.status == PART for standing in standings.values()):
@@ -137,6 +144,14 @@ def _next(standings: dict[str, Standing], desk: Desk) -> Iterator[Line]:
         yield [("All done. ", "title"), ("You have written a Transformer by hand.", "")]
         yield [("See what the hidden checks say:", "")]
         yield [(f"  grader grade {everything} --isolation process", "code")]
+
+
+def _begun(path: Path) -> bool:
+    """Whether somebody has worked on the file."""
+    try:
+        return not is_untouched(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError):
+        return False
 
 
 def _message(exercise: str, group: list[Told], width: int) -> Iterator[Line]:

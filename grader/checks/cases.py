@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 from torch import Tensor
 
-from grader.comparison import Mismatch, assert_matches, assert_shape
+from grader.comparison import Mismatch, assert_matches, assert_parts, assert_shape
 from grader.sandbox.proxy import RemoteModule
 from grader.sandbox.session import StudentError
 
@@ -80,13 +80,9 @@ def transposed(tensor: Tensor) -> Tensor:
 
 def parts(value: Any, names: Sequence[str], what: str) -> Sequence[Any]:
     """The items of a tuple that a call returned. Raises `Mismatch` if it is no such tuple."""
-    if isinstance(value, (tuple, list)) and len(value) == len(names):
-        return value
-    wanted = ", ".join(names)
-    if isinstance(value, (tuple, list)):
-        raise Mismatch(f"{what} should return ({wanted}); yours returned {len(value)} things.")
-    got = "None: is a `return` missing?" if value is None else "only one thing."
-    raise Mismatch(f"{what} should return ({wanted}); yours returned {got}")
+    assert_parts(value, names, what)
+    items: Sequence[Any] = value
+    return items
 
 
 # What the contract accepts where it asks for an error.

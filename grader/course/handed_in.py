@@ -6,6 +6,7 @@ import json
 import os
 import re
 import secrets
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,9 @@ from grader.course.classwork import Classwork, Conditions, processors
 from grader.notebook import Cell, NotebookError, read
 from grader.notebook.cells import POINTS
 from grader.results import SubmissionResult
+
+# nbgrader's own way with its database; to an instructor they look like a failure.
+warnings.filterwarnings("ignore", message="Object of type <Submitted")
 
 # What the metadata of a notebook says from its repair until the judge's results are in it.
 WAITING = "waiting"

@@ -142,9 +142,9 @@ class Terminal:
         style = "green" if check.status == "passed" else "red"
         worth = f"{check.points:g}/{check.max_points:g}" if check.max_points else "remark"
         self.say(f"  {mark} {check.title} ({worth})", style)
-        if check.message and check.message not in told and not silent:
+        if check.message and not silent:
+            self.say(_indented("As above." if check.message in told else check.message, 6))
             told.add(check.message)
-            self.say(_indented(check.message, 6))
 
 
 def _remarks(exercise: ExerciseResult) -> list[CheckResult]:
