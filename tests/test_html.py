@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -89,10 +90,11 @@ def test_pages_are_written_for_the_whole_class(tmp_path: Path) -> None:
     failed = ExerciseResult("attention", "grader_error", None, 6, "again")
     results.append(SubmissionResult("carl", None, 6, (failed,)))
     index = html.write_pages(Report(7, "jail", tuple(results)), tmp_path / "pages")
-    assert sorted(path.name for path in index.parent.iterdir()) == [
-        "0001.html", "0002.html", "0003.html", "index.html",
-    ]  # fmt: skip
+    names = sorted(path.name for path in index.parent.iterdir())
+    assert [names[0], *names[2:]] == ["0001-ada.html", "0003-carl.html", "index.html"]
+    assert re.fullmatch(r"0002-[\w-]+\.html", names[1])
     text = index.read_text(encoding="utf-8")
+    assert "<td>not graded</td>" in text
     assert "<script" not in text
     assert "? of 6" in text
     assert "seed 7" in text

@@ -176,11 +176,12 @@ def write_pages(report: Report, folder: Path) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     rows = []
     for number, result in enumerate(report.submissions, 1):
-        page = f"{number:04}.html"
+        slug = re.sub(r"[^A-Za-z0-9]+", "-", result.submission).strip("-")[:60]
+        page = f"{number:04}-{slug}.html"
         body = f'<p><a href="index.html">All submissions</a></p>{submission(result)}'
         total = points(result.points, result.max_points)
         write(folder / page, _page(f"{result.submission}: {total} points", body, report))
-        cells = "".join(f"<td>{points(e.points, e.max_points)}</td>" for e in result.exercises)
+        cells = "".join(f"<td>{_standing(one)}</td>" for one in result.exercises)
         link = f'<a href="{page}">{_text(result.submission)}</a>'
         rows.append(f"<tr><td>{link}</td>{cells}<td><b>{total}</b></td></tr>")
     first = report.submissions[0].exercises if report.submissions else ()
@@ -190,6 +191,13 @@ def write_pages(report: Report, folder: Path) -> Path:
     index = folder / "index.html"
     write(index, _page("Grades", body, report))
     return index
+
+
+def _standing(result: ExerciseResult) -> str:
+    """The points of an exercise or, where none could be earned, why."""
+    if result.status in ("passed", "failed"):
+        return points(result.points, result.max_points)
+    return WORDS[result.status]
 
 
 _PAGE = """<!DOCTYPE html>
