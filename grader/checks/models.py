@@ -81,7 +81,7 @@ class Case:
         """The same with ids among the words that code takes for padding: 0, 1 and the last."""
         case = replace(self, tied={})
         for ids, vocab in ((case.src, self.src_vocab), (case.tgt, self.tgt_vocab)):
-            ids[0, 0], ids[0, 1] = 0, vocab - 1
+            ids[0, 0], ids[0, 1] = 0, vocab - 1 - (self.pad_id == vocab - 1)
             ids[1, 0] = 2 if self.pad_id == 1 else 1
         return case
 

@@ -192,7 +192,7 @@ def test_the_parts_make_the_whole(student: Any, case: Case) -> None:
 
 
 @worth(1)
-@given(cases(), examples=1)
+@given(cases(activation="gelu"), examples=1)  # few features of ReLU may all be zero
 @either_precision
 def test_every_parameter_has_its_place(student: Any, case: Case) -> None:
     """The parameters have the right names, and each of them has a say.
