@@ -11,37 +11,28 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from grader import curriculum, reference
+from grader import curriculum
 from grader.comparison import assert_finite, assert_shape
 from grader.explanation import explain
 from grader.results import Together
-from grader.sandbox.host import Host
 from grader.sandbox.proxy import Student
 from grader.sandbox.session import ForbiddenUse, Live, Lost, StudentError
+from grader.sitting import Sitting
 
 SRC_VOCAB, TGT_VOCAB = 11, 13
 
 
-def run(sources: Mapping[str, str], host: Host) -> Together:
+def run(sources: Mapping[str, str], sitting: Sitting) -> Together:
     """Builds the model from the student's files, and the reference's where one is missing."""
     missing = [name for name in curriculum.closure("transformer") if name not in sources]
-    with host.fork() as child:
-        try:
-            child.load(
-                {
-                    "exercise": "transformer",
-                    "sources": dict(sources),
-                    "references": reference.compiled(missing),
-                    "rule": {},
-                }
-            )
-            _forward_and_backward(Student(Live(child)))
-        except Lost as lost:
-            return Together(lost.status, lost.message)
-        except (StudentError, AssertionError) as error:
-            return Together("failed", explain(error, sources))
-        except ForbiddenUse as use:
-            return Together("failed", str(use))
+    try:
+        _forward_and_backward(Student(Live(sitting.load("transformer", missing))))
+    except Lost as lost:
+        return Together(lost.status, lost.message)
+    except (StudentError, AssertionError) as error:
+        return Together("failed", explain(error, sources))
+    except ForbiddenUse as use:
+        return Together("failed", str(use))
     return Together("passed", _passed(missing))
 
 

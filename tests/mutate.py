@@ -10,7 +10,6 @@ import argparse
 import ast
 import copy
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 from grader import curriculum, stubs
 from grader.judge import Judge
@@ -179,7 +178,7 @@ def main() -> None:
             judge = Judge([name], Repertoire(arguments.seed), host)
             for line, what, mutant in mutants(source):
                 total += 1
-                result = judge.exercise(name, Submission(Path(name).stem, {name: mutant}))
+                result = judge.grade(Submission(name, {name: mutant}))
                 if result.points == result.max_points:
                     survived += 1
                     print(f"{name}:{line}: {what}: {lines[line - 1].strip()}", flush=True)

@@ -95,14 +95,13 @@ def under_rule(exercise: str, module: str, *expressions: str) -> list[dict[str, 
     """What became of each expression: the names seen, what it raised, if its value was True."""
 
     def story() -> list[dict[str, Any]]:
-        guard = Guard()
-        guard.prepare(rule(exercise).data())
+        guard = Guard({exercise: rule(exercise).data()})
         student = types.ModuleType("student")
         source = PRELUDE + module
         # TorchScript wants to read the source.
         linecache.cache["student.py"] = (len(source), None, source.splitlines(True), "student.py")
         exec(compile(source, "student.py", "exec"), student.__dict__)
-        guard.arm()
+        guard.arm(exercise)
         outcomes = []
         for expression in expressions:
             outcome: dict[str, Any] = {"raised": "", "text": "", "true": False}
@@ -178,13 +177,12 @@ def test_the_import_is_free_and_silent() -> None:
     """Neither torch's warning of replaced kernels nor a change of the student's filters shows."""
 
     def story() -> list[str]:
-        guard = Guard()
-        guard.prepare(rule("layer_norm").data())
+        guard = Guard({"layer_norm": rule("layer_norm").data()})
         torch.nn.LayerNorm(8)(torch.randn(2, 8))
         filters = list(warnings.filters)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            guard.arm()
+            guard.arm("layer_norm")
         assert warnings.filters == filters
         return [str(warning.message) for warning in caught] + guard.take()
 
@@ -196,9 +194,8 @@ def test_without_a_rule_nothing_is_touched() -> None:
 
     def story() -> bool:
         before = torch.jit.ScriptFunction.__call__
-        guard = Guard()
-        guard.prepare(rule("positional").data())
-        guard.arm()
+        guard = Guard({"positional": rule("positional").data()})
+        guard.arm("positional")
         torch.nn.TransformerEncoderLayer(8, 2, 16)(torch.randn(2, 3, 8))
         return guard.take() == [] and torch.jit.ScriptFunction.__call__ is before
 

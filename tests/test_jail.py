@@ -187,10 +187,10 @@ def test_without_a_layer_no_student_code_runs(
 ) -> None:
     layers = {**jail.layers(), **change}
     monkeypatch.setattr(jail, "layers", lambda: layers)
-    start = {"exercise": "work", "sources": {"work": ""}, "references": {}, "rule": {}}
     refused = pytest.raises(HostError, match=f"could not be locked in: .*{reason}")
     with Host("jail") as host, host.fork() as child, refused:
-        child.load(start)
+        child.admit({"work": ""}, rules={})
+        child.load("work", references={})
 
 
 @needs_jail

@@ -31,8 +31,8 @@ def host(request: pytest.FixtureRequest) -> Iterator[Host]:
 
 
 def load(child: Child, source: str) -> None:
-    start = {"exercise": "work", "sources": {"work": source}, "references": {}, "rule": {}}
-    child.load(start)
+    child.admit({"work": source}, rules={})
+    child.load("work", references={})
 
 
 def call(child: Child, name: str, *args: object) -> Any:
@@ -261,8 +261,9 @@ if {moment!r} != "starting":
     child = host.fork()
     deaf = "import signal; [signal.signal(n, signal.SIG_IGN) for n in range(1, 32) if n % 10 != 9]"
     code = deaf + "\\nwhile True: pass"
-    wire.send(child.sock, wire.encode(
-        {{"exercise": "work", "sources": {{"work": code}}, "references": {{}}, "rule": {{}}}}))
+    child.admit({{"work": code}}, rules={{}})
+    load = {{"exercise": "work", "references": {{}}}}
+    wire.send(child.sock, child.unsent + wire.encode(load))
     time.sleep(0.3)
 print("here", flush=True)
 time.sleep(60)

@@ -68,49 +68,76 @@ class ForbiddenCall(BaseException):
     """
 
 
-class Guard:
-    """Keeps one rule in this process, from `arm` on and for good. It does nothing without one."""
+class _Targets:
+    """What one rule names, found in this process. Each comes with what to call in its place."""
 
     def __init__(self) -> None:
+        self.operators: dict[str, Stop] = {}
+        self.kernels: list[tuple[str, Any, Stop]] = []
+        self.functions: list[tuple[FunctionType, Stop]] = []
+        self.classes: list[tuple[type, Stop]] = []
+
+    def find(self, target: str, stop: Stop) -> None:
+        """Adds a target. Raises `AttributeError` or `KeyError` if torch does not have it."""
+        if "::" in target:
+            for operator in _OVERLOADS[target]:
+                self.operators[operator] = stop
+                keys = [key for key in _KEYS if _has_kernel(operator, key)]
+                self.kernels += [(operator, key, stop) for key in keys]
+            return
+        module, _, path = target.partition(":")
+        found = attrgetter(path)(sys.modules[module])
+        if isinstance(found, type):
+            self.classes.append((found, stop))
+        else:
+            self.functions.append((inspect.unwrap(found), stop))
+
+
+class Guard:
+    """Keeps rules in this process, each from when it is armed and for good.
+
+    `rules` are those of the exercises whose code will come, by exercise. What they name is found
+    here, so a guard is to be made before any code of the student's is imported: that may change
+    torch's own modules, and what it took hold of has to be found still. Targets that this version
+    of torch does not have are passed over.
+    """
+
+    def __init__(self, rules: Mapping[str, Rule]) -> None:
         self._seen: list[str] = []
-        self._armed = False
-        self._operators: dict[str, Stop] = {}
-        self._kernels: list[tuple[str, Any, Stop]] = []
-        self._functions: list[tuple[FunctionType, Stop]] = []
-        self._classes: list[tuple[type, Stop]] = []
+        self._in_force = False
+        self._stopped: dict[str, Stop] = {}
         self._originals: list[tuple[CodeType, Stop]] = []
-
-    def prepare(self, rule: Rule) -> None:
-        """Finds what the rule names. To be called before the student's module is imported.
-
-        A student's module may change torch's own, and what it took hold of has to be found still.
-        Targets that this version of torch does not have are passed over.
-        """
-        for name, targets in rule.items():
-            for target in targets:
-                with contextlib.suppress(KeyError, AttributeError):
-                    self._find(target, functools.partial(self._stop, name))
-        for operator, stop in self._operators.items():
-            self._kernels += [(operator, key, stop) for key in _KEYS if _has_kernel(operator, key)]
-        if rule:
+        self._targets = {exercise: self._found(rule) for exercise, rule in rules.items() if rule}
+        if self._targets:
             self._close_side_doors()
 
-    def arm(self) -> None:
-        """Puts the rule in force. To be called once the student's module is imported.
+    def _found(self, rule: Rule) -> _Targets:
+        targets = _Targets()
+        for name, names in rule.items():
+            for target in names:
+                with contextlib.suppress(KeyError, AttributeError):
+                    targets.find(target, functools.partial(self._stop, name))
+        return targets
+
+    def arm(self, exercise: str) -> None:
+        """Puts the exercise's rule in force, if it has one, once the student's module is imported.
 
         What a module does while it is imported, comparing itself with torch say, is its own affair.
         """
-        if self._kernels:
-            _replace_kernels(self._kernels)
-        for kind, stop in self._classes:
-            self._functions += [(method, stop) for method in _methods(kind)]
-        for function, stop in self._functions:
-            self._originals.append((function.__code__, stop))
+        targets = self._targets.get(exercise)
+        if targets is None:
+            return
+        _replace_kernels([one for one in targets.kernels if one[0] not in self._stopped])
+        self._stopped.update(targets.operators)
+        methods = [(method, stop) for kind, stop in targets.classes for method in _methods(kind)]
+        for function, stop in (*targets.functions, *methods):
+            if not _replaced(function):
+                self._originals.append((function.__code__, stop))
             _replace_code(function, stop)
         if "torch._dynamo" in sys.modules:
             # What torch.compile made so far is thrown away, and made anew under the rule.
             sys.modules["torch._dynamo"].reset()
-        self._armed = True
+        self._in_force = True
 
     def take(self) -> list[str]:
         """The names of what was called since the last `take`, each once, in their order."""
@@ -121,17 +148,6 @@ class Guard:
     def _stop(self, name: str, *_args: object, **_kwargs: object) -> NoReturn:
         self._seen.append(name)
         raise ForbiddenCall(f"{name} may not be used in this exercise")
-
-    def _find(self, target: str, stop: Stop) -> None:
-        if "::" in target:
-            self._operators.update(dict.fromkeys(_OVERLOADS[target], stop))
-            return
-        module, _, path = target.partition(":")
-        found = attrgetter(path)(sys.modules[module])
-        if isinstance(found, type):
-            self._classes.append((found, stop))
-        else:
-            self._functions.append((inspect.unwrap(found), stop))
 
     def _close_side_doors(self) -> None:
         """Watches the objects of torch that hold kernels, or code that was compiled from Python.
@@ -154,7 +170,7 @@ class Guard:
         self, method: Callable[..., Any], check: Callable[[Any], None]
     ) -> Callable[..., Any]:
         def checked(owner: Any, *args: Any, **kwargs: Any) -> Any:
-            if self._armed:
+            if self._in_force:
                 check(owner)
             return method(owner, *args, **kwargs)
 
@@ -162,7 +178,7 @@ class Guard:
 
     def _check_kernel(self, kernel: Any) -> None:
         schema = kernel.op_handle.schema()
-        stop = self._operators.get(f"{schema.name}.{schema.overload_name}".removesuffix("."))
+        stop = self._stopped.get(f"{schema.name}.{schema.overload_name}".removesuffix("."))
         if stop is not None:
             stop()
 
@@ -178,7 +194,9 @@ class Guard:
         self._stop("torch._C.StaticModule")
 
 
-def _replace_kernels(kernels: list[tuple[str, Any, Stop]]) -> None:
+def _replace_kernels(kernels: Sequence[tuple[str, Any, Stop]]) -> None:
+    if not kernels:
+        return
     library = _library("IMPL", "aten", "", __file__, 0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # torch warns when a kernel is replaced
@@ -200,6 +218,10 @@ def _methods(kind: type) -> Iterator[FunctionType]:
     heirs: list[type] = type.__subclasses__(kind)
     for heir in heirs:
         yield from _methods(heir)
+
+
+def _replaced(function: FunctionType) -> bool:
+    return function.__code__ is _stopping(function.__code__.co_freevars)
 
 
 def _replace_code(function: FunctionType, stop: Stop) -> None:

@@ -9,15 +9,19 @@ import os
 import signal
 import socket
 import time
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from grader.sandbox.forkserver import Ending, ForkServer, HostError
 from grader.sandbox.lockdown import Limits
 
+if TYPE_CHECKING:
+    from grader.sandbox.forbidden import Rule
+
 __all__ = ["ISOLATIONS", "Child", "Host", "HostError", "Limits"]
 
 ISOLATIONS = ("jail", "process")
+MAX_REPLIES = 64 << 20
 
 
 class Host:
@@ -69,7 +73,7 @@ class Host:
 
 
 class Child:
-    """One process with one exercise's code in it."""
+    """One process with one submission's code in it."""
 
     def __init__(
         self,
@@ -79,14 +83,24 @@ class Child:
         pidfd: int | None,
         limits: Limits,
     ) -> None:
+        from grader.sandbox import wire
+
         self.server = server
         self.number = number
         self.sock = sock
         self.pidfd = pidfd
+        self.inbox = wire.Inbox(sock)
+        self.unsent = b""
         self.limits = limits
 
-    def load(self, start: dict[str, Any]) -> None:
-        """Imports the code.
+    def admit(self, sources: Mapping[str, str], rules: Mapping[str, Rule]) -> None:
+        """Hands over a submission, and by exercise what its code may not use. Nothing runs yet."""
+        from grader.sandbox import wire
+
+        self.unsent = wire.encode({"sources": dict(sources), "rules": dict(rules)})
+
+    def load(self, exercise: str, references: Mapping[str, bytes]) -> None:
+        """Imports an exercise of the submission; what it needs is taken from `references`.
 
         Raises `StudentError` for what it raises, `Lost`, and `HostError` if the child could not be
         locked in: then nothing of the student's has run.
@@ -94,11 +108,17 @@ class Child:
         from grader.sandbox import wire
         from grader.sandbox.session import unwrap
 
-        (reply,) = self.exchange(wire.encode(start), 1, self.limits.load_seconds)
-        unwrap(reply)
+        asked = {"exercise": exercise, "references": dict(references)}
+        frame, self.unsent = self.unsent + wire.encode(asked), b""
+        (body,) = self.gather(frame, 1, self.limits.load_seconds)
+        unwrap(decoded(body))
 
-    def exchange(self, frame: bytes, count: int, seconds: float | None = None) -> Iterator[Any]:
-        """Sends a frame of requests and yields the reply to each.
+    def exchange(self, frame: bytes, count: int) -> list[Any]:
+        """Sends a frame of requests and returns the reply to each. Raises as `gather` does."""
+        return [decoded(body) for body in self.gather(frame, count)]
+
+    def gather(self, frame: bytes, count: int, seconds: float | None = None) -> list[bytearray]:
+        """Sends a frame of requests and returns the reply to each as it came, not decoded.
 
         Each may take `seconds`, by default what the limits allow a call. Raises `Lost` for what the
         child did, `HostError` if the fork server has died.
@@ -107,18 +127,22 @@ class Child:
         from grader.sandbox.session import Lost
 
         patience = self.limits.call_seconds if seconds is None else seconds
+        bodies, size = [], 0
+        if self.inbox.holds_more():
+            raise Lost("protocol", _UNASKED)
         try:
             wire.send(self.sock, frame, time.monotonic() + patience)
             for _ in range(count):
-                yield wire.decode(wire.receive(self.sock, time.monotonic() + patience))
+                limit = min(wire.MAX_REPLY, MAX_REPLIES - size)
+                bodies.append(self.inbox.receive(time.monotonic() + patience, limit))
+                size += len(bodies[-1])
         except TimeoutError:
             raise Lost("timeout", _TIMEOUT.format(seconds=patience)) from None
         except (EOFError, ConnectionError):
             raise Lost("died", self._ending()) from None
         except wire.WireError as error:
-            raise Lost(
-                "protocol", f"Your code's process sent something unreadable: {error}."
-            ) from None
+            raise Lost("protocol", _UNREADABLE.format(error=error)) from None
+        return bodies
 
     def _ending(self) -> str:
         ending = self.server.ending(self.number)
@@ -136,6 +160,19 @@ class Child:
         self.close()
 
 
+def decoded(body: bytearray) -> Any:
+    """The value of a reply as it came. Raises `Lost` if it has none."""
+    from grader.sandbox import wire
+    from grader.sandbox.session import Lost
+
+    try:
+        return wire.decode(body)
+    except wire.WireError as error:
+        raise Lost("protocol", _UNREADABLE.format(error=error)) from None
+
+
+_UNASKED = "Your code's process sent something that it was not asked for."
+_UNREADABLE = "Your code's process sent something unreadable: {error}."
 _TIMEOUT = (
     "Your code did not come back within {seconds:g} seconds: is there a loop that never ends?"
 )

@@ -33,6 +33,7 @@ KIT_FILES = (
             "control",
             "forbidden",
             "lockdown",
+            "modules",
             "server",
             "settings",
             "wire",

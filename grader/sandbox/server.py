@@ -6,18 +6,11 @@ Nothing that this process says is believed by the judge. Requests are trusted, r
 from __future__ import annotations
 
 import copy
-import importlib
-import importlib.abc
-import importlib.machinery
 import inspect
-import linecache
-import marshal
 import socket
-import sys
 import time
 import traceback
-import types
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -25,86 +18,14 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from grader.sandbox import wire
-from grader.sandbox.forbidden import Guard
+from grader.sandbox.forbidden import Guard, Rule
+from grader.sandbox.modules import PACKAGE, Modules
 from grader.sandbox.settings import Settings
 
-PACKAGE = "exercises"
 MAX_TEXT = 500
 PATIENCE = 0.02
 ENOUGH = 1 << 20
-
-
-class Modules(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Where `import exercises.attention` finds its code.
-
-    What the graded exercise needs is the reference, which arrives compiled; everything else is the
-    student's own. A name that the reference lacks is looked up in the student's own file, so that
-    a helper kept in one exercise can be used in another.
-    """
-
-    def __init__(self, sources: Mapping[str, str], references: Mapping[str, bytes]) -> None:
-        self.sources = dict(sources)
-        self.references = dict(references)
-
-    def install(self) -> None:
-        """Makes `exercises` a package whose modules come from here."""
-        package = types.ModuleType(PACKAGE)
-        package.__path__ = []
-        sys.modules[PACKAGE] = package
-        for name, source in self.sources.items():
-            lines = source.splitlines(keepends=True)
-            linecache.cache[file_name(name)] = (len(source), None, lines, file_name(name))
-        sys.meta_path.insert(0, self)
-
-    def find_spec(
-        self, fullname: str, path: Sequence[str] | None, target: types.ModuleType | None = None
-    ) -> importlib.machinery.ModuleSpec | None:
-        """The import system's question: is this module ours?"""
-        del path, target
-        package, _, name = fullname.partition(".")
-        if package != PACKAGE or not (name in self.references or name in self.sources):
-            return None
-        return importlib.machinery.ModuleSpec(fullname, self, origin=file_name(name))
-
-    def create_module(self, spec: importlib.machinery.ModuleSpec) -> types.ModuleType:
-        """A module with the file name that its tracebacks show."""
-        module = types.ModuleType(spec.name)
-        module.__file__ = spec.origin
-        return module
-
-    def exec_module(self, module: types.ModuleType) -> None:
-        """Runs the module's code in it."""
-        name = module.__name__.partition(".")[2]
-        if name in self.references:
-            exec(marshal.loads(self.references[name]), module.__dict__)
-            if name in self.sources:
-                module.__dict__["__getattr__"] = _Own(self, name)
-        else:
-            exec(compile(self.sources[name], file_name(name), "exec"), module.__dict__)
-
-
-class _Own:
-    """A reference module's `__getattr__`: falls back on the student's own file of that name."""
-
-    def __init__(self, modules: Modules, name: str) -> None:
-        self.modules = modules
-        self.name = name
-        self.own: types.ModuleType | None = None
-
-    def __call__(self, attribute: str) -> Any:
-        if attribute.startswith("__"):
-            raise AttributeError(attribute)
-        if self.own is None:
-            self.own = types.ModuleType(f"{PACKAGE}.{self.name}")
-            self.own.__file__ = file_name(self.name)
-            source = self.modules.sources[self.name]
-            exec(compile(source, file_name(self.name), "exec"), self.own.__dict__)
-        return getattr(self.own, attribute)
-
-
-def file_name(exercise: str) -> str:
-    """The file name that an exercise has in tracebacks."""
-    return f"{PACKAGE}/{exercise}.py"
+_DONE = wire.encode({"ok": None})
 
 
 class MissingParameterError(KeyError):
@@ -121,8 +42,8 @@ class ParameterShapeError(ValueError):
 class Server:
     """Carries out requests on one exercise's code. One request is one dict, its name under `op`."""
 
-    def __init__(self, module: Any = None) -> None:
-        self.guard = Guard()
+    def __init__(self, module: Any = None, guard: Guard | None = None) -> None:
+        self.guard = guard or Guard({})
         self.module = module
         self.objects: dict[int, Any] = {}
         self.graphs: dict[int, tuple[list[Tensor], list[Tensor]]] = {}
@@ -232,15 +153,15 @@ class Server:
         `strict` passes over.
         """
         parameters = dict(self.objects[handle].named_parameters(remove_duplicate=False))
-        for name, value in weights.items():
-            if name in parameters and parameters[name].shape == value.shape:
-                with torch.no_grad():
+        with torch.no_grad():
+            for name, value in weights.items():
+                if name in parameters and parameters[name].shape == value.shape:
                     parameters[name].copy_(value)
-            elif strict and name not in parameters:
-                raise MissingParameterError(name)
-            elif strict:
-                yours, wanted = tuple(parameters[name].shape), tuple(value.shape)
-                raise ParameterShapeError(f"{name} has the shape {yours}, not {wanted}")
+                elif strict and name not in parameters:
+                    raise MissingParameterError(name)
+                elif strict:
+                    yours, wanted = tuple(parameters[name].shape), tuple(value.shape)
+                    raise ParameterShapeError(f"{name} has the shape {yours}, not {wanted}")
 
     def do_weights(self, handle: int, names: Sequence[str]) -> dict[str, Tensor]:
         """The values of the parameters so named."""
@@ -332,48 +253,65 @@ def describe(error: BaseException) -> dict[str, Any]:
 def serve(sock: socket.socket) -> None:
     """Serves one judge until it hangs up.
 
-    The first frame says what to load. Every later one is a list of requests, each answered with a
-    frame of its own. Replies wait for one another, but only while that is quick: the judge allows
-    each a time of its own.
+    The first frame brings a submission. Every later one says which of its exercises to load, which
+    is answered with one frame, or is a list of requests on the exercise that was loaded last, each
+    answered with a frame of its own. Replies wait for one another, but only while that is quick:
+    the judge allows each a time of its own.
     """
-    start = wire.decode_trusted(wire.receive_trusted(sock))
-    server = Server()
-    wire.send(sock, _frame(_load(server, **start)))
-    while True:
-        try:
-            requests = wire.decode_trusted(wire.receive_trusted(sock))
-        except (EOFError, ConnectionError):
-            return
-        waiting = bytearray()
-        sent = time.monotonic()
-        for request in requests:
-            waiting += _frame(server.answer(request))
-            if time.monotonic() - sent > PATIENCE or len(waiting) > ENOUGH:
-                wire.send(sock, waiting)
-                waiting.clear()
-                sent = time.monotonic()
-        wire.send(sock, waiting)
-
-
-def _load(
-    server: Server,
-    exercise: str,
-    sources: dict[str, str],
-    references: dict[str, bytes],
-    rule: Any,
-) -> dict[str, Any]:
-    Modules(sources, references).install()
-    server.guard.prepare(rule)
     try:
-        server.module = importlib.import_module(f"{PACKAGE}.{exercise}")
-        server.guard.arm()
-        server.settings = Settings()
-    except BaseException as error:  # a module may raise anything while it is imported
-        return {"error": describe(error)}
-    return {"ok": None}
+        inbox = wire.Inbox(sock)
+        work = Work(**wire.decode_trusted(inbox.receive()))
+        while True:
+            asked = wire.decode_trusted(inbox.receive())
+            if isinstance(asked, dict):
+                wire.send(sock, _frame(work.load(**asked)))
+            else:
+                _serve(sock, work.server, asked)
+    except (EOFError, ConnectionError):
+        return
+
+
+def _serve(sock: socket.socket, server: Server, requests: list[dict[str, Any]]) -> None:
+    waiting = bytearray()
+    sent = time.monotonic()
+    for request in requests:
+        waiting += _frame(server.answer(request))
+        if time.monotonic() - sent > PATIENCE or len(waiting) > ENOUGH:
+            wire.send(sock, waiting)
+            waiting.clear()
+            sent = time.monotonic()
+    wire.send(sock, waiting)
+
+
+class Work:
+    """A submission in this process: its code, and the rules that go with it, by exercise.
+
+    One exercise after another can be loaded. What an earlier one has set or replaced is put back
+    where that is possible; the judge believes nothing but full marks after the first.
+    """
+
+    def __init__(self, sources: dict[str, str], rules: dict[str, Rule]) -> None:
+        self.modules = Modules(sources)
+        self.guard = Guard(rules)
+        self.settings = Settings()
+        self.server = Server()
+
+    def load(self, exercise: str, references: dict[str, bytes]) -> dict[str, Any]:
+        """Imports an exercise and gets ready to answer requests on it."""
+        self.settings.restore()
+        self.server = Server(guard=self.guard)
+        try:
+            self.server.module = self.modules.load(exercise, references)
+            self.guard.arm(exercise)
+            self.server.settings = Settings()
+        except BaseException as error:  # a module may raise anything while it is imported
+            return {"error": describe(error)}
+        return {"ok": None}
 
 
 def _frame(reply: dict[str, Any]) -> bytes:
+    if len(reply) == 1 and reply.get("ok", reply) is None:
+        return _DONE
     try:
         return wire.encode(reply)
     except Exception as error:  # a subclass of the student's may refuse to be read

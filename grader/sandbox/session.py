@@ -7,7 +7,7 @@ in this process and remembers what was asked, `Replay` answers from replies that
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, Literal, Protocol
 
 import torch
@@ -67,10 +67,10 @@ class Session(Protocol):
 
 
 class Channel(Protocol):
-    """A way to a student's process that takes a frame of requests and yields the replies."""
+    """A way to a student's process that takes a frame of requests and gives back the replies."""
 
-    def exchange(self, frame: bytes, count: int) -> Iterator[Any]:
-        """Sends the frame and yields `count` decoded replies. Raises `Lost`."""
+    def exchange(self, frame: bytes, count: int) -> Sequence[Any]:
+        """Sends the frame and returns `count` decoded replies. Raises `Lost`."""
 
 
 class Live:

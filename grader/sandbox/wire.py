@@ -25,6 +25,7 @@ MAX_TENSORS = 256
 MAX_DIMENSIONS = 8
 MAX_DEPTH = 12
 _UNLIMITED = 1 << 31
+_AHEAD = 1 << 16
 
 _DTYPES: dict[str, torch.dtype] = {
     name: getattr(torch, name)
@@ -35,6 +36,7 @@ _DTYPES: dict[str, torch.dtype] = {
 }  # fmt: skip
 _DTYPE_NAMES = {dtype: name for name, dtype in _DTYPES.items()}
 _ITEM_SIZES = {name: dtype.itemsize for name, dtype in _DTYPES.items()}
+_JSON = json.JSONEncoder(separators=(",", ":"))
 _LENGTHS = struct.Struct("<II")
 _LENGTH = struct.Struct("<I")
 
@@ -70,7 +72,7 @@ def encode(value: Any) -> bytes:
     tensors: list[list[Any]] = []
     buffers: list[bytes] = []
     header = {"v": _plain(value, tensors, buffers, 0), "t": tensors}
-    text = json.dumps(header, separators=(",", ":")).encode()
+    text = _JSON.encode(header).encode()
     size = _LENGTH.size + len(text) + sum(map(len, buffers))
     return b"".join((_LENGTHS.pack(size, len(text)), text, *buffers))
 
@@ -105,8 +107,9 @@ def _plain(value: Any, tensors: list[list[Any]], buffers: list[bytes], depth: in
             "A": [_plain(part, tensors, buffers, depth + 1) for part in (value.scale, value.shift)]
         }
     if kind is bytes:
-        raw = torch.frombuffer(bytearray(value), dtype=torch.uint8)
-        return {"B": _tensor(raw, tensors, buffers)["T"]}
+        tensors.append(["uint8", [len(value)], len(value), None])
+        buffers.append(value)
+        return {"B": len(tensors) - 1}
     return {"R": kind.__name__[:80]}
 
 
@@ -173,11 +176,12 @@ def _tensors(entries: Any, body: bytes | bytearray, offset: int, limit: int) -> 
     if type(entries) is not list or len(entries) > limit:
         raise WireError("bad tensor table")
     tensors = []
+    view = memoryview(body)
     for entry in entries:
         name, shape, size, order = _tensor_entry(entry)
         if offset + size > len(body):
             raise WireError("tensor bytes are missing")
-        data = bytearray(body[offset : offset + size])
+        data = bytearray(view[offset : offset + size])
         offset += size
         if name == "bool" and data.translate(None, b"\0\1"):
             raise WireError("bad bool byte")
@@ -278,38 +282,50 @@ class _Decoder:
         return key, self.value(node[1], depth)
 
 
-def receive(sock: socket.socket, deadline: float, limit: int = MAX_REPLY) -> bytearray:
-    """The body of the next frame.
+class Inbox:
+    """Takes frames off a socket. It reads ahead, since many small ones often come together."""
 
-    `deadline` is a `time.monotonic()` by which the whole frame must be here, so that a drip of
-    single bytes gains nothing. Raises `TimeoutError`, `EOFError` when the other side is gone, and
-    `WireError` for a frame over `limit` bytes.
-    """
-    (size,) = _LENGTH.unpack(_exactly(sock, _LENGTH.size, deadline))
-    if size > limit:
-        raise WireError(f"frame of {size} bytes, over the limit of {limit}")
-    return _exactly(sock, size, deadline)
+    def __init__(self, sock: socket.socket) -> None:
+        self.sock = sock
+        self.ahead = bytearray()
 
+    def receive(self, deadline: float = math.inf, limit: int = _UNLIMITED) -> bytearray:
+        """The body of the next frame.
 
-def receive_trusted(sock: socket.socket) -> bytearray:
-    """The body of the judge's next frame, however long it takes."""
-    return receive(sock, math.inf, _UNLIMITED)
+        `deadline` is a `time.monotonic()` by which the whole frame must be here, so that a drip of
+        single bytes gains nothing. Raises `TimeoutError`, `EOFError` when the other side is gone,
+        and `WireError` for a frame over `limit` bytes.
+        """
+        self._fill(_LENGTH.size, deadline)
+        (size,) = _LENGTH.unpack_from(self.ahead)
+        if size > limit:
+            raise WireError(f"frame of {size} bytes, over the limit of {limit}")
+        end = _LENGTH.size + size
+        self._fill(end, deadline)
+        body = self.ahead[_LENGTH.size : end]
+        del self.ahead[:end]
+        return body
 
+    def holds_more(self) -> bool:
+        """Whether something has arrived that nobody has asked for yet."""
+        if self.ahead:
+            return True
+        self.sock.settimeout(0)
+        try:
+            return bool(self.sock.recv(1, socket.MSG_PEEK))
+        except OSError:
+            return False  # nothing is there, or the other side is gone
 
-def _exactly(sock: socket.socket, size: int, deadline: float) -> bytearray:
-    buffer = bytearray(size)
-    view = memoryview(buffer)
-    done = 0
-    while done < size:
-        left = deadline - time.monotonic()
-        if left <= 0:
-            raise TimeoutError
-        sock.settimeout(None if math.isinf(left) else left)
-        count = sock.recv_into(view[done:], size - done)
-        if count == 0:
-            raise EOFError
-        done += count
-    return buffer
+    def _fill(self, size: int, deadline: float) -> None:
+        while len(self.ahead) < size:
+            left = deadline - time.monotonic()
+            if left <= 0:
+                raise TimeoutError
+            self.sock.settimeout(None if math.isinf(left) else left)
+            data = self.sock.recv(max(size - len(self.ahead), _AHEAD))
+            if not data:
+                raise EOFError
+            self.ahead += data
 
 
 def send(sock: socket.socket, frame: bytes | bytearray, deadline: float = math.inf) -> None:

@@ -1,4 +1,4 @@
-"""The fork server: imports torch once, then forks a child for every exercise it is asked to run.
+"""The fork server: imports torch once, then forks a child for each submission it is asked to run.
 
 It is started by `grader.sandbox.forkserver`. The answer to a request brings a socket to a child,
 and a pidfd by which the judge kills it. One child is always made in advance, so that it is locked

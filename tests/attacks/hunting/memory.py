@@ -7,7 +7,7 @@ import re
 
 # Spelt without their last letter, so that this text is not what it finds.
 WORDS = ["assert_follow_the_score", "Sees what shapes and sums canno", "scaled-by-d-", "grader/check"]
-pattern = re.compile(b"(" + "|".join(WORDS).encode() + b")[tsk]")
+patterns = [re.compile(word.encode() + b"[tsk]") for word in WORDS]
 libc = ctypes.CDLL(None, use_errno=True)
 libc.sbrk.restype = ctypes.c_void_p
 top = libc.sbrk(0)
@@ -18,7 +18,8 @@ found, carried, step = [], b"", 1 << 16
 for address in range(top - (256 << 20), top, step):
     if libc.write(writer, address, step) == step:
         text = os.read(reader, step)
-        found += pattern.findall(carried[-64:] + text)
+        text = carried[-64:] + text
+        found += [match for pattern in patterns for match in pattern.findall(text)]
         carried = text
 seen = carried != b""
 raise ValueError(f"FOUND: {[str(one) for one in found] or 'nothing' if seen else 'no memory'}")

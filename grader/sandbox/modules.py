@@ -1,0 +1,103 @@
+"""Where a student's code finds the other exercises: the modules of the package `exercises`."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.abc
+import importlib.machinery
+import linecache
+import marshal
+import sys
+import types
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+PACKAGE = "exercises"
+
+
+class Modules(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Where `import exercises.attention` finds its code.
+
+    What the graded exercise needs is the reference, which arrives compiled; everything else is the
+    student's own. A name that the reference lacks is looked up in the student's own file, so that
+    a helper kept in one exercise can be used in another.
+    """
+
+    def __init__(self, sources: Mapping[str, str]) -> None:
+        """Makes `exercises` a package whose modules come from here."""
+        self.sources = dict(sources)
+        self.references: dict[str, bytes] = {}
+        self.compiled: dict[str, types.CodeType] = {}
+        for name, source in self.sources.items():
+            lines = source.splitlines(keepends=True)
+            linecache.cache[file_name(name)] = (len(source), None, lines, file_name(name))
+        sys.meta_path.insert(0, self)
+
+    def load(self, exercise: str, references: Mapping[str, bytes]) -> types.ModuleType:
+        """The student's module of an exercise, imported beside what it needs and nothing else.
+
+        Raises whatever the module raises.
+        """
+        self.references = dict(references)
+        for name in list(sys.modules):
+            if name.partition(".")[0] == PACKAGE:
+                del sys.modules[name]
+        package = types.ModuleType(PACKAGE)
+        package.__path__ = []
+        sys.modules[PACKAGE] = package
+        return importlib.import_module(f"{PACKAGE}.{exercise}")
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: types.ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        """The import system's question: is this module ours?"""
+        del path, target
+        package, _, name = fullname.partition(".")
+        if package != PACKAGE or not (name in self.references or name in self.sources):
+            return None
+        return importlib.machinery.ModuleSpec(fullname, self, origin=file_name(name))
+
+    def create_module(self, spec: importlib.machinery.ModuleSpec) -> types.ModuleType:
+        """A module with the file name that its tracebacks show."""
+        module = types.ModuleType(spec.name)
+        module.__file__ = spec.origin
+        return module
+
+    def exec_module(self, module: types.ModuleType) -> None:
+        """Runs the module's code in it."""
+        name = module.__name__.partition(".")[2]
+        if name in self.references:
+            exec(marshal.loads(self.references[name]), module.__dict__)
+            if name in self.sources:
+                module.__dict__["__getattr__"] = _Own(self, name)
+        else:
+            exec(self.code(name), module.__dict__)
+
+    def code(self, name: str) -> types.CodeType:
+        """The student's own file, compiled once for all exercises. Raises `SyntaxError`."""
+        if name not in self.compiled:
+            self.compiled[name] = compile(self.sources[name], file_name(name), "exec")
+        return self.compiled[name]
+
+
+class _Own:
+    """A reference module's `__getattr__`: falls back on the student's own file of that name."""
+
+    def __init__(self, modules: Modules, name: str) -> None:
+        self.modules = modules
+        self.name = name
+        self.own: types.ModuleType | None = None
+
+    def __call__(self, attribute: str) -> Any:
+        if attribute.startswith("__"):
+            raise AttributeError(attribute)
+        if self.own is None:
+            self.own = types.ModuleType(f"{PACKAGE}.{self.name}")
+            self.own.__file__ = file_name(self.name)
+            exec(self.modules.code(self.name), self.own.__dict__)
+        return getattr(self.own, attribute)
+
+
+def file_name(exercise: str) -> str:
+    """The file name that an exercise has in tracebacks."""
+    return f"{PACKAGE}/{exercise}.py"
