@@ -52,8 +52,9 @@ class Judge:
             with contextlib.suppress(Doubt):
                 return self._found(Examination(name, sitting, self.right, alone=False))
             sitting.leave()
-        found = self._found(Examination(name, sitting, self.right))
-        if found.status != "passed":
+        examination = Examination(name, sitting, self.right)
+        found = self._found(examination)
+        if examination.verdict is not None:
             sitting.leave()
         return found
 

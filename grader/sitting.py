@@ -13,7 +13,7 @@ class Sitting:
     """One submission before the judge, and the child that holds its code.
 
     Forking a child costs as much as checking a small exercise. So a child is handed on from one
-    exercise to the next for as long as all in it is right.
+    exercise to the next, for as long as what comes next is right in it.
     """
 
     def __init__(self, sources: Mapping[str, str], rules: Iterable[str], host: Host) -> None:

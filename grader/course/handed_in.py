@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import re
@@ -123,9 +124,11 @@ class HandedIn(NotebookExporter):
 
         "transformer (1).ipynb" would end the whole run with an error.
         """
+        # nbgrader takes 10 ms to open its database.
+        only_notebook = functools.cache(self._only_notebook)
         for folder, files in self.parent.assignments.items():
             about = _about(self.parent, folder)
-            wanted = about and self._only_notebook(about["assignment"])
+            wanted = about and only_notebook(about["assignment"])
             if wanted and len(files) == 1 and Path(files[0]).name != wanted:
                 self.log.warning("%s is the only notebook there. It becomes %s.", files[0], wanted)
                 files[0] = str(Path(files[0]).rename(Path(folder) / wanted))
