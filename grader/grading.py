@@ -74,8 +74,8 @@ class _Workforce:
 
     def __init__(self, plan: Plan, count: int, exercises: Iterable[str]) -> None:
         self.plan = plan
-        # The fork servers load their torch while this process loads its own.
-        hosts = [_host(plan) for _ in range(count)]
+        # The fork server loads its torch while this process loads its own.
+        hosts = _hosts(plan, count)
         self.repertoire = _repertoire(plan.seed, exercises)
         self.workers: list[_Worker] = []
         for number, host in enumerate(hosts, 1):
@@ -113,7 +113,8 @@ class _Workforce:
 
     def _replace(self, worker: _Worker) -> _Worker:
         worker.close()
-        fresh = _Worker(self.plan, self.repertoire, _host(self.plan))
+        (host,) = _hosts(self.plan, 1)
+        fresh = _Worker(self.plan, self.repertoire, host)
         self.workers[self.workers.index(worker)] = fresh
         return fresh
 
@@ -181,11 +182,12 @@ def _work(
                 connection.send(f"{type(error).__name__}: {error}")
 
 
-def _host(plan: Plan) -> Host | None:
-    """A sandbox, or None where it cannot be started: the worker then tries again, and says why."""
-    with contextlib.suppress(HostError):
-        return Host(plan.isolation)
-    return None
+def _hosts(plan: Plan, count: int) -> Sequence[Host | None]:
+    """Sandboxes, or None where they cannot be started: a worker then tries again, and says why."""
+    try:
+        return Host.several(count, plan.isolation)
+    except HostError:
+        return [None] * count
 
 
 def _repertoire(seed: int, exercises: Iterable[str]) -> Repertoire:

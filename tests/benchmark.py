@@ -1,7 +1,9 @@
 """Prints how fast the kit is on this machine: `python tests/benchmark.py [--submissions N]`.
 
 Both sides of every comparison are measured in one run, each as a process of its own. The class is
-made of right answers that differ in a comment, so that none is graded twice.
+made of right answers that differ in a comment, so that none is graded twice. What it is compared
+with is measured before it and after it, since a machine may be faster in one minute than in the
+next.
 """
 
 from __future__ import annotations
@@ -37,6 +39,23 @@ def median(command: Sequence[str | Path], runs: int, cwd: Path = ROOT) -> float:
     return statistics.median(seconds(command, cwd) for _ in range(runs))
 
 
+class Yardstick:
+    """A command that is timed in rounds, with other things in between."""
+
+    def __init__(self, *command: str | Path) -> None:
+        self.command = command
+        self.times: list[float] = []
+
+    def measure(self, runs: int) -> None:
+        """Times another round."""
+        self.times += [seconds(self.command) for _ in range(runs)]
+
+    @property
+    def mean(self) -> float:
+        """The mean of all rounds."""
+        return statistics.mean(self.times)
+
+
 def write_desk(folder: Path, solved: bool) -> None:
     """A folder to run `pytest exercises/` in."""
     subprocess.run(["cp", "-r", ROOT / "exercises", folder], check=True)
@@ -52,8 +71,8 @@ def write_submission(folder: Path, comment: str) -> None:
         (folder / f"{name}.py").write_text(text, encoding="utf-8")
 
 
-def student_side(folder: Path, runs: int) -> float:
-    """`pytest exercises/` against a bare `import torch`; returns the latter."""
+def student_side(folder: Path, runs: int) -> None:
+    """`pytest exercises/` against a bare `import torch`."""
     torch = median([sys.executable, "-c", "import torch"], runs)
     print(f"import torch                      {torch:6.2f} s")
     for solved in (False, True):
@@ -63,10 +82,9 @@ def student_side(folder: Path, runs: int) -> float:
         taken = median([sys.executable, "-m", "pytest", "exercises/"], runs, desk)
         label = f"pytest exercises/ ({desk.name})"
         print(f"{label:<33} {taken:6.2f} s   {taken / torch:.2f} × import torch")
-    return torch
 
 
-def instructor_side(folder: Path, count: int, isolation: str, torch: float) -> None:
+def instructor_side(folder: Path, count: int, isolation: str, runs: int) -> None:
     """`grader grade` on a class against a fresh pytest for each submission."""
     class_folder = folder / "class"
     class_folder.mkdir()
@@ -74,17 +92,25 @@ def instructor_side(folder: Path, count: int, isolation: str, torch: float) -> N
         write_submission(class_folder / f"student{number:03}", f"number {number}")
     pytest = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
     submission = f"--submission={class_folder / 'student000'}"
-    fresh = median([*pytest, ROOT / "tests" / "fresh_pytest.py", submission], 1)
-    print(f"fresh pytest, one submission      {fresh:6.2f} s")
     grade = [sys.executable, "-m", "grader", "grade", "--isolation", isolation, "--seed", "1"]
-    one = median([*grade, class_folder / "student000"], 1)
-    print(f"grader grade, one submission      {one:6.2f} s   isolation {isolation}")
+    torch = Yardstick(sys.executable, "-c", "import torch")
+    fresh = Yardstick(*pytest, ROOT / "tests" / "fresh_pytest.py", submission)
+    one = Yardstick(*grade, class_folder / "student000")
+    for yardstick in (torch, fresh, one):
+        yardstick.measure(runs)
     whole = seconds([*grade, class_folder])
-    each = (whole - one) / max(1, count - 1)
+    for yardstick in (torch, fresh, one):
+        yardstick.measure(runs)
+    each = (whole - one.mean) / max(1, count - 1)
     rate = f"{count / whole:.1f} a second in all"
+    print(f"import torch, before and after    {torch.mean:6.2f} s")
+    print(f"fresh pytest, one submission      {fresh.mean:6.2f} s")
+    print(f"grader grade, one submission      {one.mean:6.2f} s   isolation {isolation}")
     print(f"grader grade, {count:4} submissions    {whole:6.2f} s   {rate}")
-    print(f"each further submission           {each:6.3f} s   fresh pytest: {fresh / each:.1f} ×")
-    print(f"submissions in one import torch   {torch / each:6.1f}")
+    print(
+        f"each further submission           {each:6.3f} s   fresh pytest: {fresh.mean / each:.1f} ×"
+    )
+    print(f"submissions in one import torch   {torch.mean / each:6.1f}")
     peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss >> 10
     print(f"largest process                   {peak:6} MB")
 
@@ -97,8 +123,8 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=3)
     arguments = parser.parse_args()
     with TemporaryDirectory() as folder:
-        torch = student_side(Path(folder), arguments.runs)
-        instructor_side(Path(folder), arguments.submissions, arguments.isolation, torch)
+        student_side(Path(folder), arguments.runs)
+        instructor_side(Path(folder), arguments.submissions, arguments.isolation, arguments.runs)
 
 
 if __name__ == "__main__":

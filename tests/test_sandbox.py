@@ -68,7 +68,7 @@ def descendants(pid: int) -> list[int]:
 
 def fork_server(host: Host) -> int:
     """The process that forks, whatever bubblewrap has put before it."""
-    processes = [host.server.process.pid, *descendants(host.server.process.pid)]
+    processes = [host.server.process.popen.pid, *descendants(host.server.process.popen.pid)]
     return next(
         pid for pid in processes if Path(f"/proc/{pid}/comm").read_text().startswith("python")
     )
@@ -179,14 +179,14 @@ def test_killing_a_child_kills_what_it_started(host: Host) -> None:
     if host.isolation == "jail":
         assert ask(host, "tried", _START_OTHERS) == "PermissionError"
         return
-    before = set(descendants(host.server.process.pid))
+    before = set(descendants(host.server.process.popen.pid))
     with host.fork() as child:
         load(child, _START_OTHERS)
         deadline = time.monotonic() + 5
-        while len(set(descendants(host.server.process.pid)) - before) < 3:
+        while len(set(descendants(host.server.process.popen.pid)) - before) < 3:
             assert time.monotonic() < deadline
             time.sleep(0.01)
-        started = [pid for pid in descendants(host.server.process.pid) if pid not in before]
+        started = [pid for pid in descendants(host.server.process.popen.pid) if pid not in before]
     # What is left is the child that waits for the next one to ask.
     assert at_most(1, started)
 
@@ -242,12 +242,29 @@ def test_closing_leaves_nothing(host: Host) -> None:
     with Host(host.isolation) as other:
         child = other.fork()
         load(child, 'open("left", "w").close()')
-        processes = [other.server.process.pid, *descendants(other.server.process.pid)]
+        processes = [other.server.process.popen.pid, *descendants(other.server.process.popen.pid)]
         scratch = other.server.scratch
         assert scratch is None or os.listdir(scratch)
     assert at_most(0, processes)
     assert scratch is None or not os.path.exists(scratch)
     child.close()
+
+
+def test_a_judge_that_hangs_up_takes_only_its_own_children_along(host: Host) -> None:
+    one, other = Host.several(2, host.isolation)
+    leaving, staying = one.fork(), other.fork()
+    load(leaving, "def answer():\n    return 1\n")
+    load(staying, "def answer():\n    return 2\n")
+    fork_server = one.server.process.popen
+    assert other.server.process.popen is fork_server
+    one.close()
+    assert leaving.sock.recv(1) == b""
+    assert call(staying, "answer") == 2
+    with other.fork() as another:
+        load(another, "def answer():\n    return 3\n")
+        assert call(another, "answer") == 3
+    other.close()
+    assert fork_server.returncode is not None
 
 
 @pytest.mark.parametrize("moment", ["starting", "busy"])

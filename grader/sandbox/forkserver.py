@@ -1,4 +1,4 @@
-"""The judge's handle on one fork server process: starts it, and carries messages to and from it."""
+"""A judge's handle on a fork server process: starts it, and carries messages to and from it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,21 +37,13 @@ class Ending:
     cpu: float
 
 
-class ForkServer:
-    """One fork server, in a jail or as a plain process.
+class Process:
+    """A fork server process, with a line to each of the judges that it serves."""
 
-    It imports torch in the background; the first request waits for that. It ends when `close` is
-    called, and by itself when this process does.
-    """
-
-    def __init__(self, isolation: str, limits: Limits) -> None:
+    def __init__(self, isolation: str, limits: Limits, judges: int) -> None:
+        """Starts it. Raises `HostError`."""
         jailed = isolation == "jail"
-        self.scratch: str | None = None
-        self.ready = False
-        self.forks = 0
-        self.living: set[int] = set()
-        self.endings: dict[int, Ending] = {}
-        self.failures: dict[int, str] = {}
+        self.users = judges
         try:
             self._launch(jail.command if jailed else jail.plain_command)
         except OSError as error:
@@ -59,7 +51,7 @@ class ForkServer:
         try:
             layers = jail.layers() if jailed else None
         except (ImportError, OSError, RuntimeError) as error:
-            self.close()
+            self.end()
             raise HostError(f"the jail has no filter on system calls: {error}") from None
         start = {
             "limits": dataclasses.asdict(limits),
@@ -68,16 +60,21 @@ class ForkServer:
         }
         # If it is gone already, the first request finds out, and why.
         with contextlib.suppress(OSError):
-            self.control.send(start)
+            self.controls[0].send(start)
 
-    def _launch(self, command: Callable[[int], list[str]]) -> None:
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
-        with theirs, contextlib.ExitStack() as opened:
-            opened.push(ours)
-            self.log = opened.enter_context(tempfile.TemporaryFile())
-            self.process = subprocess.Popen(
-                command(theirs.fileno()),
-                pass_fds=[theirs.fileno()],
+    def _launch(self, command: Callable[[Sequence[int]], list[str]]) -> None:
+        with contextlib.ExitStack() as ours, contextlib.ExitStack() as theirs:
+            pairs = [
+                socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM) for _ in range(self.users)
+            ]
+            for our, their in pairs:
+                ours.enter_context(our)
+                theirs.enter_context(their)
+            self.log = ours.enter_context(tempfile.TemporaryFile())
+            descriptors = [their.fileno() for _, their in pairs]
+            self.popen = subprocess.Popen(
+                command(descriptors),
+                pass_fds=descriptors,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=self.log,
@@ -85,8 +82,57 @@ class ForkServer:
                 # Ctrl-C at the terminal is for the judge, which then ends this.
                 start_new_session=True,
             )
-            self.control = Control(ours)
-            opened.pop_all()
+            self.controls = [Control(our) for our, _ in pairs]
+            ours.pop_all()
+
+    def last_words(self) -> str:
+        """What it wrote last to standard error, once it has ended."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.popen.wait(ENDING_SECONDS)
+        self.log.seek(max(self.log.seek(0, os.SEEK_END) - 2000, 0))
+        lines = self.log.read().decode(errors="replace").strip().splitlines()
+        return lines[-1] if lines else ""
+
+    def leave(self) -> None:
+        """Says that one of the judges has hung up; after the last, the process ends."""
+        self.users -= 1
+        if self.users == 0:
+            self.end()
+
+    def end(self) -> None:
+        """Waits for the process, which ends when nobody is on its lines, and kills a late one."""
+        for control in self.controls:
+            control.sock.close()
+        try:
+            self.popen.wait(LEAVE_SECONDS)
+        except subprocess.TimeoutExpired:
+            self.popen.kill()
+            self.popen.wait()
+        self.log.close()
+
+
+class ForkServer:
+    """A fork server, in a jail or as a plain process, as one of its judges has it.
+
+    It imports torch in the background; the first request waits for that. It ends when each of its
+    judges has called `close`, and by itself when their processes have ended.
+    """
+
+    def __init__(self, process: Process, control: Control) -> None:
+        self.process = process
+        self.control = control
+        self.scratch: str | None = None
+        self.ready = False
+        self.forks = 0
+        self.living: set[int] = set()
+        self.endings: dict[int, Ending] = {}
+        self.failures: dict[int, str] = {}
+
+    @classmethod
+    def several(cls, isolation: str, limits: Limits, judges: int = 1) -> list[ForkServer]:
+        """One process for so many judges, each with a handle of its own. Raises `HostError`."""
+        process = Process(isolation, limits, judges)
+        return [cls(process, control) for control in process.controls]
 
     def fork(self) -> tuple[int, socket.socket, int | None]:
         """Makes a child: its number, the socket to it, and a pidfd where the system has them.
@@ -170,21 +216,12 @@ class ForkServer:
         return message
 
     def _obituary(self, reason: str) -> str:
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            self.process.wait(ENDING_SECONDS)
-        self.log.seek(max(self.log.seek(0, os.SEEK_END) - 2000, 0))
-        lines = self.log.read().decode(errors="replace").strip().splitlines()
         when = "has ended" if self.ready else "could not start"
-        return f"the fork server {when}: {lines[-1] if lines else reason or 'it was killed'}"
+        return f"the fork server {when}: {self.process.last_words() or reason or 'it was killed'}"
 
     def close(self) -> None:
-        """Ends the fork server and all its children."""
+        """Hangs up. The last judge ends the fork server and all its children."""
         self.control.sock.close()
-        try:
-            self.process.wait(LEAVE_SECONDS)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
-        self.log.close()
-        if self.scratch is not None:
+        self.process.leave()
+        if self.process.users == 0 and self.scratch is not None:
             shutil.rmtree(self.scratch, ignore_errors=True)

@@ -32,12 +32,28 @@ class Host:
     the background until the first child is asked for. Make it in a thread that lives as long.
     """
 
-    def __init__(self, isolation: str = "process", limits: Limits | None = None) -> None:
+    def __init__(
+        self,
+        isolation: str = "process",
+        limits: Limits | None = None,
+        server: ForkServer | None = None,
+    ) -> None:
         if isolation not in ISOLATIONS:
             raise ValueError(f"isolation is one of {', '.join(ISOLATIONS)}, not {isolation!r}")
         self.isolation = isolation
         self.limits = limits or Limits()
-        self.server = ForkServer(isolation, self.limits)
+        self.server = server or self._started()
+
+    @classmethod
+    def several(cls, count: int, isolation: str) -> list[Host]:
+        """Hosts for as many judges, which cost one `import torch` between them."""
+        limits = Limits()
+        servers = ForkServer.several(isolation, limits, count)
+        return [cls(isolation, limits, server) for server in servers]
+
+    def _started(self) -> ForkServer:
+        (server,) = ForkServer.several(self.isolation, self.limits)
+        return server
 
     def fork(self) -> Child:
         """A new child with no code in it yet.
@@ -51,7 +67,7 @@ class Host:
             if not self.server.ready:
                 raise
         self.server.close()
-        self.server = ForkServer(self.isolation, self.limits)
+        self.server = self._started()
         return self._fork()
 
     def _fork(self) -> Child:

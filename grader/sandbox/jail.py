@@ -14,7 +14,7 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -70,14 +70,14 @@ class Problem:
     mend: str
 
 
-def command(descriptor: int) -> list[str]:
-    """The command line of a fork server in a jail, which is to inherit `descriptor`."""
-    return bubblewrap([*interpreter(), _program(descriptor, KIT)])
+def command(descriptors: Sequence[int]) -> list[str]:
+    """The command line of a fork server in a jail, which is to inherit `descriptors`."""
+    return bubblewrap([*interpreter(), _program(descriptors, KIT)])
 
 
-def plain_command(descriptor: int) -> list[str]:
+def plain_command(descriptors: Sequence[int]) -> list[str]:
     """The command line of a fork server without a jail."""
-    return [*interpreter(), _program(descriptor, str(ROOT))]
+    return [*interpreter(), _program(descriptors, str(ROOT))]
 
 
 def interpreter() -> list[str]:
@@ -89,10 +89,10 @@ def interpreter() -> list[str]:
     return [os.path.realpath(base), "-B", "-P", "-s", "-S", "-c"]
 
 
-def _program(descriptor: int, kit: str) -> str:
+def _program(descriptors: Sequence[int], kit: str) -> str:
     return (
         f"import sys; sys.path += {_sites()!r}; sys.path.insert(0, {kit!r}); "
-        f"from grader.sandbox import zygote; del sys.path[0]; zygote.main({descriptor})"
+        f"from grader.sandbox import zygote; del sys.path[0]; zygote.main({list(descriptors)})"
     )
 
 

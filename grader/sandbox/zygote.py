@@ -1,9 +1,9 @@
 """The fork server: imports torch once, then forks a child for each submission it is asked to run.
 
-It is started by `grader.sandbox.forkserver`. The answer to a request brings a socket to a child,
-and a pidfd by which the judge kills it. One child is always made in advance, so that it is locked
-in while the judge is busy with another. No student code runs here, and children share nothing
-that is written to.
+It is started by `grader.sandbox.forkserver` and serves one judge or several, each over a line of
+its own. The answer to a request brings a socket to a child, and a pidfd by which the judge kills
+it. One child is always made in advance, so that it is locked in while the judges are busy with
+others. No student code runs here, and children share nothing that is written to.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ import signal
 import socket
 import sys
 import tempfile
+from collections.abc import Sequence
 from types import ModuleType
 from typing import Any, NoReturn
 
@@ -57,8 +58,9 @@ def warm() -> None:
 class Ward:
     """A child as the fork server knows it.
 
-    `sock` is the judge's end of the socket to it, until the judge asks for a child: then the ward
-    gets the judge's `number`. What the child writes to `report` says whether it is locked in.
+    `sock` is the judge's end of the socket to it, until a judge asks for a child: then the ward
+    gets that judge's `number` and the `control` to it. What the child writes to `report` says
+    whether it is locked in.
     """
 
     pid: int
@@ -66,6 +68,7 @@ class Ward:
     report: int
     scratch: str | None
     number: int | None = None
+    control: Control | None = None
 
     def failure(self, status: int) -> str | None:
         """Why the child could not be locked in, None if it was. It has ended with `status`."""
@@ -84,9 +87,13 @@ class Zygote:
     """
 
     def __init__(
-        self, control: Control, limits: Limits, layers: Layers | None, scratch: str | None
+        self,
+        controls: Sequence[Control],
+        limits: Limits,
+        layers: Layers | None,
+        scratch: str | None,
     ) -> None:
-        self.control = control
+        self.controls = list(controls)
         self.limits = limits
         self.layers = layers
         self.scratch = scratch and tempfile.mkdtemp(prefix="grader-", dir=scratch)
@@ -97,7 +104,7 @@ class Zygote:
         self.own = os.pidfd_open(os.getpid()) if layers else -1
 
     def run(self) -> None:
-        """Serves until the judge hangs up, and then ends all that is left."""
+        """Serves until the last judge hangs up, and then ends all that is left."""
         wake, signalled = os.pipe()
         os.set_blocking(signalled, False)
         os.set_blocking(wake, False)
@@ -106,44 +113,55 @@ class Zygote:
         if lockdown.linux():
             lockdown.adopt_orphans()
         try:
-            self.control.send({"ready": os.getpid(), "scratch": self.scratch})
+            for control in self.controls:
+                self.tell(control, {"ready": os.getpid(), "scratch": self.scratch})
             self.spare = self.spawn()
-            while True:
-                select.select([self.control.sock.fileno(), wake], [], [])
+            while self.controls:
+                lines = [control.sock.fileno() for control in self.controls]
+                select.select([*lines, wake], [], [])
                 with contextlib.suppress(BlockingIOError):
                     os.read(wake, 4096)
                 self.reap()
-                while self.asked():
-                    self.obey(self.control.receive())
-        except (EOFError, ConnectionError):
-            pass  # the judge has hung up
+                for control in list(self.controls):
+                    self.serve(control)
         finally:
             self.leave()
 
-    def asked(self) -> bool:
-        """Whether the judge has sent something."""
-        if self.control.pending():
-            return True
-        return bool(select.select([self.control.sock], [], [], 0)[0])
+    def serve(self, control: Control) -> None:
+        """Carries out what one judge has asked for, or forgets the judge if it has hung up."""
+        try:
+            while control.pending() or select.select([control.sock], [], [], 0)[0]:
+                self.obey(control, control.receive())
+        except (EOFError, ConnectionError):
+            self.controls.remove(control)
+            control.sock.close()
+            for ward in self.wards.values():
+                if ward.control is control:
+                    os.kill(ward.pid, signal.SIGKILL)
 
-    def obey(self, message: dict[str, Any]) -> None:
+    def obey(self, control: Control, message: dict[str, Any]) -> None:
         """Carries out one request: to hand over a child, or to kill one."""
         if "fork" in message:
-            self.hand_over(message["fork"])
+            self.hand_over(control, message["fork"])
             self.spare = self.spawn()
             return
         for ward in self.wards.values():
-            if ward.number == message["kill"]:
+            if ward.control is control and ward.number == message["kill"]:
                 os.kill(ward.pid, signal.SIGKILL)
 
-    def hand_over(self, number: int) -> None:
-        """Gives the judge a child, which it will call by `number`."""
+    def tell(self, control: Control, message: dict[str, Any]) -> None:
+        """Sends a message to a judge; that one has hung up is found out when it is served."""
+        with contextlib.suppress(ConnectionError):
+            control.send(message)
+
+    def hand_over(self, control: Control, number: int) -> None:
+        """Gives a judge a child, which it will call by `number`."""
         ward, self.spare = self.spare or self.spawn(), None
-        ward.number = number
+        ward.number, ward.control = number, control
         descriptors = [ward.sock.fileno()]
         if lockdown.linux():
             descriptors.append(os.pidfd_open(ward.pid))
-        self.control.send({"forked": number, "pidfd": lockdown.linux()}, descriptors)
+        control.send({"forked": number, "pidfd": lockdown.linux()}, descriptors)
         for descriptor in descriptors[1:]:
             os.close(descriptor)
         ward.sock.close()
@@ -191,7 +209,8 @@ class Zygote:
                 "cpu": usage.ru_utime + usage.ru_stime,
                 "failure": failure,
             }
-            self.control.send(message)
+            if ward.control in self.controls:
+                self.tell(ward.control, message)
 
     def clear(self, pid: int, ward: Ward | None) -> None:
         """Removes what the process `pid`, which has ended, left: processes, files in its scratch.
@@ -284,15 +303,18 @@ def _forget_the_kit() -> None:
     sys.modules.update(absent)  # type: ignore[arg-type]  # None is how Python marks a module as absent
 
 
-def main(descriptor: int) -> None:
-    """The zygote's whole life. `descriptor` is its end of the line to the judge."""
+def main(descriptors: Sequence[int]) -> None:
+    """The zygote's whole life. `descriptors` are its ends of the lines to its judges.
+
+    What it has to know comes over the first of them.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     for name in COMMON:
         importlib.import_module(name)
     warm()
-    control = Control(socket.socket(fileno=descriptor))
+    controls = [Control(socket.socket(fileno=descriptor)) for descriptor in descriptors]
     try:
-        start = control.receive()
+        start = controls[0].receive()
     except EOFError:
         return
     _forget_the_kit()
@@ -305,4 +327,4 @@ def main(descriptor: int) -> None:
     gc.freeze()
     # A model is thousands of objects; at every 700th Python would search all the new ones.
     gc.set_threshold(50_000)
-    Zygote(control, Limits(**start["limits"]), layers, start["scratch"]).run()
+    Zygote(controls, Limits(**start["limits"]), layers, start["scratch"]).run()
