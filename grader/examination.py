@@ -153,13 +153,14 @@ class Examination:
     def _failure(self, rehearsal: Rehearsal, child: Child) -> Exception | None:
         """What the check's body raises on the first case that it refuses."""
         Numbers.run_seed = rehearsal.seed
+        self.diverged = False
         bodies = child.gather(rehearsal.frame, rehearsal.count)
         mark = self.right.mark(rehearsal.check, bodies)
-        if mark in self.right.known:
-            self.bodies[rehearsal.check.name] = bodies
-            return None
-        replies = [decoded(body) for body in bodies]
+        known = mark in self.right.known
+        replies = [] if known else [decoded(body) for body in bodies]
         self.bodies[rehearsal.check.name] = bodies
+        if known:
+            return None
         position = 0
         for case in rehearsal.cases:
             answers = replies[position : position + len(case.requests)]

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["ISOLATIONS", "Child", "Host", "HostError", "Limits"]
 
 ISOLATIONS = ("jail", "process")
-MAX_REPLIES = 64 << 20
+MAX_REPLIES = 16 << 20
 
 
 class Host:
