@@ -39,14 +39,17 @@ class Diagnostician:
         self.fingerprints: dict[tuple[Mistake, str], list[Any]] = {}
 
     def diagnose(self, replies: Mapping[str, Sequence[Any]]) -> tuple[Diagnosis, ...]:
-        """The mistakes that explain a student's replies, given by check; none is the usual case."""
+        """The mistakes that explain a student's replies; none is the usual case.
+
+        `replies` are those to the first case of each check, by its name.
+        """
         if any(one.check.name not in replies for one in self.rehearsals):
             return ()
         found = [
             mistake for mistake, module in self.known.items() if isinstance(module, ModuleType)
         ]
         for rehearsal in self.rehearsals:
-            theirs = list(replies[rehearsal.check.name][: len(rehearsal.cases[0].requests)])
+            theirs = list(replies[rehearsal.check.name])
             found = [one for one in found if alike(theirs, self._fingerprint(one, rehearsal))]
         if not 1 <= len(found) <= MAX_NAMED:
             return ()

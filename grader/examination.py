@@ -85,7 +85,7 @@ class Examination:
         self.right = right
         self.alone = alone
         self.child: Child | None = None
-        self.bodies: dict[str, list[bytearray]] = {}
+        self.first_bodies: dict[str, list[bytearray]] = {}
         self.deadline = time.monotonic() + (EXERCISE_SECONDS if alone else COMPANY_SECONDS)
         self.losses = 0
         self.shrunk = False
@@ -93,9 +93,11 @@ class Examination:
         self.verdict: tuple[Status, str] | None = None
 
     @property
-    def replies(self) -> dict[str, list[Any]]:
-        """What the child answered to every check that it survived."""
-        return {name: [decoded(body) for body in bodies] for name, bodies in self.bodies.items()}
+    def first_replies(self) -> dict[str, list[Any]]:
+        """What the child answered to the first case of every check that it survived."""
+        return {
+            name: [decoded(body) for body in bodies] for name, bodies in self.first_bodies.items()
+        }
 
     def check(self, rehearsal: Rehearsal) -> CheckResult:
         """Runs one check. Whatever the student's code does becomes its result, or `Doubt`."""
@@ -158,7 +160,7 @@ class Examination:
         mark = self.right.mark(rehearsal.check, bodies)
         known = mark in self.right.known
         replies = [] if known else [decoded(body) for body in bodies]
-        self.bodies[rehearsal.check.name] = bodies
+        self.first_bodies[rehearsal.check.name] = bodies[: len(rehearsal.cases[0].requests)]
         if known:
             return None
         position = 0

@@ -80,7 +80,9 @@ class Judge:
         found = summary(name, results, examination.verdict)
         if found.status == "passed" or examination.verdict is not None:
             return found
-        return replace(found, diagnoses=self._diagnostician(name).diagnose(examination.replies))
+        return replace(
+            found, diagnoses=self._diagnostician(name).diagnose(examination.first_replies)
+        )
 
     def _diagnostician(self, name: str) -> Diagnostician:
         if name not in self.diagnosticians:
