@@ -50,6 +50,7 @@ class HandedIn(NotebookExporter):
         self._classwork: dict[str, Classwork] = {}
         self._drawn = secrets.randbelow(2**31)
         self._exercises: dict[tuple[str, str], tuple[str, ...]] = {}
+        self.released: dict[tuple[str, str], Any] = {}
         if self.parent is not None:
             self._rename()
             self._remove_interrupted()

@@ -26,6 +26,9 @@ from grader.notebook.names import names_of
 # What nbgrader does to a notebook before it grades it.
 _STOCK = (DeduplicateIds, OverwriteKernelspec, OverwriteCells, CheckCellMetadata)
 
+# A released notebook, by the gradebook: its kernel, its cells (kind, source, name) and their tags.
+Released = tuple[str, list[tuple[str, str, str]], dict[str, dict[str, Any]]]
+
 
 class RepairCells(NbGraderPreprocessor):
     """Rebuilds nbgrader's metadata from the gradebook. What the notebook says of it counts little.
@@ -42,12 +45,9 @@ class RepairCells(NbGraderPreprocessor):
             for step in _STOCK:
                 nb, resources = step(parent=self.parent)(nb, resources)
             return nb, resources
-        about = resources["nbgrader"]
-        with Gradebook(about["db_url"]) as gradebook:
-            notebook = gradebook.find_notebook(about["notebook"], about["assignment"])
-            released = [_released(cell) for cell in notebook.source_cells]
-            tags = _tags(notebook)
-            nb.metadata["kernelspec"] = json.loads(notebook.kernelspec)
+        kernelspec, cells, tags = self._released(resources["nbgrader"])
+        nb.metadata["kernelspec"] = json.loads(kernelspec)
+        released = [_cell(kind, source, name) for kind, source, name in cells]
         places = _places(nb.cells, released)
         for cell in nb.cells:
             cell.metadata.pop("nbgrader", None)
@@ -61,16 +61,30 @@ class RepairCells(NbGraderPreprocessor):
             elif not tags[name]["solution"]:
                 nb.cells[_index(nb.cells, present)] = cell
                 present = cell
-            present.metadata["nbgrader"] = tags[name]
+            present.metadata["nbgrader"] = dict(tags[name])
             before = present
         nb.metadata[KEY] = WAITING
         return nb, resources
 
+    def _released(self, about: dict[str, Any]) -> Released:
+        """The released notebook, which is the same for all that a run of nbgrader converts.
 
-def _released(cell: Any) -> NotebookNode:
-    make = new_code_cell if cell.cell_type == "code" else new_markdown_cell
-    made = make(cell.source)
-    made.metadata["nbgrader"] = {"grade_id": cell.name}
+        To ask the gradebook takes as long as to repair.
+        """
+        known: dict[tuple[str, str], Released] = self.parent.released
+        key = (about["assignment"], about["notebook"])
+        if key not in known:
+            with Gradebook(about["db_url"]) as gradebook:
+                notebook = gradebook.find_notebook(about["notebook"], about["assignment"])
+                cells = [(one.cell_type, one.source, one.name) for one in notebook.source_cells]
+                known[key] = (notebook.kernelspec, cells, _tags(notebook))
+        return known[key]
+
+
+def _cell(kind: str, source: str, name: str) -> NotebookNode:
+    make = new_code_cell if kind == "code" else new_markdown_cell
+    made = make(source)
+    made.metadata["nbgrader"] = {"grade_id": name}
     return made
 
 
