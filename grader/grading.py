@@ -193,6 +193,7 @@ def _hosts(plan: Plan, count: int) -> Sequence[Host | None]:
 def _repertoire(seed: int, exercises: Iterable[str]) -> Repertoire:
     """The rehearsed checks of these exercises, for the workers to inherit."""
     os.environ.update(OMP_NUM_THREADS="1", MKL_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
+    gc.disable()  # nearly all that is made here stays
 
     from grader import judge  # noqa: F401 - for the workers to inherit, too
     from grader.rehearsal import Repertoire
@@ -204,6 +205,7 @@ def _repertoire(seed: int, exercises: Iterable[str]) -> Repertoire:
             repertoire.of(name)
     gc.collect()
     gc.freeze()
+    gc.enable()
     # A model is thousands of objects; at every 700th Python would search all the new ones.
     gc.set_threshold(50_000)
     return repertoire

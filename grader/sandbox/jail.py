@@ -91,7 +91,8 @@ def interpreter() -> list[str]:
 
 def _program(descriptors: Sequence[int], kit: str) -> str:
     return (
-        f"import sys; sys.path += {_sites()!r}; sys.path.insert(0, {kit!r}); "
+        # What is imported stays; to search it for garbage meanwhile takes a tenth of the time.
+        f"import gc, sys; gc.disable(); sys.path += {_sites()!r}; sys.path.insert(0, {kit!r}); "
         f"from grader.sandbox import zygote; del sys.path[0]; zygote.main({list(descriptors)})"
     )
 
