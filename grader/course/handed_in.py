@@ -11,6 +11,7 @@ import warnings
 from pathlib import Path
 from typing import Any
 
+import nbgrader.api
 from nbconvert.exporters import NotebookExporter
 from nbformat.notebooknode import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_raw_cell
@@ -27,6 +28,11 @@ from grader.results import SubmissionResult
 
 # nbgrader's own way with its database; to an instructor they look like a failure.
 warnings.filterwarnings("ignore", message="Object of type <Submitted")
+
+# nbgrader opens its gradebook ten times for each notebook, each time with an engine of its own that
+# compiles every query anew. One engine for a database remembers them; closing the gradebook still
+# closes its connections (https://docs.sqlalchemy.org/en/20/core/connections.html, engine disposal).
+nbgrader.api.create_engine = functools.cache(nbgrader.api.create_engine)
 
 # What the metadata of a notebook says from its repair until the judge's results are in it.
 WAITING = "waiting"
