@@ -100,12 +100,16 @@ def test_what_one_exercise_breaks_costs_no_other_a_point(judge: Judge, effect: s
     assert all(map(full_marks, results.values()))
 
 
-TORCH_ATTENDS = """
-def attention(query, key, value, mask=None, dropout=None):
+# Right but for one call, so that it gets full marks wherever that call goes through.
+CALLS_WHAT_WAS_KEPT = f"""{SOLUTIONS["attention"]}
+
+_whole = attention
+
+
+def attention(*args, **options):
     import builtins, torch
-    find = builtins.kept
-    keep = None if mask is None else mask
-    return find(query, key, value, attn_mask=keep), torch.softmax(query @ key.mT, -1)
+    builtins.kept(*[torch.ones(1, 1, 2, 2)] * 3)
+    return _whole(*args, **options)
 """
 
 
@@ -121,7 +125,7 @@ def attention(query, key, value, mask=None, dropout=None):
 def test_what_an_earlier_exercise_took_hold_of_is_forbidden_too(judge: Judge, kept: str) -> None:
     """`masks` may use torch's attention. It cannot keep it for `attention`, which may not."""
     masks = f"{SOLUTIONS['masks']}\n\nimport builtins, torch\nbuiltins.kept = {kept}\n"
-    results = grade(judge, {"masks": masks, "attention": TORCH_ATTENDS})
+    results = grade(judge, {"masks": masks, "attention": CALLS_WHAT_WAS_KEPT})
     assert full_marks(results["masks"])
     assert not full_marks(results["attention"])
     seen = f"{masks}\n\nkept(*[torch.ones(1, 1, 2, 2)] * 3)\n"
