@@ -170,10 +170,12 @@ class Zygote:
         descriptors = [ward.sock.fileno()]
         if lockdown.linux():
             descriptors.append(os.pidfd_open(ward.pid))
-        control.send({"forked": number, "pidfd": lockdown.linux()}, descriptors)
-        for descriptor in descriptors[1:]:
-            os.close(descriptor)
-        ward.sock.close()
+        try:
+            control.send({"forked": number, "pidfd": lockdown.linux()}, descriptors)
+        finally:  # others are served even if this judge has just died
+            for descriptor in descriptors[1:]:
+                os.close(descriptor)
+            ward.sock.close()
 
     def spawn(self) -> Ward:
         """A new child, which waits for what to load."""
