@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exercises.attention import attention
-from grader.comparison import (
+from grader.feedback.comparison import (
     assert_finite,
     assert_matches,
     assert_parts,

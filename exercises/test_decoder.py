@@ -5,7 +5,7 @@ from typing import Any
 import torch
 
 from exercises.decoder import Decoder, DecoderLayer
-from grader.comparison import assert_matches
+from grader.feedback.comparison import assert_matches
 
 AXES = ("batch", "target", "d_model")
 

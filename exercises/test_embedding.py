@@ -7,7 +7,7 @@ from torch import nn
 
 from exercises.embedding import Embedding, TokenEmbedding, TransformerEmbedding
 from exercises.positional import sinusoidal_table
-from grader.comparison import assert_matches, assert_parameters, assert_raises, assert_zero
+from grader.feedback.comparison import assert_matches, assert_parameters, assert_raises, assert_zero
 
 AXES = ("batch", "length", "d_model")
 TABLE = torch.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])

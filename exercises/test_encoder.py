@@ -5,7 +5,7 @@ from typing import Any
 import torch
 
 from exercises.encoder import Encoder, EncoderLayer
-from grader.comparison import assert_matches
+from grader.feedback.comparison import assert_matches
 
 AXES = ("batch", "length", "d_model")
 

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from exercises.feed_forward import FeedForward
-from grader.comparison import assert_matches, assert_parameters, assert_raises
+from grader.feedback.comparison import assert_matches, assert_parameters, assert_raises
 
 AXES = ("batch", "length", "d_model")
 

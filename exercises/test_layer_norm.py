@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from torch import nn
 
 from exercises.layer_norm import LayerNorm
-from grader.comparison import assert_matches, assert_parameters
+from grader.feedback.comparison import assert_matches, assert_parameters
 
 AXES = ("batch", "length", "d_model")
 

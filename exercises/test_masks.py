@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exercises.masks import causal_mask, padding_mask, target_mask
-from grader.comparison import assert_dtype, assert_matches, assert_shape
+from grader.feedback.comparison import assert_dtype, assert_matches, assert_shape
 
 AXES = ("batch", "head", "query", "key")
 

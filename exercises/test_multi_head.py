@@ -9,7 +9,7 @@ from torch import nn
 
 from exercises.attention import attention
 from exercises.multi_head import MultiHeadAttention, merge_heads, split_heads
-from grader.comparison import assert_matches, assert_parameters, assert_raises
+from grader.feedback.comparison import assert_matches, assert_parameters, assert_raises
 
 
 def test_split_heads_by_hand() -> None:

@@ -7,7 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exercises.positional import PositionalEncoding, sinusoidal_table
-from grader.comparison import assert_matches, assert_parameters, assert_raises, assert_shape
+from grader.feedback.comparison import (
+    assert_matches,
+    assert_parameters,
+    assert_raises,
+    assert_shape,
+)
 
 AXES = ("position", "column")
 

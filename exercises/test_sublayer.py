@@ -3,7 +3,7 @@
 import torch
 
 from exercises.sublayer import SublayerConnection
-from grader.comparison import assert_matches, assert_parameters
+from grader.feedback.comparison import assert_matches, assert_parameters
 
 AXES = ("batch", "length", "d_model")
 X = torch.tensor([[[1.0, 3.0]]])

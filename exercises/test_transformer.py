@@ -5,7 +5,7 @@ from typing import Any
 import torch
 
 from exercises.transformer import Transformer
-from grader.comparison import assert_matches, assert_shape
+from grader.feedback.comparison import assert_matches, assert_shape
 
 AXES = ("batch", "target", "word")
 

@@ -14,13 +14,15 @@ from typing import Annotated
 
 import typer
 
-from grader import curriculum, grading, run, stubs, submission
+from grader import curriculum, submission
+from grader.curriculum import stubs
+from grader.judging import run, workers
 from grader.report import data, tables
 from grader.report import html as pages
+from grader.report.results import Report
+from grader.report.store import StoreError
 from grader.report.terminal import Terminal
-from grader.results import Report
 from grader.sandbox import jail
-from grader.store import StoreError
 
 USAGE, NOT_GRADED = 2, 3
 DEFAULT_ASSIGNMENT = "transformer"
@@ -105,7 +107,7 @@ def grade(
             raise UsageError(f"{file}: there is no folder {file.parent} to write to.")
     if isolation is Isolation.JAIL:
         _require_jail()
-    plan = grading.Plan(
+    plan = workers.Plan(
         exercises=_exercises(exercise),
         seed=secrets.randbelow(2**31) if seed is None else seed,
         isolation=isolation.value,
@@ -127,7 +129,7 @@ def grade(
 
 def _graded(
     submissions: list[submission.Submission],
-    plan: grading.Plan,
+    plan: workers.Plan,
     json: Path | None,
     resume: bool,
     terminal: Terminal,

@@ -19,7 +19,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from grader import curriculum, stubs
+from grader import curriculum
+from grader.curriculum import stubs
 
 ROOT = Path(__file__).resolve().parent.parent
 CORE = [exercise.name for exercise in curriculum.EXERCISES if exercise.core]
@@ -61,7 +62,7 @@ def comparison() -> None:
     """What a hidden check pays to compare a right result, thousands of times a submission."""
     import torch
 
-    from grader.comparison import assert_matches
+    from grader.feedback.comparison import assert_matches
 
     expected = torch.randn(3, 5, 4, dtype=torch.float64)
     actual = (expected + 1e-9).requires_grad_()

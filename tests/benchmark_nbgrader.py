@@ -18,10 +18,10 @@ import tempfile
 import time
 from pathlib import Path
 
-from grader import mistakes
 from grader.course import making
 from grader.course.class_of_twelve import Cells, Member, find, grade_id, hand_in
-from grader.notebook.cells import POINTS
+from grader.curriculum import mistakes
+from grader.submission.cells import POINTS
 
 ROOT = Path(__file__).parent.parent
 WRONG = [

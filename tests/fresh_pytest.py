@@ -13,17 +13,18 @@ from types import ModuleType
 
 import pytest
 
-from grader import checks, curriculum
-from grader.checks import Check
-from grader.sandbox.proxy import Student
-from grader.sandbox.server import Server
-from grader.sandbox.session import Recorder
+from grader import curriculum
+from grader.checks import framework
+from grader.checks.framework import Check
+from grader.remote.proxy import Student
+from grader.remote.server import Server
+from grader.remote.session import Recorder
 
 CHECKS = [
     check
     for exercise in curriculum.EXERCISES
     if exercise.core
-    for check in checks.load(exercise.name)
+    for check in framework.load(exercise.name)
 ]
 
 

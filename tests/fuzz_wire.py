@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 
-from grader.sandbox import wire
+from grader.remote import wire
 
 SEEDS: list[Any] = [
     {"ok": (torch.randn(2, 3), torch.randn(2, 1, 4, dtype=torch.float64).transpose(0, 2))},

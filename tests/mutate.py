@@ -11,9 +11,10 @@ import ast
 import copy
 from collections.abc import Callable, Iterator
 
-from grader import curriculum, stubs
-from grader.judge import Judge
-from grader.rehearsal import Repertoire
+from grader import curriculum
+from grader.curriculum import stubs
+from grader.judging.judge import Judge
+from grader.judging.recording import Recordings
 from grader.sandbox.host import Host
 from grader.submission import Submission
 
@@ -175,7 +176,7 @@ def main() -> None:
         for name in arguments.exercises:
             source = stubs.reference_source(name)
             lines = source.splitlines()
-            judge = Judge([name], Repertoire(arguments.seed), host)
+            judge = Judge([name], Recordings(arguments.seed), host)
             for line, what, mutant in mutants(source):
                 total += 1
                 result = judge.grade(Submission(name, {name: mutant}))

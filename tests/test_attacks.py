@@ -19,10 +19,10 @@ from pathlib import Path
 
 import pytest
 
-from grader import stubs
-from grader.judge import Judge
-from grader.rehearsal import Repertoire
-from grader.results import ExerciseResult
+from grader.curriculum import stubs
+from grader.judging.judge import Judge
+from grader.judging.recording import Recordings
+from grader.report.results import ExerciseResult
 from grader.sandbox import jail
 from grader.sandbox.host import ISOLATIONS, Host, Limits
 from grader.submission import Submission
@@ -87,7 +87,7 @@ class Judges:
             self.hosts[isolation] = Host(isolation, LIMITS)
         host = self.hosts[isolation]
         return self.judges.setdefault(
-            (isolation, exercise), Judge([exercise], Repertoire(SEED), host)
+            (isolation, exercise), Judge([exercise], Recordings(SEED), host)
         )
 
 

@@ -17,15 +17,15 @@ import pytest
 import torch
 
 from grader.board import time_limit
-from grader.board.desk import Desk
+from grader.board.failure import RIGHT, TODO, WRONG, Told, cut_printed, tell
 from grader.board.probe import is_done
+from grader.board.progress import Progress, find_blocked, next_exercise
 from grader.board.rendering import Line, board, messages
-from grader.board.standing import Standing, find_blocked, next_exercise
-from grader.board.telling import RIGHT, TODO, WRONG, Told, cut_printed, tell
 from grader.board.time_limit import TookTooLong
-from grader.comparison import Mismatch
+from grader.board.workspace import Workspace
 from grader.curriculum import EXERCISES, NAMES
-from grader.hints import HINTS, hint_for
+from grader.feedback.comparison import Mismatch
+from grader.feedback.hints import HINTS, hint_for
 
 REPOSITORY = Path(__file__).parent.parent
 
@@ -36,18 +36,18 @@ def write(path: Path, text: str) -> None:
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Desk:
-    """A desk with an attention to fill in and the public tests of the repository."""
+def workspace(tmp_path: Path) -> Workspace:
+    """A workspace with an attention to fill in and the public tests of the repository."""
     folder = tmp_path / "exercises"
     folder.mkdir()
     for name in ("attention", "multi_head"):
         shutil.copy(REPOSITORY / "exercises" / f"test_{name}.py", folder)
-    return Desk(folder, tmp_path)
+    return Workspace(folder, tmp_path)
 
 
-def told_about(desk: Desk, code: str, call: Callable[[dict[str, Any]], Any]) -> Told:
+def told_about(workspace: Workspace, code: str, call: Callable[[dict[str, Any]], Any]) -> Told:
     """What is told when `call`, given the names that `code` in attention.py defines, fails."""
-    path = desk.code_path("attention")
+    path = workspace.code_path("attention")
     write(path, code)
     names: dict[str, Any] = {}
 
@@ -57,7 +57,7 @@ def told_about(desk: Desk, code: str, call: Callable[[dict[str, Any]], Any]) -> 
 
     with pytest.raises(BaseException) as caught:  # noqa: PT011 - any error may be told
         run()
-    told = tell(caught.value, "attention", desk.tests("attention")["test_by_hand"], desk)
+    told = tell(caught.value, "attention", workspace.tests("attention")["test_by_hand"], workspace)
     assert Told.from_wire(json.loads(json.dumps(told.to_wire()))).text() == told.text()
     return told
 
@@ -65,19 +65,19 @@ def told_about(desk: Desk, code: str, call: Callable[[dict[str, Any]], Any]) -> 
 # What is told
 
 
-def test_an_untouched_stub_is_to_do(desk: Desk) -> None:
+def test_an_untouched_stub_is_to_do(workspace: Workspace) -> None:
     """A NotImplementedError from the exercise's own file means: not written yet."""
     code = """
     class Part:
         def forward(self):
             raise NotImplementedError("attention: Part.forward is not written yet")
     """
-    told = told_about(desk, code, lambda names: names["Part"]().forward())
+    told = told_about(workspace, code, lambda names: names["Part"]().forward())
     assert told.status == TODO
     assert told.unwritten == "Part.forward"
 
 
-def test_a_torch_module_without_forward_is_wrong(desk: Desk) -> None:
+def test_a_torch_module_without_forward_is_wrong(workspace: Workspace) -> None:
     """Torch's own NotImplementedError is no stub."""
     code = """
     from torch import nn
@@ -85,12 +85,12 @@ def test_a_torch_module_without_forward_is_wrong(desk: Desk) -> None:
         def foward(self, x):
             return x
     """
-    told = told_about(desk, code, lambda names: names["Part"]()(1))
+    told = told_about(workspace, code, lambda names: names["Part"]()(1))
     assert told.status == WRONG
     assert told.headline.startswith("Part has no `forward`.")
 
 
-def test_an_error_in_torch_is_shown_at_the_students_line(desk: Desk) -> None:
+def test_an_error_in_torch_is_shown_at_the_students_line(workspace: Workspace) -> None:
     """The hint, torch's own words, and the line of the student that called torch."""
     code = """
     import torch
@@ -98,7 +98,9 @@ def test_an_error_in_torch_is_shown_at_the_students_line(desk: Desk) -> None:
         scores = query @ key
         return scores @ value, scores
     """
-    told = told_about(desk, code, lambda names: names["attention"](*map(torch.ones, [(2, 3)] * 3)))
+    told = told_about(
+        workspace, code, lambda names: names["attention"](*map(torch.ones, [(2, 3)] * 3))
+    )
     assert told.text().splitlines() == [
         "A matrix product needs equal inner sizes; here 2x3 meets 2x3. "
         "Which axis should be last in each?",
@@ -109,7 +111,7 @@ def test_an_error_in_torch_is_shown_at_the_students_line(desk: Desk) -> None:
     ]
 
 
-def test_a_mismatch_points_at_the_return(desk: Desk) -> None:
+def test_a_mismatch_points_at_the_return(workspace: Workspace) -> None:
     """A wrong number has no traceback of its own; the only `return` is shown."""
     code = """
     def attention(query):
@@ -122,19 +124,19 @@ def test_a_mismatch_points_at_the_return(desk: Desk) -> None:
     def fail(_: dict[str, Any]) -> None:
         raise Mismatch("Your attention output is wrong.")
 
-    place = told_about(desk, code, fail).places[0]
+    place = told_about(workspace, code, fail).places[0]
     assert (place.line, place.inside, place.source) == (6, "attention", "return query")
 
 
-def test_a_syntax_error_is_shown_at_its_line(desk: Desk) -> None:
+def test_a_syntax_error_is_shown_at_its_line(workspace: Workspace) -> None:
     """Python's words and the line, without a traceback."""
-    told = told_about(desk, "def attention(:\n    pass\n", lambda _: None)
+    told = told_about(workspace, "def attention(:\n    pass\n", lambda _: None)
     assert told.in_import
     assert told.places[0].line == 1
     assert "SyntaxError: invalid syntax" in told.text()
 
 
-def test_an_endless_loop_is_stopped(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_endless_loop_is_stopped(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     """The limit rings even when the code swallows every exception once."""
     monkeypatch.setattr(time_limit, "SECONDS", 0.05)
     monkeypatch.setattr(time_limit, "_stopped_before", False)
@@ -150,7 +152,7 @@ def test_an_endless_loop_is_stopped(desk: Desk, monkeypatch: pytest.MonkeyPatch)
         with time_limit.time_limit():
             names["attention"]()
 
-    told = told_about(desk, code, run)
+    told = told_about(workspace, code, run)
     assert "did not come back" in told.headline
     assert told.places[0].source == "while True: pass"
 
@@ -185,13 +187,15 @@ class Unprintable(Exception):  # noqa: N818 - stands for what a student may defi
         (TypeError("attention() takes 2 positional arguments but 3 were given"), "other arguments"),
     ],
 )
-def test_errors_without_a_line_of_the_student(desk: Desk, error: BaseException, words: str) -> None:
+def test_errors_without_a_line_of_the_student(
+    workspace: Workspace, error: BaseException, words: str
+) -> None:
     """Whatever ends a test, there is a sentence."""
 
     def fail(_: dict[str, Any]) -> None:
         raise error from None
 
-    assert words in told_about(desk, "def attention(query):\n    return query\n", fail).text()
+    assert words in told_about(workspace, "def attention(query):\n    return query\n", fail).text()
 
 
 def test_every_hint_can_be_filled_in() -> None:
@@ -228,11 +232,11 @@ def test_what_was_printed_is_cut() -> None:
 # Where an exercise stands
 
 
-def standings(**statuses: str) -> dict[str, Standing]:
-    """One standing for each exercise given, of one test with this status."""
+def progresses(**statuses: str) -> dict[str, Progress]:
+    """One progress for each exercise given, of one test with this status."""
     found = {}
     for name, status in statuses.items():
-        found[name] = Standing(name, ("test",), selected=1)
+        found[name] = Progress(name, ("test",), selected=1)
         if status:
             found[name].add(Told(name, "test", "Title.", status=status))
     return found
@@ -240,7 +244,7 @@ def standings(**statuses: str) -> dict[str, Standing]:
 
 def test_only_what_fails_is_blocked_and_by_the_first_causes() -> None:
     """The encoder is blocked by attention, not by multi_head that waits for attention, too."""
-    found = standings(
+    found = progresses(
         attention=WRONG,
         multi_head=WRONG,
         feed_forward=TODO,
@@ -267,7 +271,7 @@ def test_only_what_fails_is_blocked_and_by_the_first_causes() -> None:
 def test_needs_that_were_not_run_are_asked_for() -> None:
     """Only those of a failing exercise are run on the side."""
     asked: list[str] = []
-    found = standings(multi_head=WRONG, embedding=RIGHT, encoder=TODO)
+    found = progresses(multi_head=WRONG, embedding=RIGHT, encoder=TODO)
     find_blocked(found, lambda name: asked.append(name) or False)  # type: ignore[func-returns-value]
     assert asked == ["attention"]
     assert found["multi_head"].status == "blocked"
@@ -276,7 +280,7 @@ def test_needs_that_were_not_run_are_asked_for() -> None:
 
 def test_code_that_cannot_be_imported_is_wrong_by_itself() -> None:
     """A syntax error of its own is told, although a need is missing as well."""
-    found = standings(multi_head=WRONG)
+    found = progresses(multi_head=WRONG)
     found["multi_head"].told["test"].in_import = True
     find_blocked(found, lambda _: False)
     assert found["multi_head"].status == WRONG
@@ -288,11 +292,11 @@ def text(lines: Any) -> str:
     return "\n".join("".join(piece for piece, _ in line) for line in plain)
 
 
-def test_the_board_of_some_tests(desk: Desk) -> None:
+def test_the_board_of_some_tests(workspace: Workspace) -> None:
     """Tests that were not selected or not run keep the points away and are told."""
-    found = standings(attention=RIGHT, multi_head="")
+    found = progresses(attention=RIGHT, multi_head="")
     found["attention"].tests = ("test", "other")
-    assert text(board(found, desk)).splitlines() == [
+    assert text(board(found, workspace)).splitlines() == [
         "  attention   right so far   0 of 15   1 of 2 tests run",
         "  multi_head  not run        0 of 15",
         "",
@@ -301,15 +305,15 @@ def test_the_board_of_some_tests(desk: Desk) -> None:
         "Next: multi_head. Edit exercises/multi_head.py, then run",
         "  pytest exercises/test_multi_head.py",
     ]
-    assert "run all tests" in text(board({"attention": found["attention"]}, desk))
-    assert text(board({}, desk)) == "No test of an exercise was selected."
+    assert "run all tests" in text(board({"attention": found["attention"]}, workspace))
+    assert text(board({}, workspace)) == "No test of an exercise was selected."
 
 
-def test_the_board_when_all_is_done(desk: Desk) -> None:
+def test_the_board_when_all_is_done(workspace: Workspace) -> None:
     """All points, said with the reserve that is due."""
-    found = standings(**dict.fromkeys(NAMES, RIGHT))
+    found = progresses(**dict.fromkeys(NAMES, RIGHT))
     whole = sum(exercise.points for exercise in EXERCISES)
-    lines = text(board(found, desk)).splitlines()
+    lines = text(board(found, workspace)).splitlines()
     assert lines[-5].startswith(f"Points: up to {whole} of {whole}. The hidden checks")
     assert lines[-3].startswith("All done.")
     assert lines[-1].split()[:2] == ["grader", "grade"]
@@ -317,7 +321,7 @@ def test_the_board_when_all_is_done(desk: Desk) -> None:
 
 def test_the_same_message_is_told_once() -> None:
     """Failures with the same reason are one message; others follow in one line each."""
-    found = {"masks": Standing("masks", ("a", "b", "c"), selected=3)}
+    found = {"masks": Progress("masks", ("a", "b", "c"), selected=3)}
     for name, reason in (("a", "Same."), ("b", "Same."), ("c", "Another.")):
         told = Told("masks", name, f"Title {name}.", status=WRONG, headline=reason)
         told.lines = [[(reason, False)]]
@@ -341,7 +345,7 @@ def test_the_same_message_is_told_once() -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_public_tests_can_be_read_and_called(name: str) -> None:
     """Three to six plain functions, each with a sentence that fits a line of the board."""
-    tests = Desk(REPOSITORY / "exercises", REPOSITORY).tests(name)
+    tests = Workspace(REPOSITORY / "exercises", REPOSITORY).tests(name)
     assert 3 <= len(tests) <= 6
     for test in tests.values():
         assert test.title.endswith((".", "?"))
@@ -349,6 +353,6 @@ def test_public_tests_can_be_read_and_called(name: str) -> None:
         assert test.title.isascii()
 
 
-def test_an_exercise_without_tests_is_not_done(desk: Desk) -> None:
+def test_an_exercise_without_tests_is_not_done(workspace: Workspace) -> None:
     """Nothing is right before something has said so."""
-    assert not is_done(desk, "masks")
+    assert not is_done(workspace, "masks")

@@ -19,8 +19,8 @@ from grader.curriculum import NAMES
 REPOSITORY = Path(__file__).parent.parent
 
 
-class DeskRun:
-    """A desk in a folder of its own, with the solutions or the stubs, and runs of pytest on it."""
+class WorkspaceRun:
+    """A workspace with the solutions or the stubs, and runs of pytest on it."""
 
     def __init__(self, root: Path, solved: bool) -> None:
         """Copy the public tests and, for each exercise, its solution or its stub."""
@@ -67,18 +67,18 @@ class DeskRun:
 
 
 @pytest.fixture
-def solved(tmp_path: Path) -> DeskRun:
-    """A desk where everything is right."""
-    return DeskRun(tmp_path, solved=True)
+def solved(tmp_path: Path) -> WorkspaceRun:
+    """A workspace where everything is right."""
+    return WorkspaceRun(tmp_path, solved=True)
 
 
 @pytest.fixture
-def untouched(tmp_path: Path) -> DeskRun:
-    """A desk as it is handed out."""
-    return DeskRun(tmp_path, solved=False)
+def untouched(tmp_path: Path) -> WorkspaceRun:
+    """A workspace as it is handed out."""
+    return WorkspaceRun(tmp_path, solved=False)
 
 
-def test_an_untouched_desk_fits_one_screen(untouched: DeskRun) -> None:
+def test_an_untouched_desk_fits_one_screen(untouched: WorkspaceRun) -> None:
     """One line an exercise, the next thing to do, and nothing else."""
     status, lines = untouched.pytest("exercises/")
     assert status == 1
@@ -96,14 +96,16 @@ def test_an_untouched_desk_fits_one_screen(untouched: DeskRun) -> None:
 
 def test_code_below_the_raise_that_was_left_in(tmp_path: Path) -> None:
     """A file that was worked on and is still to do: the reason is said."""
-    desk = DeskRun(tmp_path, solved=False)
-    desk.edit("masks", 'is not written yet")\n', 'is not written yet")\n    return ids != pad_id\n')
-    status, lines = desk.pytest("exercises/test_masks.py")
+    workspace = WorkspaceRun(tmp_path, solved=False)
+    workspace.edit(
+        "masks", 'is not written yet")\n', 'is not written yet")\n    return ids != pad_id\n'
+    )
+    status, lines = workspace.pytest("exercises/test_masks.py")
     assert status == 1
     assert lines[-2].startswith("Next: masks, which still comes to `raise NotImplementedError`.")
 
 
-def test_a_solved_desk_under_xdist(solved: DeskRun) -> None:
+def test_a_solved_desk_under_xdist(solved: WorkspaceRun) -> None:
     """Two workers find all done; nothing is left behind but pytest's cache."""
     status, lines = solved.pytest("exercises", "-n", "2")
     assert status == 0
@@ -114,7 +116,7 @@ def test_a_solved_desk_under_xdist(solved: DeskRun) -> None:
     assert left <= {"exercises", "pyproject.toml", ".pytest_cache"}
 
 
-def test_many_kinds_of_wrong(solved: DeskRun) -> None:
+def test_many_kinds_of_wrong(solved: WorkspaceRun) -> None:
     """A wrong line, an endless loop, a syntax error, a missing file, a missing name, a stub."""
     solved.edit("attention", "softmax(dim=-1)", "softmax(dim=-2)")
     solved.edit("attention", "    ### BEGIN", "    print('shape', query.shape)\n    ### BEGIN")
@@ -171,7 +173,7 @@ def test_many_kinds_of_wrong(solved: DeskRun) -> None:
     ]
 
 
-def test_one_file_in_colour_with_a_need_that_is_not_done(untouched: DeskRun) -> None:
+def test_one_file_in_colour_with_a_need_that_is_not_done(untouched: WorkspaceRun) -> None:
     """Only multi_head was selected; that attention is to do is found out on the side."""
     solution = (REPOSITORY / "solutions" / "multi_head.py").read_text("utf-8")
     untouched.file("multi_head").write_text(
@@ -188,7 +190,7 @@ def test_one_file_in_colour_with_a_need_that_is_not_done(untouched: DeskRun) -> 
     assert all("attention is not written yet" in failure for failure in failures)
 
 
-def test_stopping_at_the_first(solved: DeskRun) -> None:
+def test_stopping_at_the_first(solved: WorkspaceRun) -> None:
     """With -x the rest is told as not run, in curriculum order."""
     solved.edit("multi_head", "self.q_proj(query)", "self.q_proj(key)")
     status, lines = solved.pytest("exercises", "-x", "--tb=no")
@@ -199,7 +201,7 @@ def test_stopping_at_the_first(solved: DeskRun) -> None:
     assert lines[-1].startswith("!!!")
 
 
-def test_the_options_of_pytest_still_work(solved: DeskRun) -> None:
+def test_the_options_of_pytest_still_work(solved: WorkspaceRun) -> None:
     """-v lists every test, --tb=long shows pytest's traceback, -k selects."""
     solved.edit("layer_norm", "correction=0", "correction=1")
     arguments = ("exercises/test_layer_norm.py", "-v", "--tb=long", "-k", "hand")
@@ -213,8 +215,8 @@ def test_the_options_of_pytest_still_work(solved: DeskRun) -> None:
 
 
 def test_other_tests_are_left_alone(tmp_path: Path) -> None:
-    """Without the desk, pytest is as it always is."""
-    run = DeskRun(tmp_path, solved=False)
+    """Without the workspace, pytest is as it always is."""
+    run = WorkspaceRun(tmp_path, solved=False)
     (tmp_path / "tests").mkdir()
     (tmp_path / "tests" / "test_other.py").write_text("def test_other():\n    assert 1 == 2\n")
     status, lines = run.pytest()

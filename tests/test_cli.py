@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from grader import curriculum, mistakes, reference, stubs
+from grader import curriculum
+from grader.curriculum import mistakes, reference, stubs
 
 CHEAP = ("masks", "attention")
 Graded = tuple[subprocess.CompletedProcess[str], dict[str, Any], list[dict[str, str]]]

@@ -12,7 +12,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
-from grader.comparison import (
+from grader.feedback.comparison import (
     Mismatch,
     assert_differs,
     assert_dtype,

@@ -25,9 +25,10 @@ pytest.importorskip("nbgrader", reason="nbgrader is not installed")
 import nbformat
 from nbformat.v4 import new_code_cell, new_markdown_cell
 
-from grader import grading, submission
+from grader import submission
 from grader.course import building, making
 from grader.course.class_of_twelve import MEMBERS, Cells, Member, find, grade_id, hand_in
+from grader.judging import workers
 
 ROOT = Path(__file__).parent.parent
 EXERCISES = ("masks", "attention", "positional", "layer_norm", "feed_forward")
@@ -163,8 +164,8 @@ def test_everybody_has_the_grade_of_their_own_code(course: Path) -> None:
 
 def test_the_points_are_those_of_grader_grade(course: Path) -> None:
     handed_in = submission.find(course / "submitted")
-    plan = grading.Plan(EXERCISES, 7, isolation(), 2)
-    direct = {one.submission: one.points for one in grading.grade(handed_in, plan)}
+    plan = workers.Plan(EXERCISES, 7, isolation(), 2)
+    direct = {one.submission: one.points for one in workers.grade(handed_in, plan)}
     assert direct == scores(course)
 
 

@@ -8,10 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from grader import checks, curriculum, mistakes, reference, stubs
-from grader.judge import Judge
-from grader.rehearsal import Repertoire
-from grader.results import ExerciseResult
+from grader import curriculum
+from grader.checks import framework
+from grader.curriculum import mistakes, reference, stubs
+from grader.judging.judge import Judge
+from grader.judging.recording import Recordings
+from grader.report.results import ExerciseResult
 from grader.sandbox.host import Host
 from grader.submission import Submission
 
@@ -27,7 +29,7 @@ def host() -> Iterator[Host]:
 
 @pytest.fixture(scope="module")
 def judges(host: Host) -> dict[str, Judge]:
-    return {name: Judge([name], Repertoire(SEED), host) for name in curriculum.NAMES}
+    return {name: Judge([name], Recordings(SEED), host) for name in curriculum.NAMES}
 
 
 def grade(judges: dict[str, Judge], exercise: str, source: str) -> ExerciseResult:
@@ -90,7 +92,9 @@ def test_every_stub_is_to_do(judges: dict[str, Judge], exercise: str) -> None:
 
 @pytest.mark.parametrize("exercise", curriculum.NAMES)
 def test_the_points_add_up(exercise: str) -> None:
-    assert sum(check.points for check in checks.load(exercise)) == curriculum.find(exercise).points
+    assert (
+        sum(check.points for check in framework.load(exercise)) == curriculum.find(exercise).points
+    )
 
 
 def test_there_are_enough_of_each() -> None:

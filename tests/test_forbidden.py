@@ -26,9 +26,9 @@ import pytest
 import torch
 
 from grader import curriculum
-from grader.rules import rule
-from grader.sandbox import forbidden
-from grader.sandbox.forbidden import Guard
+from grader.curriculum.rules import rule
+from grader.remote import guard
+from grader.remote.guard import Guard
 
 # Forking is safe as long as torch never ran in parallel here.
 torch.set_num_threads(1)
@@ -146,7 +146,7 @@ def test_the_exception_names_the_call_and_is_no_exception() -> None:
     outcome = under_rule("layer_norm", module, "run()")[0]
     assert outcome["raised"] == "ForbiddenCall"
     assert outcome["text"] == "F.layer_norm may not be used in this exercise"
-    assert not issubclass(forbidden.ForbiddenCall, Exception)
+    assert not issubclass(guard.ForbiddenCall, Exception)
 
 
 def test_a_swallowed_exception_leaves_its_name() -> None:

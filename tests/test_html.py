@@ -6,9 +6,9 @@ import re
 from html.parser import HTMLParser
 from pathlib import Path
 
-from grader.mismatch import Grid
+from grader.feedback.finding import Grid
 from grader.report import html
-from grader.results import CheckResult, Diagnosis, ExerciseResult, Report, SubmissionResult
+from grader.report.results import CheckResult, Diagnosis, ExerciseResult, Report, SubmissionResult
 
 SCRIPT = "<script>alert(1)</script>"
 GRID = Grid(

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from grader.remote.channel import Channel
 from grader.sandbox import jail, lockdown, syscalls
 from grader.sandbox.host import Host, HostError
 
@@ -130,17 +131,17 @@ def inside(program: str) -> str:
 def test_of_the_kit_only_what_runs_in_the_child_is_visible() -> None:
     walk = "import os\nfor folder, _, files in os.walk('/kit'):\n    for name in files:\n        "
     seen = inside(f"{walk}print(os.path.join(folder, name))").split()
-    assert sorted(seen) == sorted(f"{jail.KIT}/{file}" for file in jail.KIT_FILES)
+    assert sorted(seen) == sorted(f"{jail.KIT}/{file}" for file in jail.kit_files())
 
 
 @needs_jail
 def test_the_fork_server_imports_nothing_else_of_the_kit() -> None:
     program = (
         f"import sys; sys.path += {jail._sites()!r}; sys.path.insert(0, {jail.KIT!r}); "
-        "from grader.sandbox import zygote; "
+        f"from grader.sandbox import zygote; import {jail.PROGRAM}; "
         "print([n for n in sys.modules if n.partition('.')[0] in ('grader', 'solutions')])"
     )
-    names = {file.removesuffix(".py").removesuffix("/__init__") for file in jail.KIT_FILES}
+    names = {file.removesuffix(".py").removesuffix("/__init__") for file in jail.kit_files()}
     assert set(eval(inside(program))) == {name.replace("/", ".") for name in names}
 
 
@@ -148,7 +149,7 @@ def test_the_fork_server_imports_nothing_else_of_the_kit() -> None:
 def test_an_installed_kit_is_covered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Among installed packages the checks and solutions are as invisible as next to a clone."""
     site = tmp_path / "site-packages"
-    for file in (*jail.KIT_FILES, "grader/checks/__init__.py", "solutions/attention.py"):
+    for file in (*jail.kit_files(), "grader/checks/__init__.py", "solutions/attention.py"):
         (site / file).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(jail.ROOT / file, site / file)
     (site / "other.py").write_text("")
@@ -188,7 +189,7 @@ def test_without_a_layer_no_student_code_runs(
     layers = {**jail.layers(), **change}
     monkeypatch.setattr(jail, "layers", lambda: layers)
     refused = pytest.raises(HostError, match=f"could not be locked in: .*{reason}")
-    with Host("jail") as host, host.fork() as child, refused:
+    with Host("jail") as host, Channel(host.fork()) as child, refused:
         child.admit({"work": ""}, rules={})
         child.load("work", references={})
 

@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from grader import mistakes, stubs
+from grader.curriculum import mistakes, stubs
 
 VICTIMS = ("judge", "worker", "zygote")
 OPTIONS = ["--seed", "3", "--jobs", "2"]

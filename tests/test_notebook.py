@@ -9,11 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from grader import curriculum, stubs, submission
-from grader.notebook import Cell, NotebookError, gather, read
-from grader.notebook.magics import neutral
-from grader.notebook.places import located
-from grader.results import CheckResult, ExerciseResult, SubmissionResult
+from grader import curriculum, submission
+from grader.curriculum import stubs
+from grader.judging.places import located
+from grader.report.results import CheckResult, ExerciseResult, SubmissionResult
+from grader.submission.cells import Cell, NotebookError, read
+from grader.submission.magics import neutral
+from grader.submission.pieces import gather
 
 ATTENTION = "def attention(query, key, value, mask=None, dropout=None):\n    return {}\n"
 LAYER_NORM = "class LayerNorm(nn.Module):\n    pass\n"

@@ -14,9 +14,10 @@ from typing import Any
 
 import pytest
 
+from grader.remote.channel import Channel
+from grader.remote.session import Live, Lost, StudentError
 from grader.sandbox import jail, lockdown
-from grader.sandbox.host import Child, Host, HostError, Limits
-from grader.sandbox.session import Live, Lost, StudentError
+from grader.sandbox.host import Host, HostError, Limits
 
 PROBLEMS = " ".join(f"{problem.what} {problem.mend}" for problem in jail.missing())
 LIMITS = Limits(load_seconds=5.0, call_seconds=1.5, cpu_seconds=2)
@@ -30,26 +31,26 @@ def host(request: pytest.FixtureRequest) -> Iterator[Host]:
         yield host
 
 
-def load(child: Child, source: str) -> None:
+def load(child: Channel, source: str) -> None:
     child.admit({"work": source}, rules={})
     child.load("work", references={})
 
 
-def call(child: Child, name: str, *args: object) -> Any:
+def call(child: Channel, name: str, *args: object) -> Any:
     request = {"op": "call", "target": [None, name], "args": list(args), "kwargs": {}}
     return Live(child).request(request)
 
 
 def ask(host: Host, expression: str, before: str = "") -> Any:
     """What an expression is in a fresh child."""
-    with host.fork() as child:
+    with Channel(host.fork()) as child:
         load(child, f"import os, sys\n{before}\ndef answer():\n    return {expression}\n")
         return call(child, "answer")
 
 
 def lost(host: Host, body: str, before: str = "") -> Lost:
     """How a call whose body is this is lost."""
-    with host.fork() as child:
+    with Channel(host.fork()) as child:
         load(child, f"import os, sys\n{before}\ndef answer():\n    {body}\n")
         with pytest.raises(Lost) as caught:
             call(child, "answer")
@@ -105,7 +106,7 @@ def test_children_know_nothing_of_each_other(host: Host) -> None:
 
 
 def test_what_a_module_raises_is_told(host: Host) -> None:
-    with host.fork() as child, pytest.raises(StudentError, match="ValueError: no"):
+    with Channel(host.fork()) as child, pytest.raises(StudentError, match="ValueError: no"):
         load(child, 'raise ValueError("no")')
 
 
@@ -128,7 +129,7 @@ def test_a_lost_child_is_told_apart(host: Host, body: str, status: str, message:
 def test_processor_time_is_limited(host: Host) -> None:
     """Also where each call is short, and where the signal of the first limit is ignored."""
     ignoring = "import signal; signal.signal(signal.SIGXCPU, signal.SIG_IGN)"
-    with host.fork() as child:
+    with Channel(host.fork()) as child:
         answer = "end = time.thread_time() + 0.1\n    while time.thread_time() < end: pass"
         load(child, f"import time\n{ignoring}\ndef answer():\n    {answer}\n")
         with pytest.raises(Lost, match="processor time") as caught:
@@ -137,7 +138,7 @@ def test_processor_time_is_limited(host: Host) -> None:
 
 
 def test_memory_is_limited(host: Host) -> None:
-    with host.fork() as child:
+    with Channel(host.fork()) as child:
         load(child, "import torch\ndef answer(size): return torch.ones(size).sum().item()")
         assert call(child, "answer", 1 << 20) == 1 << 20
         with pytest.raises(StudentError, match="memory"):
@@ -147,7 +148,7 @@ def test_memory_is_limited(host: Host) -> None:
 
 def test_files_are_limited(host: Host) -> None:
     body = 'open("large", "wb").write(bytes(20 << 20))'
-    with host.fork() as child, pytest.raises(StudentError, match="OSError"):
+    with Channel(host.fork()) as child, pytest.raises(StudentError, match="OSError"):
         load(child, body)
 
 
@@ -163,7 +164,10 @@ def test_nothing_is_inherited(host: Host) -> None:
 
 def test_the_kit_is_out_of_reach(host: Host) -> None:
     for name in ("grader", "grader.checks", "grader.sandbox.host", "solutions", "solutions.masks"):
-        with host.fork() as child, pytest.raises(StudentError, match="ModuleNotFoundError"):
+        with (
+            Channel(host.fork()) as child,
+            pytest.raises(StudentError, match="ModuleNotFoundError"),
+        ):
             load(child, f"import {name}")
     mentions = "[n for n, m in sys.modules.items() if m and n.startswith(('grader', 'solutions'))]"
     assert ask(host, mentions) == []
@@ -180,7 +184,7 @@ def test_killing_a_child_kills_what_it_started(host: Host) -> None:
         assert ask(host, "tried", _START_OTHERS) == "PermissionError"
         return
     before = set(descendants(host.server.process.popen.pid))
-    with host.fork() as child:
+    with Channel(host.fork()) as child:
         load(child, _START_OTHERS)
         deadline = time.monotonic() + 5
         while len(set(descendants(host.server.process.popen.pid)) - before) < 3:
@@ -219,7 +223,7 @@ def test_a_fork_server_that_dies_is_started_again(host: Host) -> None:
 
 
 def test_a_child_lost_with_its_fork_server_is_not_the_students_fault(host: Host) -> None:
-    with host.fork() as child:
+    with Channel(host.fork()) as child:
         load(child, "import time\ndef answer(): time.sleep(0.5)")
         os.kill(fork_server(host), signal.SIGKILL)
         with pytest.raises(HostError, match="fork server has ended"):
@@ -230,7 +234,7 @@ def test_a_child_lost_with_its_fork_server_is_not_the_students_fault(host: Host)
 def test_a_fork_server_that_cannot_start_says_why(
     host: Host, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(jail, "KIT_FILES", ("grader/__init__.py",))
+    monkeypatch.setattr(jail, "kit_files", lambda: ("grader/__init__.py",))
     monkeypatch.setattr(jail, "ROOT", Path("/nowhere"))
     with Host(host.isolation) as broken:
         for _ in range(2):
@@ -240,7 +244,7 @@ def test_a_fork_server_that_cannot_start_says_why(
 
 def test_closing_leaves_nothing(host: Host) -> None:
     with Host(host.isolation) as other:
-        child = other.fork()
+        child = Channel(other.fork())
         load(child, 'open("left", "w").close()')
         processes = [other.server.process.popen.pid, *descendants(other.server.process.popen.pid)]
         scratch = other.server.scratch
@@ -252,7 +256,7 @@ def test_closing_leaves_nothing(host: Host) -> None:
 
 def test_a_judge_that_hangs_up_takes_only_its_own_children_along(host: Host) -> None:
     one, other = Host.several(2, host.isolation)
-    leaving, staying = one.fork(), other.fork()
+    leaving, staying = Channel(one.fork()), Channel(other.fork())
     load(leaving, "def answer():\n    return 1\n")
     load(staying, "def answer():\n    return 2\n")
     fork_server = one.server.process.popen
@@ -260,7 +264,7 @@ def test_a_judge_that_hangs_up_takes_only_its_own_children_along(host: Host) -> 
     one.close()
     assert leaving.sock.recv(1) == b""
     assert call(staying, "answer") == 2
-    with other.fork() as another:
+    with Channel(other.fork()) as another:
         load(another, "def answer():\n    return 3\n")
         assert call(another, "answer") == 3
     other.close()
@@ -271,11 +275,12 @@ def test_a_judge_that_hangs_up_takes_only_its_own_children_along(host: Host) -> 
 def test_nothing_outlives_a_killed_judge(host: Host, tmp_path: Path, moment: str) -> None:
     source = f"""
 import sys, time
+from grader.remote import wire
+from grader.remote.channel import Channel
 from grader.sandbox.host import Host
-from grader.sandbox import wire
 host = Host({host.isolation!r})
 if {moment!r} != "starting":
-    child = host.fork()
+    child = Channel(host.fork())
     deaf = "import signal; [signal.signal(n, signal.SIG_IGN) for n in range(1, 32) if n % 10 != 9]"
     code = deaf + "\\nwhile True: pass"
     child.admit({{"work": code}}, rules={{}})
@@ -310,7 +315,7 @@ def test_memory_of_the_host_does_not_grow_with_children(host: Host) -> None:
 
 def test_without_pidfds_the_fork_server_kills(host: Host) -> None:
     child = host.fork()
-    load(child, "")
+    load(Channel(child), "")
     os.close(child.pidfd or 0)
     child.pidfd = None
     child.close()

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from grader.results import (
+from grader.report.results import (
     CheckResult,
     Diagnosis,
     ExerciseResult,
+    Integration,
     SubmissionResult,
-    Together,
 )
-from grader.store import Store, StoreError
+from grader.report.store import Store, StoreError
 
 PLAN: dict[str, object] = {"exercises": ["attention"], "seed": 7}
 RESULT = SubmissionResult(
@@ -31,7 +31,7 @@ RESULT = SubmissionResult(
             (Diagnosis(("scaled-by-d-k",), "Your scores …"),),
         ),
     ),
-    Together("passed", "They do."),
+    Integration("passed", "They do."),
 )
 
 

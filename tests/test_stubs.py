@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from grader.curriculum import NAMES, find
-from grader.stubs import (
+from grader.curriculum.stubs import (
     BEGIN,
     END,
     SOLUTIONS,

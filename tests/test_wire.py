@@ -15,7 +15,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from grader.sandbox import wire
+from grader.remote import wire
 
 
 class Pair(NamedTuple):

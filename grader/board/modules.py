@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from grader.board.desk import Desk
 from grader.board.time_limit import TookTooLong, time_limit
+from grader.board.workspace import Workspace
 from grader.curriculum import closure
 
 
@@ -18,7 +18,7 @@ class TestFile(pytest.Module):
     pytest itself would stop the whole run, though only one exercise is broken.
     """
 
-    desk: Desk
+    workspace: Workspace
     hung: dict[str, TookTooLong]
 
     def collect(self) -> Iterable[pytest.Item | pytest.Collector]:
@@ -32,11 +32,11 @@ class TestFile(pytest.Module):
                 assert self.obj is not None
         except (Exception, SystemExit, TookTooLong) as error:
             if isinstance(error, TookTooLong):
-                for path, _ in self.desk.places(error.__traceback__):
+                for path, _ in self.workspace.places(error.__traceback__):
                     self.hung.setdefault(path.stem, error)
             return [
                 BrokenTest.from_parent(self, name=test.name, error=error, line=test.line)
-                for test in self.desk.tests(exercise).values()
+                for test in self.workspace.tests(exercise).values()
             ]
         return super().collect()
 

@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 
 from grader.board import probe
-from grader.board.desk import Desk, PublicTest
+from grader.board.failure import RIGHT, TODO, WRONG, Told, cut_printed, tell
 from grader.board.modules import BrokenTest, TestFile
+from grader.board.progress import Progress, find_blocked
 from grader.board.rendering import STYLES, Line, board, messages
-from grader.board.standing import Standing, find_blocked
-from grader.board.telling import RIGHT, TODO, WRONG, Told, cut_printed, tell
 from grader.board.time_limit import TookTooLong, time_limit
+from grader.board.workspace import PublicTest, Workspace
 from grader.curriculum import NAMES
 
 # Tracebacks that pytest itself shows when asked to: --tb=long and the like.
@@ -26,17 +26,17 @@ _ATTRIBUTE = "told"
 
 
 class Board:
-    """Gathers the results of the public tests on one desk and shows the board at the end.
+    """Gathers the results of the public tests on one workspace and shows the board at the end.
 
-    Its hooks leave every test outside the desk alone. When nothing else was selected, pytest's own
-    header, dots and summary make way for the board; -v brings them back.
+    Its hooks leave every test outside the workspace alone. When nothing else was selected,
+    pytest's own header, dots and summary make way for the board; -v brings them back.
     """
 
     def __init__(self, folder: Path, config: pytest.Config) -> None:
-        """Watch the desk at `folder`; called while pytest is being configured."""
+        """Watch the workspace at `folder`; called while pytest is being configured."""
         self.config = config
-        self.desk = Desk(folder, config.invocation_params.dir)
-        self.standings: dict[str, Standing] = {}
+        self.workspace = Workspace(folder, config.invocation_params.dir)
+        self.progresses: dict[str, Progress] = {}
         self.seen: set[str] = set()
         self.hung: dict[str, TookTooLong] = {}
         self.verbosity: int = config.option.verbose
@@ -51,7 +51,7 @@ class Board:
     def _only_the_desk_is_selected(self) -> bool:
         start = self.config.invocation_params.dir
         paths = [(start / str(arg).split("::")[0]).resolve() for arg in self.config.args]
-        return all(path.is_relative_to(self.desk.folder) for path in paths)
+        return all(path.is_relative_to(self.workspace.folder) for path in paths)
 
     def _quieten(self) -> None:
         option = self.config.option
@@ -69,18 +69,18 @@ class Board:
     def pytest_pycollect_makemodule(
         self, module_path: Path, parent: pytest.Collector
     ) -> TestFile | None:
-        """Collect a test file of the desk so that a broken import stops nothing else."""
-        if self.desk.exercise_of(module_path) is None:
+        """Collect a test file of the workspace so that a broken import stops nothing else."""
+        if self.workspace.exercise_of(module_path) is None:
             return None
         file: TestFile = TestFile.from_parent(parent, path=module_path)
-        file.desk, file.hung = self.desk, self.hung
+        file.workspace, file.hung = self.workspace, self.hung
         return file
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         """Put the tests into curriculum order and calm those of hypothesis down."""
-        mine = [item for item in items if self.desk.exercise_of(item.path)]
-        mine.sort(key=lambda item: NAMES.index(self.desk.exercise_of(item.path) or ""))
+        mine = [item for item in items if self.workspace.exercise_of(item.path)]
+        mine.sort(key=lambda item: NAMES.index(self.workspace.exercise_of(item.path) or ""))
         if len(mine) == len(items):
             items[:] = mine
         if self.alone and "hypothesis" in sys.modules:
@@ -111,22 +111,22 @@ class Board:
     def _select(self, node_ids: Iterable[str]) -> None:
         for node_id in node_ids:
             path = self.config.rootpath / node_id.split("::")[0]
-            exercise = self.desk.exercise_of(path)
+            exercise = self.workspace.exercise_of(path)
             if exercise and node_id not in self.seen:
                 self.seen.add(node_id)
                 self._standing(exercise).selected += 1
 
-    def _standing(self, exercise: str) -> Standing:
-        if exercise not in self.standings:
-            self.standings[exercise] = Standing(exercise, tuple(self.desk.tests(exercise)))
-        return self.standings[exercise]
+    def _standing(self, exercise: str) -> Progress:
+        if exercise not in self.progresses:
+            self.progresses[exercise] = Progress(exercise, tuple(self.workspace.tests(exercise)))
+        return self.progresses[exercise]
 
     # Running
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, Any, Any]:
         """Stop a test that does not come back."""
-        if self.desk.exercise_of(item.path) is None or item.config.option.usepdb:
+        if self.workspace.exercise_of(item.path) is None or item.config.option.usepdb:
             return (yield)
         with time_limit():
             return (yield)
@@ -137,13 +137,13 @@ class Board:
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         """Attach to the report what the student is told."""
         report = yield
-        exercise = self.desk.exercise_of(item.path)
+        exercise = self.workspace.exercise_of(item.path)
         if exercise is None:
             return report
         name = getattr(item, "originalname", None) or item.name
-        test = self.desk.tests(exercise).get(name) or PublicTest(name, name, 0)
+        test = self.workspace.tests(exercise).get(name) or PublicTest(name, name, 0)
         if report.failed and call.excinfo is not None:
-            told = tell(call.excinfo.value, exercise, test, self.desk)
+            told = tell(call.excinfo.value, exercise, test, self.workspace)
             told.printed = cut_printed(report.capstdout)
             if self.in_own_words or told.status == TODO:
                 report.longrepr = told.text()
@@ -185,17 +185,17 @@ class Board:
         """Write the messages and the board."""
         if config.option.collectonly or config.option.no_summary:
             return
-        if not self.alone and not self.standings:
+        if not self.alone and not self.progresses:
             return
-        find_blocked(self.standings, lambda name: probe.is_done(self.desk, name))
+        find_blocked(self.progresses, lambda name: probe.is_done(self.workspace, name))
         width = shutil.get_terminal_size().columns
         told_here = config.option.asked_tbstyle == "auto" and self.verbosity >= 0
-        in_full = len(self.standings) == 1 or self.verbosity > 0
+        in_full = len(self.progresses) == 1 or self.verbosity > 0
         if not self.alone or config.option.verbose > 0 or not self.in_own_words:
             terminalreporter.write_sep("=", "the board")
         if told_here:
-            self._write(terminalreporter, messages(self.standings, width, in_full))
-        self._write(terminalreporter, board(self.standings, self.desk))
+            self._write(terminalreporter, messages(self.progresses, width, in_full))
+        self._write(terminalreporter, board(self.progresses, self.workspace))
 
     def _write(self, terminalreporter: Any, lines: Iterable[Line]) -> None:
         for line in lines:

@@ -7,21 +7,21 @@ from contextlib import redirect_stderr, redirect_stdout
 from io import StringIO
 from typing import Any
 
-from grader.board.desk import Desk
 from grader.board.time_limit import TookTooLong, time_limit
+from grader.board.workspace import Workspace
 
 
-def is_done(desk: Desk, exercise: str) -> bool:
+def is_done(workspace: Workspace, exercise: str) -> bool:
     """Whether all public tests of the exercise pass; stops at the first that does not.
 
     Public tests are plain functions without fixtures, so calling them is enough.
     """
-    tests = desk.tests(exercise)
+    tests = workspace.tests(exercise)
     try:
         with redirect_stdout(StringIO()), redirect_stderr(StringIO()):
             for name in tests:
                 with time_limit():
-                    module = importlib.import_module(f"{desk.folder.name}.test_{exercise}")
+                    module = importlib.import_module(f"{workspace.folder.name}.test_{exercise}")
                     calm(getattr(module, name))()
     except (Exception, SystemExit, TookTooLong):
         return False
@@ -29,7 +29,7 @@ def is_done(desk: Desk, exercise: str) -> bool:
 
 
 def calm(test: Any) -> Any:
-    """A hypothesis test with settings for a desk: few cases, always the same, nothing stored."""
+    """A hypothesis test set for a workspace: few cases, always the same, nothing stored."""
     if not hasattr(test, "hypothesis") or hasattr(test, "_hypothesis_internal_settings_applied"):
         return test
     from hypothesis import HealthCheck, Phase, settings

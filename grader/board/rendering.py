@@ -6,19 +6,12 @@ import textwrap
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from grader.board.desk import Desk
-from grader.board.standing import (
-    BLOCKED,
-    DONE,
-    NOT_RUN,
-    PART,
-    Standing,
-    next_exercise,
-)
-from grader.board.telling import TODO, WRONG, Told, place_lines
+from grader.board.failure import TODO, WRONG, Told, place_lines
+from grader.board.progress import BLOCKED, DONE, NOT_RUN, PART, Progress, next_exercise
+from grader.board.workspace import Workspace
 from grader.curriculum import EXERCISES, NAMES, find
-from grader.mismatch import Piece
-from grader.stubs import is_untouched
+from grader.curriculum.stubs import is_untouched
+from grader.feedback.finding import Piece
 
 # A line is made of (text, style) pairs; a style is a word of STYLES or "".
 Line = list[tuple[str, str]]
@@ -38,13 +31,13 @@ STYLES: dict[str, dict[str, bool]] = {
 _WIDTH = 88
 
 
-def messages(standings: dict[str, Standing], width: int, in_full: bool) -> Iterator[Line]:
+def messages(progresses: dict[str, Progress], width: int, in_full: bool) -> Iterator[Line]:
     """What is wrong, exercise by exercise: the first failing test of each in full, or all."""
     for name in NAMES:
-        standing = standings.get(name)
-        if standing is None or standing.status != WRONG:
+        progress = progresses.get(name)
+        if progress is None or progress.status != WRONG:
             continue
-        groups = _same_together(standing.failures())
+        groups = _same_together(progress.failures())
         shown = len(groups) if in_full else 1
         for group in groups[:shown]:
             yield from _message(name, group, width)
@@ -57,87 +50,94 @@ def messages(standings: dict[str, Standing], width: int, in_full: bool) -> Itera
             yield []
 
 
-def board(standings: dict[str, Standing], desk: Desk) -> Iterator[Line]:
+def board(progresses: dict[str, Progress], workspace: Workspace) -> Iterator[Line]:
     """One line an exercise, the points, and what to do next."""
-    in_order = [standings[name] for name in NAMES if name in standings]
+    in_order = [progresses[name] for name in NAMES if name in progresses]
     if not in_order:
         yield [("No test of an exercise was selected.", "")]
         return
     name_width = max(len(s.exercise) for s in in_order)
     status_width = max(len(_status(s)) for s in in_order)
-    for standing in in_order:
-        yield from _rows(standing, name_width, status_width)
+    for progress in in_order:
+        yield from _rows(progress, name_width, status_width)
     yield []
-    points = sum(standing.points for standing in in_order)
-    whole = sum(find(standing.exercise).points for standing in in_order)
+    points = sum(progress.points for progress in in_order)
+    whole = sum(find(progress.exercise).points for progress in in_order)
     if points:
         yield [(f"Points: up to {points} of {whole}. ", "title"), (_HONESTLY, "")]
     else:
         nothing = [(f"Points: 0 of {whole}.", "title")]
-        begun = any(standing.rights() for standing in in_order)
+        begun = any(progress.rights() for progress in in_order)
         yield [*nothing, (f" {_ALL_OR_NOTHING}", "")] if begun else nothing
     yield []
-    yield from _next(standings, desk)
+    yield from _next(progresses, workspace)
 
 
 _ALL_OR_NOTHING = "Here an exercise counts once all of its tests are right."
 _HONESTLY = "The hidden checks look closer and give the grade."
 
 
-def _rows(standing: Standing, name_width: int, status_width: int) -> Iterator[Line]:
-    worth = find(standing.exercise).points
-    points = f"{standing.points:>2} of {worth:>2}"
-    note = _note(standing)
+def _rows(progress: Progress, name_width: int, status_width: int) -> Iterator[Line]:
+    worth = find(progress.exercise).points
+    points = f"{progress.points:>2} of {worth:>2}"
+    note = _note(progress)
     line: Line = [
-        (f"  {standing.exercise:<{name_width}}  ", ""),
-        (f"{_status(standing):<{status_width}}", standing.status),
+        (f"  {progress.exercise:<{name_width}}  ", ""),
+        (f"{_status(progress):<{status_width}}", progress.status),
         (f"  {points}", ""),
     ]
     yield [*line, (f"   {note}", "quiet")] if note else line
-    if note and standing.unwritten():
-        names = ", ".join(standing.unwritten())
+    if note and progress.unwritten():
+        names = ", ".join(progress.unwritten())
         yield [(f"  {'':<{name_width}}  not written: {names}", "quiet")]
 
 
-def _status(standing: Standing) -> str:
-    if standing.status != BLOCKED:
-        return standing.status
-    first, *others = standing.blocked_by
+def _status(progress: Progress) -> str:
+    if progress.status != BLOCKED:
+        return progress.status
+    first, *others = progress.blocked_by
     if not others:
         return f"blocked by {first}"
     return f"blocked by {first} + {len(others)}"
 
 
-def _note(standing: Standing) -> str:
-    run, rights = len(standing.told), standing.rights()
-    if standing.status in (DONE, NOT_RUN):
+def _note(progress: Progress) -> str:
+    run, rights = len(progress.told), progress.rights()
+    if progress.status in (DONE, NOT_RUN):
         return ""
-    if standing.status == PART:
-        return f"{rights} of {len(standing.tests)} tests run"
+    if progress.status == PART:
+        return f"{rights} of {len(progress.tests)} tests run"
     notes = []
-    if rights or standing.status == WRONG:
+    if rights or progress.status == WRONG:
         notes.append(f"{rights} of {run} {'test' if run == 1 else 'tests'} right")
-    if run < standing.selected:
-        notes.append(f"{standing.selected - run} not run")
+    if run < progress.selected:
+        notes.append(f"{progress.selected - run} not run")
     return "; ".join(notes)
 
 
-def _next(standings: dict[str, Standing], desk: Desk) -> Iterator[Line]:
-    name = next_exercise(standings)
-    everything = desk.shown(desk.folder)
+def _next(progresses: dict[str, Progress], workspace: Workspace) -> Iterator[Line]:
+    name = next_exercise(progresses)
+    everything = workspace.shown(workspace.folder)
     if name:
-        code, tests = desk.shown(desk.code_path(name)), desk.shown(desk.test_path(name))
-        waiting = [n for n, s in standings.items() if name in s.blocked_by]
-        reason = f", which {waiting[0]} needs" if waiting and name not in standings else ""
-        if name in standings and standings[name].status == TODO and _begun(desk.code_path(name)):
+        code, tests = (
+            workspace.shown(workspace.code_path(name)),
+            workspace.shown(workspace.test_path(name)),
+        )
+        waiting = [n for n, s in progresses.items() if name in s.blocked_by]
+        reason = f", which {waiting[0]} needs" if waiting and name not in progresses else ""
+        if (
+            name in progresses
+            and progresses[name].status == TODO
+            and _begun(workspace.code_path(name))
+        ):
             reason = ", which still comes to `raise NotImplementedError`"
         yield [(f"Next: {name}{reason}. ", "title"), (f"Edit {code}, then run", "")]
         yield [(f"  pytest {tests}", "code")]
-    elif any(standing.status == PART for standing in standings.values()):
-        files = [desk.shown(desk.test_path(n)) for n in NAMES if n in standings]
+    elif any(progress.status == PART for progress in progresses.values()):
+        files = [workspace.shown(workspace.test_path(n)) for n in NAMES if n in progresses]
         yield [("Next: run all tests, not only some of them.", "title")]
         yield [(f"  pytest {files[0] if len(files) == 1 else everything}", "code")]
-    elif len(standings) < len(EXERCISES):
+    elif len(progresses) < len(EXERCISES):
         yield [("Next: see where the others stand.", "title")]
         yield [(f"  pytest {everything}", "code")]
     else:

@@ -6,7 +6,6 @@ from typing import Any
 
 import torch
 
-from grader.checks import given, worth
 from grader.checks.attention_cases import (
     AXES,
     WEIGHT_AXES,
@@ -15,7 +14,8 @@ from grader.checks.attention_cases import (
     attend,
     cases,
 )
-from grader.checks.cases import (
+from grader.checks.framework import given, worth
+from grader.checks.framework.cases import (
     assert_changes,
     assert_gradients,
     assert_not_edited,
@@ -25,10 +25,16 @@ from grader.checks.cases import (
     softmax_scores,
     transposed,
 )
-from grader.checks.precision import either_precision
-from grader.comparison import Mismatch, assert_finite, assert_matches, assert_shape, assert_zero
-from grader.sandbox.session import StudentError
-from grader.sandbox.wire import Affine
+from grader.checks.framework.precision import either_precision
+from grader.feedback.comparison import (
+    Mismatch,
+    assert_finite,
+    assert_matches,
+    assert_shape,
+    assert_zero,
+)
+from grader.remote.session import StudentError
+from grader.remote.wire import Affine
 
 
 @worth(3)

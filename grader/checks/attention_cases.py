@@ -12,8 +12,15 @@ from hypothesis import strategies as st
 from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
 
-from grader.checks.cases import Numbers, distinct_sizes, parts, pull_back, seeds, softmax_scores
-from grader.comparison import Mismatch, assert_finite, assert_matches, assert_shape
+from grader.checks.framework.cases import (
+    Numbers,
+    distinct_sizes,
+    parts,
+    pull_back,
+    seeds,
+    softmax_scores,
+)
+from grader.feedback.comparison import Mismatch, assert_finite, assert_matches, assert_shape
 
 AXES = ("batch", "head", "query", "d_v")
 WEIGHT_AXES = ("batch", "head", "query", "key")

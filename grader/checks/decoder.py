@@ -7,11 +7,11 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 
-from grader.checks import given, worth
 from grader.checks import layer_assertions as shared
+from grader.checks.framework import given, worth
+from grader.checks.framework.precision import assert_settings_kept, either_precision
 from grader.checks.layers import DECODER, Case, cases
-from grader.checks.precision import assert_settings_kept, either_precision
-from grader.comparison import assert_shape
+from grader.feedback.comparison import assert_shape
 
 
 @worth(3)

@@ -12,8 +12,8 @@ import torch.nn.functional as F
 from hypothesis import strategies as st
 from torch import Tensor
 
-from grader.checks import given, worth
-from grader.checks.cases import (
+from grader.checks.framework import given, worth
+from grader.checks.framework.cases import (
     Numbers,
     assert_drops,
     assert_gradients,
@@ -28,7 +28,13 @@ from grader.checks.cases import (
     transposed,
 )
 from grader.checks.positional import waves
-from grader.comparison import Mismatch, assert_dtype, assert_matches, assert_shape, assert_zero
+from grader.feedback.comparison import (
+    Mismatch,
+    assert_dtype,
+    assert_matches,
+    assert_shape,
+    assert_zero,
+)
 
 AXES = ("batch", "length", "d_model")
 TABLE_AXES = ("id", "feature")

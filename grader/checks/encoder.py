@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from grader.checks import given, worth
 from grader.checks import layer_assertions as shared
+from grader.checks.framework import given, worth
+from grader.checks.framework.precision import assert_settings_kept, either_precision
 from grader.checks.layers import ENCODER, Case, cases
-from grader.checks.precision import assert_settings_kept, either_precision
 
 
 @worth(3)

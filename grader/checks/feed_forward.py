@@ -12,8 +12,8 @@ import torch.nn.functional as F
 from hypothesis import strategies as st
 from torch import Tensor
 
-from grader.checks import given, worth
-from grader.checks.cases import (
+from grader.checks.framework import given, worth
+from grader.checks.framework.cases import (
     Numbers,
     assert_drops,
     assert_gradients,
@@ -27,8 +27,8 @@ from grader.checks.cases import (
     seeds,
     transposed,
 )
-from grader.comparison import Mismatch, assert_dtype, assert_matches, assert_shape
-from grader.sandbox.proxy import RemoteModule
+from grader.feedback.comparison import Mismatch, assert_dtype, assert_matches, assert_shape
+from grader.remote.proxy import RemoteModule
 
 AXES = ("batch", "length", "d_model")
 

@@ -14,7 +14,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from grader.checks.cases import (
+from grader.checks.framework.cases import (
     assert_changes,
     assert_defaults,
     assert_gradients,
@@ -23,6 +23,7 @@ from grader.checks.cases import (
     gradients,
     transposed,
 )
+from grader.checks.framework.precision import assert_same_dtype
 from grader.checks.layers import (
     NUM_LAYERS,
     Case,
@@ -34,8 +35,7 @@ from grader.checks.layers import (
     tracked,
     tracked_weights,
 )
-from grader.checks.precision import assert_same_dtype
-from grader.comparison import Mismatch, assert_finite, assert_matches, assert_shape
+from grader.feedback.comparison import Mismatch, assert_finite, assert_matches, assert_shape
 
 AXES = ("batch", "length", "d_model")
 LAYER_DEFAULTS = {"dropout": 0.1, "activation": "relu", "norm_first": False}

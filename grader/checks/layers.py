@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 from torch.func import functional_call
 
-from grader.checks.cases import Numbers, distinct_sizes, pull_back, seeds
-from grader.sandbox.proxy import RemoteModule
+from grader.checks.framework.cases import Numbers, distinct_sizes, pull_back, seeds
+from grader.remote.proxy import RemoteModule
 
 NUM_LAYERS = 2
 

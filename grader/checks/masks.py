@@ -9,10 +9,16 @@ import torch
 from hypothesis import strategies as st
 from torch import Tensor
 
-from grader.checks import given, worth
-from grader.checks.cases import Numbers, assert_not_edited, distinct_sizes, seeds, transposed
-from grader.comparison import Mismatch, assert_matches
-from grader.sandbox.session import StudentError
+from grader.checks.framework import given, worth
+from grader.checks.framework.cases import (
+    Numbers,
+    assert_not_edited,
+    distinct_sizes,
+    seeds,
+    transposed,
+)
+from grader.feedback.comparison import Mismatch, assert_matches
+from grader.remote.session import StudentError
 
 AXES = ("batch", "head", "query", "key")
 

@@ -14,7 +14,7 @@ import torch.nn.functional as F
 from hypothesis import strategies as st
 from torch import Tensor
 
-from grader.checks.cases import Numbers, pull_back, seeds
+from grader.checks.framework.cases import Numbers, pull_back, seeds
 from grader.checks.layers import (
     DECODER,
     ENCODER,
@@ -28,7 +28,7 @@ from grader.checks.layers import (
     tracked_weights,
 )
 from grader.checks.positional import waves
-from grader.sandbox.proxy import RemoteModule, RemoteParameter
+from grader.remote.proxy import RemoteModule, RemoteParameter
 
 SRC = "src_embedding.token.embedding.weight"
 TGT = "tgt_embedding.token.embedding.weight"

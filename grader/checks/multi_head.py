@@ -8,8 +8,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from grader.checks import given, worth
-from grader.checks.cases import (
+from grader.checks.framework import given, worth
+from grader.checks.framework.cases import (
     Numbers,
     assert_changes,
     assert_gradients,
@@ -21,6 +21,7 @@ from grader.checks.cases import (
     seeds,
     transposed,
 )
+from grader.checks.framework.precision import assert_same_dtype, either_precision
 from grader.checks.multi_head_cases import (
     AXES,
     Case,
@@ -31,8 +32,7 @@ from grader.checks.multi_head_cases import (
     output_of,
     random_case,
 )
-from grader.checks.precision import assert_same_dtype, either_precision
-from grader.comparison import Mismatch, assert_finite, assert_matches, assert_shape
+from grader.feedback.comparison import Mismatch, assert_finite, assert_matches, assert_shape
 
 HEAD_AXES = ("batch", "head", "length", "d_head")
 

@@ -12,10 +12,10 @@ import torch
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
-from grader.checks.cases import Numbers, assert_changes, distinct_sizes, pull_back, seeds
-from grader.comparison import Mismatch, assert_matches, assert_shape
-from grader.sandbox.proxy import RemoteModule
-from grader.sandbox.session import StudentError
+from grader.checks.framework.cases import Numbers, assert_changes, distinct_sizes, pull_back, seeds
+from grader.feedback.comparison import Mismatch, assert_matches, assert_shape
+from grader.remote.proxy import RemoteModule
+from grader.remote.session import StudentError
 
 AXES = ("batch", "length", "d_model")
 PROJECTIONS = ("q_proj", "k_proj", "v_proj", "out_proj")

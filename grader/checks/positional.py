@@ -10,8 +10,8 @@ import torch
 from hypothesis import strategies as st
 from torch import Tensor
 
-from grader.checks import given, worth
-from grader.checks.cases import (
+from grader.checks.framework import given, worth
+from grader.checks.framework.cases import (
     Numbers,
     assert_drops,
     assert_gradients,
@@ -23,7 +23,7 @@ from grader.checks.cases import (
     seeds,
     transposed,
 )
-from grader.comparison import Mismatch, assert_dtype, assert_matches, assert_shape
+from grader.feedback.comparison import Mismatch, assert_dtype, assert_matches, assert_shape
 
 AXES = ("batch", "length", "d_model")
 TABLE_AXES = ("position", "column")

@@ -15,8 +15,8 @@ import torch.nn.functional as F
 from hypothesis import strategies as st
 from torch import Tensor
 
-from grader.checks import given, worth
-from grader.checks.cases import (
+from grader.checks.framework import given, worth
+from grader.checks.framework.cases import (
     Numbers,
     assert_changes,
     assert_gradients,
@@ -28,10 +28,14 @@ from grader.checks.cases import (
     seeds,
     transposed,
 )
-from grader.checks.precision import assert_same_dtype, assert_settings_kept, either_precision
-from grader.comparison import Mismatch, assert_matches, assert_shape
-from grader.sandbox.proxy import RemoteModule
-from grader.sandbox.wire import Affine
+from grader.checks.framework.precision import (
+    assert_same_dtype,
+    assert_settings_kept,
+    either_precision,
+)
+from grader.feedback.comparison import Mismatch, assert_matches, assert_shape
+from grader.remote.proxy import RemoteModule
+from grader.remote.wire import Affine
 
 AXES = ("batch", "length", "d_model")
 

@@ -7,8 +7,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from grader.checks import given, worth
-from grader.checks.cases import (
+from grader.checks.framework import given, worth
+from grader.checks.framework.cases import (
     assert_changes,
     assert_defaults,
     assert_gradients,
@@ -17,12 +17,16 @@ from grader.checks.cases import (
     gradients,
     transposed,
 )
+from grader.checks.framework.precision import (
+    assert_same_dtype,
+    assert_settings_kept,
+    either_precision,
+)
 from grader.checks.layer_assertions import ALMOST_ONE, assert_all_used, check_other, check_same
 from grader.checks.layers import tracked_weights
 from grader.checks.models import SRC, TGT, TIEABLE, Case, cases
-from grader.checks.precision import assert_same_dtype, assert_settings_kept, either_precision
-from grader.comparison import Mismatch, assert_finite, assert_matches, assert_shape
-from grader.sandbox.proxy import RemoteModule
+from grader.feedback.comparison import Mismatch, assert_finite, assert_matches, assert_shape
+from grader.remote.proxy import RemoteModule
 
 AXES = ("batch", "length", "d_model")
 DEFAULTS = {

@@ -12,8 +12,9 @@ from typing import Any
 from nbformat.notebooknode import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
-from grader import curriculum, stubs
-from grader.notebook.cells import POINTS
+from grader import curriculum
+from grader.curriculum import stubs
+from grader.submission.cells import POINTS
 
 TESTS = stubs.SOLUTIONS.parent / "exercises"
 # Where a notebook and its cells say what the kit made of them.

@@ -11,9 +11,9 @@ import nbformat
 from nbformat.notebooknode import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell
 
-from grader import mistakes
 from grader.course.building import source_path
-from grader.notebook.cells import POINTS
+from grader.curriculum import mistakes
+from grader.submission.cells import POINTS
 
 Cells = list[NotebookNode]
 

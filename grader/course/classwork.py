@@ -18,8 +18,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from grader.notebook.places import located
-from grader.results import SubmissionResult, submission_result
+from grader.judging.places import located
+from grader.report.results import SubmissionResult, submission_result
 from grader.submission import Submission, from_notebook
 
 _ROOT = Path(__file__).resolve().parents[2]

@@ -18,7 +18,7 @@ from traitlets.config import Config
 
 from grader.course import class_of_twelve, configure, making
 from grader.course.preprocessors import MIME
-from grader.results import ExerciseResult, exercise_result
+from grader.report.results import ExerciseResult, exercise_result
 
 ASSIGNMENT = making.DEFAULT_ASSIGNMENT
 EXPLAINED = "bela"

@@ -12,7 +12,7 @@ from nbgrader.plugins import ExportPlugin
 
 from grader import curriculum
 from grader.course.preprocessors import MIME
-from grader.notebook.cells import POINTS
+from grader.submission.cells import POINTS
 
 _COLUMNS = (
     "assignment", "notebook", "student_id", "exercise", "status", "score", "max_score",

@@ -22,9 +22,8 @@ from traitlets import Integer, Unicode
 from grader import curriculum
 from grader.course.building import KEY
 from grader.course.classwork import Classwork, Conditions, processors
-from grader.notebook import Cell, NotebookError, read
-from grader.notebook.cells import POINTS
-from grader.results import SubmissionResult
+from grader.report.results import SubmissionResult
+from grader.submission.cells import POINTS, Cell, NotebookError, read
 
 # nbgrader's own way with its database; to an instructor they look like a failure.
 warnings.filterwarnings("ignore", message="Object of type <Submitted")

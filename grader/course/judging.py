@@ -11,7 +11,7 @@ import os
 import sys
 from dataclasses import asdict
 
-from grader import grading
+from grader.judging import workers
 from grader.submission import Submission
 
 
@@ -21,8 +21,8 @@ def main() -> None:
     results = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
     task = json.load(sys.stdin)
-    plan = grading.Plan(**{**task["plan"], "exercises": tuple(task["plan"]["exercises"])})
+    plan = workers.Plan(**{**task["plan"], "exercises": tuple(task["plan"]["exercises"])})
     submissions = [Submission(**one) for one in task["submissions"]]
-    for result in grading.grade(submissions, plan):
+    for result in workers.grade(submissions, plan):
         results.write(json.dumps(asdict(result)) + "\n")
         results.flush()

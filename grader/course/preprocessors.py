@@ -12,10 +12,10 @@ from nbgrader.api import Gradebook
 from nbgrader.preprocessors import Execute, NbGraderPreprocessor
 
 from grader.course.building import KEY
-from grader.notebook.cells import POINTS
 from grader.report import html
 from grader.report.data import exercise_fields
-from grader.results import ExerciseResult
+from grader.report.results import ExerciseResult
+from grader.submission.cells import POINTS
 
 MIME = "application/vnd.transformer-by-hand.exercise+json"
 

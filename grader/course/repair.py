@@ -20,8 +20,8 @@ from nbgrader.preprocessors import (
 from grader import curriculum
 from grader.course.building import KEY
 from grader.course.handed_in import WAITING
-from grader.notebook.magics import neutral, parsed
-from grader.notebook.names import names_of
+from grader.submission.magics import neutral, parsed
+from grader.submission.names import names_of
 
 # What nbgrader does to a notebook before it grades it.
 _STOCK = (DeduplicateIds, OverwriteKernelspec, OverwriteCells, CheckCellMetadata)

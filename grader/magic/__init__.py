@@ -10,9 +10,9 @@ import os
 from typing import Any
 
 from grader import curriculum
+from grader.curriculum.stubs import SOLUTIONS
 from grader.magic.rendering import as_html, as_text
 from grader.magic.running import Outcome, run
-from grader.stubs import SOLUTIONS
 
 __all__ = ["ChecksFailedError", "check", "register"]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from grader.board.telling import RIGHT, TODO, place_lines
+from grader.board.failure import RIGHT, TODO, place_lines
 from grader.curriculum import closure
 from grader.magic.running import Outcome, Result
 from grader.report import html

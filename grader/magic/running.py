@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from io import StringIO
 from typing import Any
 
-from grader.board.desk import PublicTest
+from grader.board.failure import RIGHT, TODO, WRONG, Told, cut_printed, tell
 from grader.board.probe import calm
-from grader.board.telling import RIGHT, TODO, WRONG, Told, cut_printed, tell
 from grader.board.time_limit import TookTooLong, time_limit
+from grader.board.workspace import PublicTest
 from grader.curriculum import closure, find
-from grader.magic.desk import NotebookDesk
-from grader.mismatch import Grid, Mismatch
+from grader.feedback.finding import Grid, Mismatch
+from grader.magic.workspace import NotebookWorkspace
 
 
 @dataclass(frozen=True)
@@ -64,9 +64,9 @@ def run(exercise: str, tests: str, namespace: dict[str, Any]) -> Outcome:
     missing = tuple(name for name in find(exercise).entries if name not in namespace)
     if missing:
         return Outcome(exercise, (), missing)
-    desk = NotebookDesk(namespace)
+    workspace = NotebookWorkspace(namespace)
     module = _module(exercise, tests, namespace)
-    results = [_result(module[test.name], test, exercise, desk) for test in _tests(tests)]
+    results = [_result(module[test.name], test, exercise, workspace) for test in _tests(tests)]
     return Outcome(exercise, tuple(results))
 
 
@@ -100,7 +100,7 @@ def _tests(tests: str) -> list[PublicTest]:
     return found
 
 
-def _result(function: Any, test: PublicTest, exercise: str, desk: NotebookDesk) -> Result:
+def _result(function: Any, test: PublicTest, exercise: str, workspace: NotebookWorkspace) -> Result:
     printed = StringIO()
     try:
         with (
@@ -112,7 +112,7 @@ def _result(function: Any, test: PublicTest, exercise: str, desk: NotebookDesk) 
             warnings.simplefilter("ignore")
             calm(function)()
     except (Exception, SystemExit, TookTooLong) as error:
-        told = tell(error, exercise, test, desk)
+        told = tell(error, exercise, test, workspace)
         told.where = ""
         told.printed = cut_printed(printed.getvalue())
         if isinstance(error, Mismatch):

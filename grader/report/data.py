@@ -8,7 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from grader.results import ExerciseResult, Report
+from grader.report.results import ExerciseResult, Report
 
 
 def write_json(report: Report, path: Path) -> None:

@@ -14,10 +14,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from grader.report.data import write
-from grader.results import CheckResult, Diagnosis, ExerciseResult, Report, Status, SubmissionResult
+from grader.report.results import (
+    CheckResult,
+    Diagnosis,
+    ExerciseResult,
+    Report,
+    Status,
+    SubmissionResult,
+)
 
 if TYPE_CHECKING:  # it needs torch, which a page of grades does not
-    from grader.mismatch import Grid
+    from grader.feedback.finding import Grid
 
 WORDS: dict[Status, str] = {
     "passed": "right",

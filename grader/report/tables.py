@@ -7,7 +7,7 @@ import io
 import json
 from typing import Any
 
-from grader.results import CheckResult, ExerciseResult, Report, SubmissionResult
+from grader.report.results import CheckResult, ExerciseResult, Report, SubmissionResult
 
 # A spreadsheet takes a cell that begins so for a formula, and the names are the students'.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")

@@ -20,7 +20,7 @@ from rich.progress import (
 from rich.table import Table
 from rich.text import Text
 
-from grader.results import CheckResult, ExerciseResult, Report, Status, SubmissionResult
+from grader.report.results import CheckResult, ExerciseResult, Report, Status, SubmissionResult
 
 _WORDS: dict[Status, str] = {
     "passed": "right",

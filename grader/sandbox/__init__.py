@@ -1,8 +1,5 @@
-"""Runs untrusted code in a process of its own and speaks with it in plain data.
+"""Runs code that nobody trusts, each child in a process of its own. Knows Linux, not tensors.
 
-This package knows nothing of exercises. From the judge outwards: `proxy` and `session` turn a
-check's calls into requests, `wire` is the form in which they cross, `host` hands out children,
-`forkserver` and `control` reach the process that forks them. Beside the student's code: `zygote`
-forks, `lockdown`, `syscalls` and `jail` lock in, `server` answers, `forbidden` and `settings`
-watch.
+From the judge outwards: `host` hands out children, `forkserver` and `control` reach the process
+that forks them. On the other side `zygote` forks, and `lockdown`, `syscalls` and `jail` lock in.
 """

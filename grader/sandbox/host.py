@@ -1,27 +1,17 @@
-"""The judge's side of the sandbox: asks for children, talks to them, kills them."""
-
-# wire and session are imported where they are used: they import torch, and while this process does
-# that the fork server imports its own.
+"""The judge's side of the sandbox: asks for children, hands over sockets to them, kills them."""
 
 from __future__ import annotations
 
 import os
 import signal
 import socket
-import time
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
 
 from grader.sandbox.forkserver import Ending, ForkServer, HostError
 from grader.sandbox.lockdown import Limits
 
-if TYPE_CHECKING:
-    from grader.sandbox.forbidden import Rule
-
 __all__ = ["ISOLATIONS", "Child", "Host", "HostError", "Limits"]
 
 ISOLATIONS = ("jail", "process")
-MAX_REPLIES = 16 << 20
 
 
 class Host:
@@ -89,7 +79,7 @@ class Host:
 
 
 class Child:
-    """One process with one submission's code in it."""
+    """A process that waits at the other end of `sock` for what it is to run."""
 
     def __init__(
         self,
@@ -99,68 +89,18 @@ class Child:
         pidfd: int | None,
         limits: Limits,
     ) -> None:
-        from grader.sandbox import wire
-
         self.server = server
         self.number = number
         self.sock = sock
         self.pidfd = pidfd
-        self.inbox = wire.Inbox(sock)
-        self.unsent = b""
         self.limits = limits
 
-    def admit(self, sources: Mapping[str, str], rules: Mapping[str, Rule]) -> None:
-        """Hands over a submission, and by exercise what its code may not use. Nothing runs yet."""
-        from grader.sandbox import wire
+    def ending(self) -> str:
+        """How it ended, in a sentence, once it has hung up.
 
-        self.unsent = wire.encode({"sources": dict(sources), "rules": dict(rules)})
-
-    def load(self, exercise: str, references: Mapping[str, bytes]) -> None:
-        """Imports an exercise of the submission; what it needs is taken from `references`.
-
-        Raises `StudentError` for what it raises, `Lost`, and `HostError` if the child could not be
-        locked in: then nothing of the student's has run.
+        Raises `HostError` if it could not be locked in, so that nothing of the student's has run,
+        or if the fork server has died.
         """
-        from grader.sandbox import wire
-        from grader.sandbox.session import unwrap
-
-        asked = {"exercise": exercise, "references": dict(references)}
-        frame, self.unsent = self.unsent + wire.encode(asked), b""
-        (body,) = self.gather(frame, 1, self.limits.load_seconds)
-        unwrap(decoded(body))
-
-    def exchange(self, frame: bytes, count: int) -> list[Any]:
-        """Sends a frame of requests and returns the reply to each. Raises as `gather` does."""
-        return [decoded(body) for body in self.gather(frame, count)]
-
-    def gather(self, frame: bytes, count: int, seconds: float | None = None) -> list[bytearray]:
-        """Sends a frame of requests and returns the reply to each as it came, not decoded.
-
-        Each may take `seconds`, by default what the limits allow a call. Raises `Lost` for what the
-        child did, `HostError` if the fork server has died.
-        """
-        from grader.sandbox import wire
-        from grader.sandbox.session import Lost
-
-        patience = self.limits.call_seconds if seconds is None else seconds
-        bodies, size = [], 0
-        if self.inbox.holds_more():
-            raise Lost("protocol", _UNASKED)
-        try:
-            wire.send(self.sock, frame, time.monotonic() + patience)
-            for _ in range(count):
-                limit = min(wire.MAX_REPLY, MAX_REPLIES - size)
-                bodies.append(self.inbox.receive(time.monotonic() + patience, limit))
-                size += len(bodies[-1])
-        except TimeoutError:
-            raise Lost("timeout", _TIMEOUT.format(seconds=patience)) from None
-        except (EOFError, ConnectionError):
-            raise Lost("died", self._ending()) from None
-        except wire.WireError as error:
-            raise Lost("protocol", _UNREADABLE.format(error=error)) from None
-        return bodies
-
-    def _ending(self) -> str:
         ending = self.server.ending(self.number)
         return _CLOSED if ending is None else _told(ending, self.limits.cpu_seconds)
 
@@ -176,22 +116,6 @@ class Child:
         self.close()
 
 
-def decoded(body: bytearray) -> Any:
-    """The value of a reply as it came. Raises `Lost` if it has none."""
-    from grader.sandbox import wire
-    from grader.sandbox.session import Lost
-
-    try:
-        return wire.decode(body)
-    except wire.WireError as error:
-        raise Lost("protocol", _UNREADABLE.format(error=error)) from None
-
-
-_UNASKED = "Your code's process sent something that it was not asked for."
-_UNREADABLE = "Your code's process sent something unreadable: {error}."
-_TIMEOUT = (
-    "Your code did not come back within {seconds:g} seconds: is there a loop that never ends?"
-)
 _CLOSED = "Your code closed its connection to the grader."
 
 

@@ -6,6 +6,8 @@ few files that run there. There is no network, no /proc, no folder of anybody's,
 
 from __future__ import annotations
 
+import ast
+import functools
 import importlib.metadata
 import importlib.util
 import os
@@ -24,23 +26,8 @@ from grader.sandbox.lockdown import SCRATCH
 
 ROOT = Path(__file__).resolve().parents[2]
 KIT = "/kit"
-KIT_FILES = (
-    "grader/__init__.py",
-    *(
-        f"grader/sandbox/{name}.py"
-        for name in (
-            "__init__",
-            "control",
-            "forbidden",
-            "lockdown",
-            "modules",
-            "server",
-            "settings",
-            "wire",
-            "zygote",
-        )
-    ),
-)
+# What a fork server's children run: a module with the functions of `zygote.Program`.
+PROGRAM = "grader.remote.child"
 # What is here besides those, wherever the kit is installed.
 KIT_FOLDERS = ("grader", "solutions", "exercises", "tests")
 NEEDED = ("torch", "numpy", "einops", "jaxtyping")
@@ -93,8 +80,33 @@ def _program(descriptors: Sequence[int], kit: str) -> str:
     return (
         # What is imported stays; to search it for garbage meanwhile takes a tenth of the time.
         f"import gc, sys; gc.disable(); sys.path += {_sites()!r}; sys.path.insert(0, {kit!r}); "
-        f"from grader.sandbox import zygote; del sys.path[0]; zygote.main({list(descriptors)})"
+        "from grader.sandbox import zygote; del sys.path[0]; "
+        f"zygote.main({PROGRAM!r}, {list(descriptors)})"
     )
+
+
+@functools.cache
+def kit_files() -> tuple[str, ...]:
+    """The kit's own files that the fork server and its children import, and no others."""
+    found: dict[str, None] = {}
+    waiting = ["grader.sandbox.zygote", PROGRAM]
+    while waiting:
+        name = waiting.pop()
+        file = _kit_file(name)
+        if file is None or file in found:
+            continue
+        found[file] = None
+        waiting.append(name.rpartition(".")[0])
+        for node in ast.parse((ROOT / file).read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.ImportFrom) and node.module:
+                waiting += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+    return tuple(sorted(found))
+
+
+def _kit_file(name: str) -> str | None:
+    path = name.replace(".", "/")
+    files = (f"{path}.py", f"{path}/__init__.py") if name.partition(".")[0] == "grader" else ()
+    return next((file for file in files if (ROOT / file).is_file()), None)
 
 
 def environment() -> dict[str, str]:
@@ -123,7 +135,7 @@ def bubblewrap(command: list[str]) -> list[str]:
         line += ["--ro-bind", path, path]
     for path in _covered():
         line += ["--tmpfs", path]
-    for file in KIT_FILES:
+    for file in kit_files():
         line += ["--ro-bind", str(ROOT / file), f"{KIT}/{file}"]
     # One by one: with --dev, bubblewrap would nest a second user namespace, in which this
     # process could no longer make pid namespaces.

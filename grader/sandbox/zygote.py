@@ -1,4 +1,4 @@
-"""The fork server: imports torch once, then forks a child for each submission it is asked to run.
+"""The fork server: imports a program once, then forks a child of it for each that is asked for.
 
 It is started by `grader.sandbox.forkserver` and serves one judge or several, each over a line of
 its own. The answer to a request brings a socket to a child, and a pidfd by which the judge kills
@@ -24,44 +24,35 @@ import sys
 import tempfile
 from collections.abc import Sequence
 from types import ModuleType
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Protocol, cast
 
-import torch
-
-from grader.sandbox import lockdown, server
+from grader.sandbox import lockdown
 from grader.sandbox.control import Control
 from grader.sandbox.lockdown import Layers, Limits
-
-# What students import most; a child inherits them instead of loading them.
-COMMON = ("copy", "dataclasses", "einops", "functools", "jaxtyping", "numpy", "random", "typing")
 
 STUDENT_FD, REPORT_FD = 3, 4
 DESCRIPTORS = 256
 LOCKED = b"locked"
 
 
-def warm() -> None:
-    """Touches what torch loads lazily, so that no child pays for it."""
-    torch.set_num_threads(1)
-    x = torch.randn(2, 3, 4, requires_grad=True)
-    layer = torch.nn.TransformerEncoderLayer(4, 2, 8, batch_first=True)
-    y = torch.einsum("bld,bmd->blm", layer(x), x).softmax(-1)
-    torch.autograd.grad(y.sum(), x)
-    torch.nn.Embedding(4, 4)(torch.tensor([1]))
-    server.Server().answer({"op": "begin", "seed": 0})
+class Program(Protocol):
+    """A module that a child runs. It knows what a student's code is; this one does not."""
 
+    def warm(self) -> None:
+        """Gets ready, once, before any child is forked."""
 
-def warm_further() -> None:
-    """Touches what few students use and takes 0.4 s: `autograd.grad` with cotangents."""
-    x = torch.ones(1, requires_grad=True)
-    torch.autograd.grad(x.exp(), x, torch.ones(1))
+    def warm_further(self) -> None:
+        """Gets ready for what is worth while only if many children are to come."""
+
+    def serve(self, sock: socket.socket) -> None:
+        """A child's whole work, on its socket to the judge."""
 
 
 @dataclasses.dataclass
-class Ward:
+class Child:
     """A child as the fork server knows it.
 
-    `sock` is the judge's end of the socket to it, until a judge asks for a child: then the ward
+    `sock` is the judge's end of the socket to it, until a judge asks for a child: then it
     gets that judge's `number` and the `control` to it. What the child writes to `report` says
     whether it is locked in.
     """
@@ -91,17 +82,19 @@ class Zygote:
 
     def __init__(
         self,
+        program: Program,
         controls: Sequence[Control],
         limits: Limits,
         layers: Layers | None,
         scratch: str | None,
     ) -> None:
+        self.program = program
         self.controls = list(controls)
         self.limits = limits
         self.layers = layers
         self.scratch = scratch and tempfile.mkdtemp(prefix="grader-", dir=scratch)
-        self.wards: dict[int, Ward] = {}
-        self.spare: Ward | None = None
+        self.children: dict[int, Child] = {}
+        self.spare: Child | None = None
         self.handed_over = 0
         self.folders = itertools.count()
         self.address_space = lockdown.address_space()
@@ -139,9 +132,9 @@ class Zygote:
         except (EOFError, ConnectionError):
             self.controls.remove(control)
             control.sock.close()
-            for ward in self.wards.values():
-                if ward.control is control:
-                    os.kill(ward.pid, signal.SIGKILL)
+            for child in self.children.values():
+                if child.control is control:
+                    os.kill(child.pid, signal.SIGKILL)
 
     def obey(self, control: Control, message: dict[str, Any]) -> None:
         """Carries out one request: to hand over a child, or to kill one."""
@@ -150,13 +143,13 @@ class Zygote:
             self.handed_over += 1
             if self.handed_over == 2:
                 # It is a class, then, and nobody has to wait for this.
-                warm_further()
+                self.program.warm_further()
                 gc.freeze()
             self.spare = self.spawn()
             return
-        for ward in self.wards.values():
-            if ward.control is control and ward.number == message["kill"]:
-                os.kill(ward.pid, signal.SIGKILL)
+        for child in self.children.values():
+            if child.control is control and child.number == message["kill"]:
+                os.kill(child.pid, signal.SIGKILL)
 
     def tell(self, control: Control, message: dict[str, Any]) -> None:
         """Sends a message to a judge; that one has hung up is found out when it is served."""
@@ -165,19 +158,19 @@ class Zygote:
 
     def hand_over(self, control: Control, number: int) -> None:
         """Gives a judge a child, which it will call by `number`."""
-        ward, self.spare = self.spare or self.spawn(), None
-        ward.number, ward.control = number, control
-        descriptors = [ward.sock.fileno()]
+        child, self.spare = self.spare or self.spawn(), None
+        child.number, child.control = number, control
+        descriptors = [child.sock.fileno()]
         if lockdown.linux():
-            descriptors.append(os.pidfd_open(ward.pid))
+            descriptors.append(os.pidfd_open(child.pid))
         try:
             control.send({"forked": number, "pidfd": lockdown.linux()}, descriptors)
         finally:  # others are served even if this judge has just died
             for descriptor in descriptors[1:]:
                 os.close(descriptor)
-            ward.sock.close()
+            child.sock.close()
 
-    def spawn(self) -> Ward:
+    def spawn(self) -> Child:
         """A new child, which waits for what to load."""
         scratch = None
         if self.scratch is not None:
@@ -192,8 +185,8 @@ class Zygote:
             self.child(theirs.fileno(), telling, scratch)
         theirs.close()
         os.close(telling)
-        ward = self.wards[pid] = Ward(pid, ours, told, scratch)
-        return ward
+        child = self.children[pid] = Child(pid, ours, told, scratch)
+        return child
 
     def reap(self) -> None:
         """Reports every child that has ended, and removes what it has left behind."""
@@ -204,49 +197,49 @@ class Zygote:
                 return
             if pid == 0:
                 return
-            ward = self.wards.pop(pid, None)
-            self.clear(pid, ward)
-            if ward is None:
+            child = self.children.pop(pid, None)
+            self.clear(pid, child)
+            if child is None:
                 continue
-            failure = ward.failure(status)
-            if ward is self.spare:
+            failure = child.failure(status)
+            if child is self.spare:
                 # Whatever it died of, the judge learns from the next one.
                 self.spare = None
-                ward.sock.close()
+                child.sock.close()
                 continue
             message = {
-                "ended": ward.number,
+                "ended": child.number,
                 "status": status,
                 "cpu": usage.ru_utime + usage.ru_stime,
                 "failure": failure,
             }
-            if ward.control in self.controls:
-                self.tell(ward.control, message)
+            if child.control in self.controls:
+                self.tell(child.control, message)
 
-    def clear(self, pid: int, ward: Ward | None) -> None:
+    def clear(self, pid: int, child: Child | None) -> None:
         """Removes what the process `pid`, which has ended, left: processes, files in its scratch.
 
-        In a jail the kernel has done it all. Elsewhere a child may have started others, and `ward`
+        In a jail the kernel has done it all. Elsewhere a child may have started others, and `child`
         is None if `pid` is one of those.
         """
         if self.scratch is None:
             return
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(pid, signal.SIGKILL)
-        for orphan in _children() - self.wards.keys():
+        for orphan in _children() - self.children.keys():
             with contextlib.suppress(ProcessLookupError):
                 os.kill(orphan, signal.SIGKILL)
-        if ward is not None and ward.scratch is not None:
-            shutil.rmtree(ward.scratch, ignore_errors=True)
+        if child is not None and child.scratch is not None:
+            shutil.rmtree(child.scratch, ignore_errors=True)
 
     def leave(self) -> None:
         """Ends every child and waits for it."""
-        for pid in self.wards:
+        for pid in self.children:
             os.kill(pid, signal.SIGKILL)
         with contextlib.suppress(ChildProcessError):
             while True:
                 pid, _ = os.waitpid(-1, 0)
-                self.clear(pid, self.wards.pop(pid, None))
+                self.clear(pid, self.children.pop(pid, None))
         if self.scratch is not None:
             shutil.rmtree(self.scratch, ignore_errors=True)
 
@@ -261,7 +254,7 @@ class Zygote:
                 os._exit(1)
             os.write(telling, LOCKED)
             os.close(telling)
-            server.serve(sock)
+            self.program.serve(sock)
         finally:
             os._exit(0)
 
@@ -314,15 +307,16 @@ def _forget_the_kit() -> None:
     sys.modules.update(absent)  # type: ignore[arg-type]  # None is how Python marks a module as absent
 
 
-def main(descriptors: Sequence[int]) -> None:
-    """The zygote's whole life. `descriptors` are its ends of the lines to its judges.
+def main(program: str, descriptors: Sequence[int]) -> None:
+    """The zygote's whole life. `program` is the module that children run.
+
+    `descriptors` are the zygote's ends of the lines to its judges.
 
     What it has to know comes over the first of them.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    for name in COMMON:
-        importlib.import_module(name)
-    warm()
+    module = cast(Program, importlib.import_module(program))
+    module.warm()
     controls = [Control(socket.socket(fileno=descriptor)) for descriptor in descriptors]
     try:
         start = controls[0].receive()
@@ -338,6 +332,6 @@ def main(descriptors: Sequence[int]) -> None:
     gc.enable()
     # A model is thousands of objects; at every 700th Python would search all the new ones.
     gc.set_threshold(50_000)
-    Zygote(controls, Limits(**start["limits"]), layers, start["scratch"]).run()
+    Zygote(module, controls, Limits(**start["limits"]), layers, start["scratch"]).run()
     # Python would take a tenth of a second to take torch apart.
     os._exit(0)

@@ -1,0 +1,251 @@
+"""What the hidden checks share: how inputs are drawn, and assertions about calls, not tensors.
+
+Inputs are made to reveal: all sizes differ, nothing is all ones, and a seed drawn by hypothesis
+makes the numbers, so that a failing case shrinks to small sizes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar
+
+import torch
+from hypothesis import strategies as st
+from hypothesis.strategies import SearchStrategy
+from torch import Tensor
+
+from grader.feedback.comparison import Mismatch, assert_matches, assert_parts, assert_shape
+from grader.remote.proxy import RemoteModule
+from grader.remote.session import StudentError
+
+
+def seeds() -> SearchStrategy[int]:
+    """A seed for the numbers of a case."""
+    return st.integers(0, 2**16)
+
+
+def distinct_sizes(count: int, low: int = 2, high: int = 9) -> SearchStrategy[list[int]]:
+    """That many sizes, all different, so that no two axes can be mistaken for one another."""
+    return st.lists(st.integers(low, high), min_size=count, max_size=count, unique=True)
+
+
+class Numbers:
+    """Random tensors from a seed: the same on every machine, whatever else draws random numbers.
+
+    The first case that hypothesis draws has always the simplest sizes and the seed 0. `run_seed`,
+    which the judge sets, keeps its numbers from being the same in every run.
+    """
+
+    run_seed: ClassVar[int] = 0
+
+    def __init__(self, seed: int) -> None:
+        self.generator = torch.Generator().manual_seed(self.run_seed + seed)
+
+    def normal(self, *shape: int, scale: float = 1.0, dtype: torch.dtype = torch.float64) -> Tensor:
+        """Standard normal numbers times `scale`."""
+        return (torch.randn(shape, generator=self.generator, dtype=torch.float64) * scale).to(dtype)
+
+    def ids(self, *shape: int, low: int = 0, high: int) -> Tensor:
+        """Token ids from `low` up to, and without, `high`."""
+        return torch.randint(low, high, shape, generator=self.generator)
+
+    def mask(self, *shape: int) -> Tensor:
+        """A boolean mask, True where attention is allowed, with at least one True in every row.
+
+        The first row has just one, so that something is hidden.
+        """
+        mask = torch.rand(shape, generator=self.generator) < 0.6
+        mask.view(-1, shape[-1])[0] = False
+        forced = torch.randint(shape[-1], shape[:-1], generator=self.generator)
+        return mask.scatter(-1, forced.unsqueeze(-1), True)
+
+    def padding(self, batch: int, length: int) -> Tensor:
+        """A padding mask (batch, 1, 1, length): the first position hidden, two or more visible."""
+        mask = torch.rand((batch, length), generator=self.generator) < 0.5
+        mask[:, 0] = False
+        mask[:, -2:] = True
+        return mask[:, None, None, :]
+
+    def permutation(self, length: int) -> Tensor:
+        """A permutation of `range(length)` that moves something, for a length of two or more."""
+        shift = int(torch.randint(1, length, (), generator=self.generator))
+        return torch.arange(length).roll(shift)
+
+
+def transposed(tensor: Tensor) -> Tensor:
+    """The same numbers in a tensor that is not contiguous."""
+    return tensor.transpose(-1, -2).contiguous().transpose(-1, -2)
+
+
+def parts(value: Any, names: Sequence[str], what: str) -> Sequence[Any]:
+    """The items of a tuple that a call returned. Raises `Mismatch` if it is no such tuple."""
+    assert_parts(value, names, what)
+    items: Sequence[Any] = value
+    return items
+
+
+# What the contract accepts where it asks for an error.
+_ACCEPTED = {
+    "ValueError": {"ValueError", "AssertionError"},
+    "IndexError": {"IndexError", "ValueError", "AssertionError"},
+}
+
+
+def assert_refuses(error: type[Exception], call: Callable[[], Any], what: str) -> None:
+    """The call raises `error`, or what the contract accepts in its place.
+
+    `what` is the call and the reason in words: "MultiHeadAttention(10, 3): 10 features cannot be
+    shared out among 3 heads".
+    """
+    try:
+        call()
+    except StudentError as raised:
+        if _ACCEPTED[error.__name__].isdisjoint(raised.kinds):
+            raise Mismatch(
+                f"{what}. It should raise {error.__name__}; yours raised {raised}."
+            ) from None
+        return
+    raise Mismatch(f"{what}. It should raise {error.__name__}; yours raised nothing.")
+
+
+def assert_defaults(student: Any, entry: str, wanted: Mapping[str, Any]) -> None:
+    """The signature of the class `entry` has no other defaults than the contract.
+
+    One that it does not show, or that is of another kind (None, say), is left to other checks.
+    """
+    found = student.defaults(entry)
+    for name, value in wanted.items():
+        kinds = (int, float) if isinstance(value, (int, float)) else (str,)
+        yours = found.get(name, value)
+        if type(yours) in (*kinds, bool) and yours != value:
+            raise Mismatch(
+                f"Without `{name}`, {entry} takes {yours!r}; the default should be {value!r}."
+            )
+
+
+def assert_not_edited(before: Sequence[Tensor], after: Sequence[Any], names: Sequence[str]) -> None:
+    """The arguments are after the call what they were before it."""
+    for name, old, new in zip(names, before, after, strict=True):
+        same = isinstance(new, Tensor) and new.shape == old.shape and torch.equal(new, old)
+        if not same:
+            raise Mismatch(
+                f"Your code changes `{name}`, a tensor that it was given.",
+                help="Which line assigns in place (x += …, x[…] = …, a method that ends in _)?",
+            )
+
+
+def gradients(output: Tensor, inputs: Sequence[Tensor], cotangent: Tensor) -> list[Tensor | None]:
+    """The gradients of `output` with regard to `inputs`, pulled back from a random cotangent."""
+    if not isinstance(output, Tensor) or not output.requires_grad:
+        raise Mismatch("No gradient flows back through your code.")
+    if output.shape != cotangent.shape:
+        raise Mismatch(
+            f"The shape of your output is {tuple(output.shape)}, not {tuple(cotangent.shape)}."
+        )
+    return list(pull_back(output, inputs, cotangent.to(output.dtype)))
+
+
+def pull_back(output: Tensor, inputs: Sequence[Tensor], cotangent: Tensor) -> tuple[Tensor, ...]:
+    """The gradients of these inputs, None for one that the output does not depend on."""
+    # Handed to torch, a cotangent costs 0.4 s: it imports sympy the first time.
+    return torch.autograd.grad((output * cotangent).sum(), list(inputs), allow_unused=True)
+
+
+def assert_gradients(
+    found: Sequence[Tensor | None], expected: Sequence[Tensor], names: Sequence[str]
+) -> None:
+    """The gradients of the tensors so named are the expected ones.
+
+    One that is zero but for rounding, as that of the bias of keys is, may be missing too.
+    """
+    sizes = [wanted.abs().max().item() for wanted in expected]
+    for name, yours, wanted, size in zip(names, found, expected, sizes, strict=True):
+        zero = size < 1e-9
+        if yours is not None:
+            # Measured: up to 1e-6 of the largest gradient, for code that computes in float32.
+            noise = 2e-5 * max(sizes) if zero else None
+            assert_matches(yours, wanted, f"gradient of `{name}`", atol=noise)
+        elif not zero:
+            raise Mismatch(
+                f"No gradient reaches `{name}`.",
+                help="Is it used? Is the graph cut by detach, .data, no_grad, item or numpy?",
+            )
+
+
+def matches(actual: Any, expected: Tensor) -> bool:
+    """Whether `assert_matches` would let this pass."""
+    try:
+        assert_matches(actual, expected)
+    except Mismatch:
+        return False
+    return True
+
+
+def assert_changes(actual: Any, before: Tensor, what: str) -> None:
+    """The result of a call is clearly another than `before`; `what` says so where it is not."""
+    assert_shape(actual, tuple(before.shape))
+    if (actual.double() - before.double()).abs().max().item() < 1e-5:
+        raise Mismatch(what)
+
+
+def assert_registers(module: RemoteModule, shapes: Mapping[str, Sequence[int]], what: str) -> None:
+    """The module's parameters are those that `shapes` names, in these shapes.
+
+    Other names for the same tensors are fine, as when an `nn.Sequential` holds a layer as well.
+    """
+    found = {parameter.name: parameter for parameter in module.parameters()}
+    for name, shape in shapes.items():
+        if name not in found:
+            there = ", ".join(f"`{other}`" for other in found) or "none at all"
+            raise Mismatch(f"{what} has no parameter `{name}`. The parameters it has: {there}.")
+        if found[name].shape != tuple(shape):
+            raise Mismatch(
+                f"The parameter `{name}` of {what} has shape {found[name].shape}; "
+                f"it should have {tuple(shape)}."
+            )
+    known = {found[name].storage for name in shapes}
+    extra = [name for name, parameter in found.items() if parameter.storage not in known]
+    if extra:
+        names = ", ".join(f"`{name}`" for name in extra)
+        raise Mismatch(f"{what} has parameters that do not belong to it: {names}.")
+
+
+def assert_drops(trained: Sequence[Any], evaluated: Tensor, p: float, what: str = "output") -> None:
+    """What two calls in training mode gave is what evaluation gives, after dropout.
+
+    So every number is zero or that of evaluation divided by 1 - p, the share of zeros is about p,
+    and the second call drops others than the first. `evaluated` should hold no zeros and 500
+    numbers or more: the bounds are seven standard deviations, which right code oversteps once in
+    10^11 times.
+    """
+    kept = evaluated / (1 - p)
+    for output in trained:
+        assert_shape(output, tuple(evaluated.shape), f"{what} in training mode")
+        expected = torch.where(output == 0, 0.0, kept)
+        assert_matches(
+            output,
+            expected,
+            f"{what} in training mode",
+            help=f"With dropout {p} a number becomes zero, or is divided by {1 - p:.2g}.",
+        )
+        _check_share(output == 0, p, what)
+    if torch.equal(trained[0], trained[1]):
+        raise Mismatch("Two calls in training mode drop the same numbers.")
+
+
+def _check_share(dropped: Tensor, p: float, what: str) -> None:
+    count, share = dropped.numel(), dropped.double().mean().item()
+    if abs(share - p) > 7 * math.sqrt(p * (1 - p) / count):
+        raise Mismatch(f"Of your {what} in training mode {share:.0%} are zero, not about {p:.0%}.")
+    for axis in range(dropped.dim()):
+        if dropped.size(axis) > 1 and torch.equal(dropped, dropped.roll(1, axis)):
+            raise Mismatch("Dropout takes whole rows of numbers away, not each number by itself.")
+
+
+def softmax_scores(query: Tensor, key: Tensor, mask: Tensor | None = None) -> Tensor:
+    """The attention weights by the formula, for comparison."""
+    scores = query @ key.transpose(-2, -1) / math.sqrt(query.size(-1))
+    if mask is not None:
+        scores = scores.masked_fill(~mask, -math.inf)
+    return scores.softmax(-1)

@@ -1,0 +1,60 @@
+"""The reference answers, as modules to compare with and as code to hand out."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import marshal
+import sys
+from collections.abc import Callable, Iterable
+from functools import cache
+from types import ModuleType
+
+from grader.curriculum import stubs
+
+
+@cache
+def module(name: str) -> ModuleType:
+    """The reference's own module of an exercise."""
+    _package()
+    return importlib.import_module(f"solutions.{name}")
+
+
+@cache
+def _package() -> None:
+    # By its path: the folder where the command is run may have a `solutions` of its own.
+    spec = importlib.util.spec_from_file_location("solutions", stubs.SOLUTIONS / "__init__.py")
+    assert spec is not None
+    assert spec.loader is not None
+    package = importlib.util.module_from_spec(spec)
+    sys.modules["solutions"] = package
+    spec.loader.exec_module(package)
+
+
+def variant(name: str, edit: Callable[[str], str]) -> ModuleType | Exception:
+    """The reference's module with its source edited, or what running that raises."""
+    _package()
+    edited = ModuleType(f"edited.{name}")
+    try:
+        source = edit(stubs.reference_source(name))
+        exec(source.replace("from exercises.", "from solutions."), vars(edited))
+    except Exception as error:
+        return error
+    return edited
+
+
+def compiled(names: Iterable[str]) -> dict[str, bytes]:
+    """The code of these exercises, without source and docstrings, for a student's process."""
+    return {name: _code(name) for name in names}
+
+
+@cache
+def _code(name: str) -> bytes:
+    source = stubs.reference_source(name)
+    code = compile(source, "<reference>", "exec", optimize=2, dont_inherit=True)
+    return marshal.dumps(code)
+
+
+def solution(name: str) -> str:
+    """The source of an exercise's answer, as it stands in `solutions/`."""
+    return (stubs.SOLUTIONS / f"{name}.py").read_text(encoding="utf-8")

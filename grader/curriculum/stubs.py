@@ -1,0 +1,220 @@
+"""Makes a student's file, the stub, from a solution.
+
+The text of an exercise exists once, in `solutions/<name>.py`. Its stub is the same file with every
+answer, the region from `### BEGIN SOLUTION` to `### END SOLUTION`, replaced by an exception that
+says "not written yet", and with imports from `exercises` in place of `solutions`.
+
+The last line of a stub holds a hash of the rest. As long as it fits, nobody has edited the file and
+a newer stub may take its place. A file that it does not fit is somebody's work.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+BEGIN = "### BEGIN SOLUTION"
+END = "### END SOLUTION"
+
+# Next to the package, and not `import solutions`: that could be a folder of the same name in
+# whatever directory the command is run from.
+SOLUTIONS = Path(__file__).resolve().parents[2] / "solutions"
+
+_MARKER = re.compile(r"#\s*(BEGIN|END)\s+SOLUTION\b", re.IGNORECASE)
+_IMPORT = re.compile(r"\bfrom solutions(?=\.\w+ import | import )")
+_SEAL = re.compile(r"\n*# Made by grader stubs, (\w+)\s*")
+
+
+class StubError(Exception):
+    """A solution of which no stub can be made. The message says where, why and what to do."""
+
+    def __init__(self, name: str, line: int | None, problem: str, remedy: str) -> None:
+        """Names `solutions/<name>.py`, the line in it if there is one, and the way out."""
+        self.name = name
+        self.line = line
+        place = f"solutions/{name}.py" + ("" if line is None else f", line {line}")
+        super().__init__(f"{place}: {problem}. {remedy}, then run: grader stubs")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of one file.
+
+    `written`: new, or in place of a stub that nobody had edited. `unchanged`: it was right already.
+    `kept`: somebody has edited it, so it was left alone.
+    """
+
+    name: str
+    path: Path
+    status: Literal["written", "unchanged", "kept"]
+
+
+@dataclass(frozen=True)
+class _Region:
+    """An answer: the indices of its marker lines, and the function that it is the body of."""
+
+    begin: int
+    end: int
+    indent: str
+    function: str
+
+
+def stub(source: str, name: str) -> str:
+    """The stub of the solution `source` of exercise `name`.
+
+    Raises `StubError` when the marks do not pair, or would leave an answer standing.
+    """
+    lines = source.split("\n")
+    # From the last to the first, so that the indices of the others stay right.
+    for region in reversed(_regions(lines, name)):
+        message = f"{name}: {region.function} is not written yet"
+        lines[region.begin : region.end + 1] = [
+            f'{region.indent}raise NotImplementedError("{message}")'
+        ]
+    banner = f"# Put your code where NotImplementedError is. Then: pytest exercises/test_{name}.py"
+    body = _for_exercises("\n".join([banner, *lines])).rstrip("\n") + "\n"
+    return f"{body}\n\n# Made by grader stubs, {_hash(body)}\n"
+
+
+def is_untouched(source: str) -> bool:
+    """Whether `source` is a stub, of this version of the kit or another, that nobody has edited."""
+    source = source.replace("\r\n", "\n")
+    seal = _SEAL.search(source)
+    if seal is None or seal.end() != len(source):
+        return False
+    return seal[1] == _hash(source[: seal.start()] + "\n")
+
+
+def reference_source(name: str, solutions_dir: Path = SOLUTIONS) -> str:
+    """The solution of `name`, importing from `exercises` as a student's file does.
+
+    Raises `StubError` when there is none.
+    """
+    return _for_exercises(_read_solution(name, solutions_dir))
+
+
+def write(
+    exercises_dir: Path, solutions_dir: Path, names: Iterable[str], force: bool = False
+) -> list[Outcome]:
+    """Writes the stubs of `names` to `exercises_dir`.
+
+    A file that somebody has edited is kept, unless `force`. All stubs are made before the first is
+    written: after a `StubError` every file is as it was.
+    """
+    stubs = {name: stub(_read_solution(name, solutions_dir), name) for name in names}
+    exercises_dir.mkdir(parents=True, exist_ok=True)
+    return [_write(exercises_dir / f"{name}.py", text, force) for name, text in stubs.items()]
+
+
+def drift(exercises_dir: Path, solutions_dir: Path) -> list[str]:
+    """The exercises whose file is missing or is not the stub that their solution makes today.
+
+    Raises `StubError` as `stub` does.
+    """
+    names = sorted(p.stem for p in solutions_dir.glob("*.py") if not p.stem.startswith("_"))
+    return [
+        name
+        for name in names
+        if _read(exercises_dir / f"{name}.py") != stub(_read_solution(name, solutions_dir), name)
+    ]
+
+
+def _write(path: Path, text: str, force: bool) -> Outcome:
+    present = _read(path)
+    if present == text:
+        return Outcome(path.stem, path, "unchanged")
+    if present is not None and not is_untouched(present) and not force:
+        return Outcome(path.stem, path, "kept")
+    path.write_text(text, encoding="utf-8", newline="\n")
+    return Outcome(path.stem, path, "written")
+
+
+def _read(path: Path) -> str | None:
+    """The text of a file, None if there is none. A student's need not be UTF-8."""
+    try:
+        return path.read_text(encoding="utf-8", errors="replace")
+    except FileNotFoundError:
+        return None
+
+
+def _read_solution(name: str, solutions_dir: Path) -> str:
+    try:
+        return (solutions_dir / f"{name}.py").read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise StubError(
+            name, None, f"no such file in {solutions_dir.parent}", "Write it, or name another"
+        ) from None
+    except UnicodeDecodeError:
+        raise StubError(name, None, "it is not UTF-8", "Save it as UTF-8") from None
+
+
+def _for_exercises(source: str) -> str:
+    return _IMPORT.sub("from exercises", source)
+
+
+def _hash(body: str) -> str:
+    return hashlib.sha256(body.encode()).hexdigest()[:12]
+
+
+def _regions(lines: list[str], name: str) -> list[_Region]:
+    try:
+        functions = _functions(ast.parse("\n".join(lines)))
+    except SyntaxError as error:
+        raise StubError(name, error.lineno, f"no valid Python: {error.msg}", "Fix it") from None
+    regions = []
+    for begin, end in _pairs(lines, name):
+        indent, other = (lines[i][: -len(lines[i].lstrip())] for i in (begin, end))
+        around = [span for span in functions if begin + 1 in span]
+        if not around or indent != other:
+            problem = "an answer must be the body of one function, both marks indented as it is"
+            raise StubError(name, begin + 1, problem, "Move or indent the marks")
+        innermost = min(around, key=len)
+        regions.append(_Region(begin, end, indent, functions[innermost]))
+    return regions
+
+
+def _pairs(lines: list[str], name: str) -> list[tuple[int, int]]:
+    """The indices of the marks, two by two."""
+    pairs: list[tuple[int, int]] = []
+    begin: int | None = None
+    for index, line in enumerate(lines):
+        if _MARKER.search(line) is None:
+            continue
+        mark = line.strip()
+        if mark not in (BEGIN, END):
+            problem = "a mark must stand alone on its line, spelt exactly"
+            raise StubError(name, index + 1, problem, f'Write "{BEGIN}" or "{END}"')
+        if mark == BEGIN and begin is not None:
+            problem = f"this answer begins inside the one from line {begin + 1}"
+            raise StubError(name, index + 1, problem, f'Put "{END}" before it')
+        if mark == BEGIN:
+            begin = index
+        elif begin is None:
+            problem = "an answer ends here that never began"
+            raise StubError(name, index + 1, problem, f'Put "{BEGIN}" before it')
+        else:
+            pairs.append((begin, index))
+            begin = None
+    if begin is not None:
+        problem = "the answer that begins here never ends"
+        raise StubError(name, begin + 1, problem, f'Put "{END}" after it')
+    if not pairs:
+        raise StubError(name, None, "it marks no answer", f'Put "{BEGIN}" and "{END}" around it')
+    return pairs
+
+
+def _functions(tree: ast.AST, prefix: str = "") -> dict[range, str]:
+    """The lines of every function, counted from 1, and its name with that of its class."""
+    found: dict[range, str] = {}
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            assert node.end_lineno is not None
+            if isinstance(node, ast.FunctionDef):
+                found[range(node.lineno, node.end_lineno + 1)] = prefix + node.name
+            found |= _functions(node, f"{prefix}{node.name}.")
+    return found

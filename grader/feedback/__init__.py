@@ -1,0 +1,1 @@
+"""What is said to a student, as data, and how tensors are compared and put into words."""

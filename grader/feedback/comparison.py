@@ -1,0 +1,400 @@
+"""Comparing what a student's code returns with what it should return, in plain words.
+
+Public tests and hidden checks both use these functions. Each returns nothing when all is well and
+raises a `Mismatch` otherwise. A `Mismatch` is data (a headline, a small grid, a helping sentence)
+that a terminal, an HTML page or a picture can show; `str()` of it is the plain text.
+
+The first argument is whatever a student's code gave back, so nothing here calls a method of it
+before its type is known: it may be None, a tuple, a sparse tensor or an object that raises in
+`__eq__`, `__str__` and `__repr__`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import cast
+
+import torch
+from torch import Tensor
+from torch.nn import Module
+
+from grader.feedback.finding import Grid, Mismatch, cut_grid
+from grader.feedback.tensors import article, as_tensor, type_name
+
+__all__ = [
+    "Grid",
+    "Mismatch",
+    "assert_differs",
+    "assert_dtype",
+    "assert_finite",
+    "assert_matches",
+    "assert_parameters",
+    "assert_parts",
+    "assert_raises",
+    "assert_shape",
+    "assert_zero",
+]
+
+# A number is right when |yours - expected| <= tolerance * (|expected| + size), where size is the
+# largest |expected| of the whole tensor, so that a result of any magnitude is judged relative to
+# it. Measured, as |yours - expected| / (|expected| + size):
+#   right, computed in float32:  attention on N(0, 1) 2e-7, on inputs x10 1.4e-5 (the worst of
+#                                20000; 8e-6 is the worst of 1000); six encoder layers 8e-7
+#                                (the worst of 700; inputs x1e-3 to x1, pre-norm to x1e3);
+#                                LayerNorm 1e-7
+#   wrong:                       GELU's tanh form 9e-5 (inputs in ±5); eps 1e-6 for 1e-5, or outside
+#                                the root, 8e-4 (inputs x0.1) and 9e-2 (inputs x0.01)
+# 2e-5 leaves a factor of 4.5 above, and below 1.4 for attention on inputs x10, 25 for all else.
+# Attention on inputs x100 in float32 is off by 1e-4, because the scores are: give such a check its
+# own tolerance.
+_TOLERANCE = {
+    torch.float64: 2e-5,
+    torch.float32: 2e-5,
+    torch.float16: 4e-3,  # 4 roundings of 2**-10
+    torch.bfloat16: 2e-2,  # 5 roundings of 2**-8
+}
+# Numbers near zero that are a difference of numbers near one carry float32's noise of about 2e-7;
+# a tensor of only such numbers is judged as if the largest were this: 1e-6, five times the noise.
+_SMALLEST_SIZE = 0.05
+
+_KINDS = {
+    torch.bool: "True and False",
+    torch.uint8: "whole numbers",
+    torch.int8: "whole numbers",
+    torch.int16: "whole numbers",
+    torch.int32: "whole numbers",
+    torch.int64: "whole numbers",
+}
+_NAN_HELP = (
+    "NaN typically comes from softmax over a row that is -inf throughout, from 0/0, from inf - inf "
+    "or from the square root of a negative number."
+)
+_INF_HELP = "Infinity typically comes from a division by zero or from exp of a large number."
+
+
+def assert_matches(
+    actual: object,
+    expected: Tensor,
+    what: str = "output",
+    *,
+    axes: Sequence[str] = (),
+    help: str = "",
+    rtol: float | None = None,
+    atol: float | None = None,
+    sides: tuple[str, str] = ("yours", "expected"),
+) -> None:
+    """Check type, shape and numbers of `actual` against `expected`.
+
+    `axes` names the axes of `expected` ("batch", "query", "d_v"), `what` is the noun in the
+    message ("output", "attention weights"), `sides` the titles of the two halves of the grid.
+    Floating numbers are compared in float64 with a tolerance relative to the largest expected
+    number; a float32 result where float64 is expected is fine. With `rtol` or `atol` given, they
+    mean what they mean in `torch.allclose` (one left out is 0). Whole numbers and booleans must be
+    equal and of the same dtype. Raises `Mismatch`.
+    """
+    __tracebackhide__ = True
+    yours = as_tensor(actual, what, help)
+    wanted = expected.detach()
+    if yours.shape != wanted.shape:
+        raise _shape_mismatch(yours, tuple(wanted.shape), what, axes, help)
+    if wanted.dtype not in _TOLERANCE:
+        _check_dtype(yours, wanted.dtype, what, help)
+        if not torch.equal(yours, wanted):
+            raise _value_mismatch(yours, wanted, yours != wanted, what, axes, help, sides)
+        return
+    if yours.dtype not in _TOLERANCE:
+        raise _dtype_mismatch(yours, "a floating dtype such as float32", what, help)
+    if yours.numel() == 0:
+        return
+    tolerance = max(_TOLERANCE[yours.dtype], _TOLERANCE[wanted.dtype])
+    yours, wanted = yours.double(), wanted.double()
+    magnitude = wanted.abs()
+    largest = magnitude.max().item()
+    if rtol is None and atol is None:
+        limit = magnitude.add_(max(largest, _SMALLEST_SIZE)).mul_(tolerance)
+    else:
+        limit = magnitude.mul_(rtol or 0.0).add_(atol or 0.0)
+    # An expected infinity would make the limit infinite too, so that anything passes.
+    if math.isfinite(largest) and ((yours - wanted).abs_() <= limit).all().item():
+        return
+    _slow_check(yours, wanted, tolerance, rtol, atol, what, axes, help, sides)
+
+
+def assert_zero(actual: object, what: str = "output", help: str = "") -> None:
+    """Check that every number of `actual` is exactly zero. Raises `Mismatch`."""
+    __tracebackhide__ = True
+    yours = _numbers(actual, what, help)
+    if not torch.count_nonzero(yours).item():
+        return
+    _check_not_finite(yours, None, what, (), help, ("yours", ""))
+    wrong = yours != 0
+    raise Mismatch(
+        f"{_share(int(wrong.sum().item()), yours, what)} not zero; exactly zero is wanted.",
+        cut_grid(yours, torch.zeros_like(yours), wrong),
+        help,
+    )
+
+
+def assert_finite(
+    actual: object, what: str = "output", *, axes: Sequence[str] = (), help: str = ""
+) -> None:
+    """Check that `actual` is a tensor without NaN and infinity. Raises `Mismatch`."""
+    __tracebackhide__ = True
+    yours = _numbers(actual, what, help)
+    if not torch.isfinite(yours).all().item():
+        _check_not_finite(yours, None, what, axes, help, ("yours", ""))
+
+
+def assert_parts(actual: object, names: Sequence[str], what: str) -> None:
+    """Check that what a call of `what` returned is a tuple of things so named.
+
+    Raises `Mismatch`.
+    """
+    __tracebackhide__ = True
+    if not isinstance(actual, (tuple, list)):
+        got = "None: is a `return` missing?" if actual is None else "only one thing."
+    elif len(actual) == len(names):
+        return
+    else:
+        got = f"{len(actual)} things."
+    raise Mismatch(f"{what} should return ({', '.join(names)}); yours returned {got}")
+
+
+def assert_shape(
+    actual: object,
+    shape: Mapping[str, int] | Sequence[int],
+    what: str = "output",
+    help: str = "",
+) -> None:
+    """Check that `actual` is a tensor of this shape, given as {axis name: size} or as sizes.
+
+    Raises `Mismatch`.
+    """
+    __tracebackhide__ = True
+    yours = as_tensor(actual, what, help)
+    axes = tuple(shape) if isinstance(shape, Mapping) else ()
+    sizes = tuple(shape.values()) if isinstance(shape, Mapping) else tuple(shape)
+    if tuple(yours.shape) != sizes:
+        raise _shape_mismatch(yours, sizes, what, axes, help)
+
+
+def assert_dtype(actual: object, dtype: torch.dtype, what: str = "output", help: str = "") -> None:
+    """Check that `actual` is a tensor of exactly this dtype. Raises `Mismatch`."""
+    __tracebackhide__ = True
+    _check_dtype(as_tensor(actual, what, help), dtype, what, help)
+
+
+def assert_differs(actual: object, other: Tensor, what: str = "output", help: str = "") -> None:
+    """Check that `actual` has the shape of `other` and some other numbers. Raises `Mismatch`."""
+    __tracebackhide__ = True
+    yours = as_tensor(actual, what, help)
+    if yours.shape != other.shape:
+        raise _shape_mismatch(yours, tuple(other.shape), what, (), help)
+    if torch.equal(yours, other):
+        raise Mismatch(f"The numbers in your {what} stay the same; they should change.", None, help)
+
+
+def assert_parameters(
+    module: object, shapes: Mapping[str, Sequence[int]], what: str, help: str = ""
+) -> None:
+    """Check that `module` has exactly the parameters `shapes` names. Raises `Mismatch`."""
+    __tracebackhide__ = True
+    if not issubclass(type(module), Module):
+        raise Mismatch(
+            f"{article(module)} came back where {what}, a module, should be.", None, help
+        )
+    found = {
+        name: tuple(parameter.shape)
+        for name, parameter in cast(Module, module).named_parameters(remove_duplicate=False)
+    }
+    for name, shape in shapes.items():
+        if name not in found:
+            there = ", ".join(f"`{other}`" for other in found) or "none at all"
+            raise Mismatch(
+                f"{what} has no parameter `{name}`. The parameters it has: {there}.",
+                None,
+                help
+                or "Is it made with nn.Parameter (or a module of nn) and kept under this name?",
+                "__init__",
+            )
+        if found[name] != tuple(shape):
+            raise Mismatch(
+                f"The parameter `{name}` of {what} has shape {_sizes(found[name])}; "
+                f"it should have {_sizes(tuple(shape))}.",
+                None,
+                help,
+                "__init__",
+            )
+    extra = [name for name in found if name not in shapes]
+    if extra:
+        names = ", ".join(f"`{name}`" for name in extra)
+        raise Mismatch(
+            f"{what} has parameters that do not belong to it: {names}.", None, help, "__init__"
+        )
+
+
+@contextmanager
+def assert_raises(kind: type[Exception], what: str, help: str = "") -> Iterator[None]:
+    """Check that the block, told as `what`, raises `kind`.
+
+    `AssertionError` counts as `ValueError`, and `ValueError` as `IndexError`. A
+    `NotImplementedError` is let through: the code is not written yet. Raises `Mismatch`.
+    """
+    __tracebackhide__ = True
+    accepted: tuple[type[Exception], ...] = (kind,)
+    if kind is ValueError:
+        accepted = (ValueError, AssertionError)
+    elif kind is IndexError:
+        accepted = (IndexError, ValueError, AssertionError)
+    try:
+        yield
+    except accepted:
+        return
+    except NotImplementedError:
+        raise
+    except Exception as error:
+        raise Mismatch(
+            f"{what} raised {type_name(error)}; it should raise {kind.__name__}.", None, help, "def"
+        ) from error
+    raise Mismatch(f"{what} went through; it should raise {kind.__name__}.", None, help, "def")
+
+
+def _numbers(actual: object, what: str, help: str) -> Tensor:
+    """`actual` as a tensor that holds some numbers of a usual dtype."""
+    __tracebackhide__ = True
+    yours = as_tensor(actual, what, help)
+    if yours.dtype not in _TOLERANCE and yours.dtype not in _KINDS:
+        raise _dtype_mismatch(yours, "a usual one such as float32", what, help)
+    if yours.numel() == 0:
+        sizes = _sizes(tuple(yours.shape))
+        raise Mismatch(f"Your {what} is empty: its shape is {sizes}.", None, help)
+    return yours
+
+
+def _check_dtype(yours: Tensor, dtype: torch.dtype, what: str, help: str) -> None:
+    __tracebackhide__ = True
+    if yours.dtype != dtype:
+        raise _dtype_mismatch(yours, str(dtype).removeprefix("torch."), what, help)
+
+
+def _dtype_mismatch(yours: Tensor, wanted: str, what: str, help: str) -> Mismatch:
+    dtype = str(yours.dtype).removeprefix("torch.")
+    kind = _KINDS.get(yours.dtype)
+    held = f" ({kind})" if kind and dtype != "bool" else ""
+    return Mismatch(
+        f"The dtype of your {what} is {dtype}{held}; it should be {wanted}.", None, help
+    )
+
+
+def _shape_mismatch(
+    yours: Tensor, wanted: tuple[int, ...], what: str, axes: Sequence[str], help: str
+) -> Mismatch:
+    found = tuple(yours.shape)
+    same_length = len(found) == len(wanted)
+    headline = (
+        f"The shape of your {what} is {_sizes(found, axes if same_length else ())}; "
+        f"it should be {_sizes(wanted, axes)}."
+    )
+    if not help and found != wanted and sorted(found) == sorted(wanted):
+        help = "The sizes are right, their order is not: is a transpose missing, or one too many?"
+        if 1 in found:
+            help += " Or does a `None` or an `unsqueeze` stand in the wrong place?"
+    elif not help and [n for n in found if n != 1] == [n for n in wanted if n != 1]:
+        help = "Only axes of size 1 differ: look at `unsqueeze`, `keepdim` and indexing with None."
+    return Mismatch(headline, None, help)
+
+
+def _slow_check(
+    yours: Tensor,
+    wanted: Tensor,
+    tolerance: float,
+    rtol: float | None,
+    atol: float | None,
+    what: str,
+    axes: Sequence[str],
+    help: str,
+    sides: tuple[str, str],
+) -> None:
+    """Compare where something is not finite or not close; raises unless all is well after all."""
+    __tracebackhide__ = True
+    _check_not_finite(yours, wanted, what, axes, help, sides)
+    finite = torch.isfinite(wanted)
+    magnitude = wanted.abs()[finite]
+    size = max([*magnitude.flatten().tolist(), _SMALLEST_SIZE])
+    limit = torch.zeros_like(wanted)
+    if rtol is None and atol is None:
+        limit[finite] = (magnitude + size) * tolerance
+    else:
+        limit[finite] = magnitude * (rtol or 0.0) + (atol or 0.0)
+    difference = torch.where(finite, (yours - wanted).abs(), 0.0)
+    wrong = torch.where(finite, difference > limit, yours != wanted) & ~(
+        yours.isnan() & wanted.isnan()
+    )
+    if wrong.any().item():
+        raise _value_mismatch(yours, wanted, wrong, what, axes, help, sides)
+
+
+def _check_not_finite(
+    yours: Tensor,
+    wanted: Tensor | None,
+    what: str,
+    axes: Sequence[str],
+    help: str,
+    sides: tuple[str, str],
+) -> None:
+    """Raise where `yours` is NaN or infinite and `wanted`, if given, is not the same."""
+    __tracebackhide__ = True
+    for found, words, hint in (
+        (yours.isnan(), "NaN (not a number)", _NAN_HELP),
+        (yours.isinf(), "infinite", _INF_HELP),
+    ):
+        if wanted is not None:
+            found = found & torch.isfinite(wanted)
+        if found.any().item():
+            count = int(found.sum().item())
+            raise Mismatch(
+                f"{_share(count, yours, what)} {words}.",
+                cut_grid(yours, wanted, found, axes, sides),
+                f"{hint} {help}".strip(),
+            )
+
+
+def _value_mismatch(
+    yours: Tensor,
+    wanted: Tensor,
+    wrong: Tensor,
+    what: str,
+    axes: Sequence[str],
+    help: str,
+    sides: tuple[str, str],
+) -> Mismatch:
+    count, total = int(wrong.sum().item()), wrong.numel()
+    headline = f"{_share(count, wanted, what)} wrong"
+    if wanted.dtype == torch.bool:
+        if count == total > 1 and not help:
+            help = "True and False are swapped throughout: which of the two means visible?"
+        headline += "."
+    else:
+        largest = (yours - wanted).abs()[wrong].max().item()
+        headline += f"; the largest difference is {largest:.2g}."
+    return Mismatch(headline, cut_grid(yours, wanted, wrong, axes, sides), help)
+
+
+def _share(count: int, tensor: Tensor, what: str) -> str:
+    """How many of the numbers, as the beginning of a sentence: "3 of 9 numbers in your x are"."""
+    noun, total = ("entries" if tensor.dtype == torch.bool else "numbers"), tensor.numel()
+    if total == 1:
+        return f"Your {what} is"
+    if count == total == 2:
+        return f"Both {noun} in your {what} are"
+    if count == total:
+        return f"All {total} {noun} in your {what} are"
+    return f"{count} of {total} {noun} in your {what} {'is' if count == 1 else 'are'}"
+
+
+def _sizes(sizes: tuple[int, ...], axes: Sequence[str] = ()) -> str:
+    if len(axes) == len(sizes) and sizes:
+        return f"({', '.join(f'{axis} {n}' for axis, n in zip(axes, sizes, strict=True))})"
+    return str(tuple(sizes))

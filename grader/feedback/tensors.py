@@ -1,0 +1,85 @@
+"""What a student's code gave back, looked at with care, as an ordinary tensor."""
+
+from __future__ import annotations
+
+from typing import cast
+
+import torch
+from torch import Tensor
+from torch.nn import Parameter
+
+from grader.feedback.finding import Mismatch
+
+
+def type_name(value: object) -> str:
+    """The name of the type of `value`, printable and short, without asking `value` anything."""
+    name = cast(str, type.__dict__["__name__"].__get__(type(value)))
+    return "".join(letter for letter in name if letter.isprintable())[:40] or "object"
+
+
+def article(value: object) -> str:
+    """The type of `value` with its article, to begin a sentence: "An int"."""
+    name = type_name(value)
+    return f"{'An' if name[0] in 'aeiouAEIOU' else 'A'} {name}"
+
+
+def as_tensor(actual: object, what: str, help: str) -> Tensor:
+    """`actual` as an ordinary tensor without gradient; a `Mismatch` in plain words otherwise."""
+    __tracebackhide__ = True
+    kind = type(actual)
+    if kind is not Tensor and kind is not Parameter:
+        actual = _unusual(actual, kind, what, help)
+    tensor = cast(Tensor, actual)
+    if tensor.layout is not torch.strided or tensor.is_nested or tensor.is_quantized:
+        raise Mismatch(
+            f"A special tensor (sparse, nested or quantized) came back where your {what} should "
+            "be; an ordinary one is wanted.",
+            None,
+            help,
+        )
+    if tensor.device.type != "cpu":
+        if tensor.device.type == "meta":
+            raise Mismatch(
+                f"A tensor on the device 'meta', which has no numbers, came back where your {what} "
+                "should be.",
+                None,
+                help,
+            )
+        tensor = tensor.cpu()
+    return tensor.detach()
+
+
+def _unusual(actual: object, kind: type, what: str, help: str) -> Tensor:
+    __tracebackhide__ = True
+    if actual is None:
+        raise Mismatch(
+            f"None came back where your {what} should be: is a `return` missing?", None, help
+        )
+    if kind is tuple or kind is list:
+        length = len(cast("tuple[object, ...]", actual))
+        raise Mismatch(
+            f"A {kind.__name__} of {length} came back where your {what} should be: "
+            "a single tensor is wanted.",
+            None,
+            help,
+        )
+    if not issubclass(kind, Tensor):
+        raise Mismatch(
+            f"{article(actual)} came back where your {what} should be: a tensor is wanted.",
+            None,
+            help,
+        )
+    try:
+        with torch._C.DisableTorchFunctionSubclass():
+            plain = Tensor.as_subclass(cast(Tensor, actual), Tensor)
+        usable = type(plain) is Tensor and kind.__torch_dispatch__ is Tensor.__torch_dispatch__
+    except Exception:
+        usable = False
+    if not usable:
+        raise Mismatch(
+            f"{article(actual)} came back where your {what} should be: a plain torch.Tensor is "
+            "wanted.",
+            None,
+            help,
+        )
+    return plain

@@ -1,0 +1,1 @@
+"""A run: workers, the judge, one exercise's run, and what is recorded for it."""

@@ -1,0 +1,231 @@
+"""Runs the checks of one exercise on one submission's code, in a process that holds it."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from hypothesis import Phase
+
+from grader import curriculum
+from grader.checks.framework import Check
+from grader.checks.framework.cases import Numbers
+from grader.curriculum.rules import rule
+from grader.judging.explanation import explain
+from grader.judging.recording import Example, Recording
+from grader.judging.student_process import StudentProcess
+from grader.remote.channel import Channel, decoded
+from grader.remote.proxy import Student
+from grader.remote.session import (
+    Diverged,
+    ForbiddenUse,
+    Interrupted,
+    Live,
+    Lost,
+    Replay,
+    StudentError,
+)
+from grader.report.results import CheckResult, Status
+
+EXERCISE_SECONDS = 20.0
+COMPANY_SECONDS = 5.0
+MAX_LOSSES = 2
+MAX_REMEMBERED = 100_000
+SHRINK_SECONDS = 0.2
+TAMPERED = "Your code interferes with how it is graded: a call that is ruled out was carried out."
+
+
+class NotImportableError(Exception):
+    """The student's module raises while it is imported; the text says how."""
+
+
+class Doubt(Interrupted):
+    """Something is wrong with an exercise, or with one that was run before it in its process."""
+
+
+class RightReplies:
+    """The replies that were found right, by check, so that equal ones need not be looked at.
+
+    The cases of a run are the same for everybody, and a check sees nothing but the replies.
+    """
+
+    def __init__(self) -> None:
+        self.known: set[bytes] = set()
+
+    @staticmethod
+    def mark(check: Check, bodies: Sequence[bytes | bytearray]) -> bytes:
+        """What stands for these replies to a check: the same for no others."""
+        lengths = ",".join(str(len(body)) for body in bodies)
+        heading = f"{check.exercise}.{check.name}\0{lengths}\0".encode()
+        return hashlib.sha256(b"".join((heading, *bodies))).digest()
+
+    def add(self, mark: bytes) -> None:
+        """Remembers it; a very large class starts over at times, so that memory does not grow."""
+        if len(self.known) >= MAX_REMEMBERED:
+            self.known.clear()
+        self.known.add(mark)
+
+
+class ExerciseRun:
+    """One exercise of one submission: the process that holds its code, and what became of it.
+
+    Where it is not `alone`, code of the submission's other exercises has run in the process before.
+    Anything but success is then no verdict: it raises `Doubt`, and the exercise is to be examined
+    again in a process of its own.
+    """
+
+    def __init__(
+        self, exercise: str, process: StudentProcess, right: RightReplies, alone: bool = True
+    ) -> None:
+        self.exercise = exercise
+        self.process = process
+        self.right = right
+        self.alone = alone
+        self.channel: Channel | None = None
+        self.first_bodies: dict[str, list[bytearray]] = {}
+        self.deadline = time.monotonic() + (EXERCISE_SECONDS if alone else COMPANY_SECONDS)
+        self.losses = 0
+        self.shrunk = False
+        self.diverged = False
+        self.verdict: tuple[Status, str] | None = None
+
+    @property
+    def first_replies(self) -> dict[str, list[Any]]:
+        """What the process answered to the first case of every check that it survived."""
+        return {
+            name: [decoded(body) for body in bodies] for name, bodies in self.first_bodies.items()
+        }
+
+    def check(self, recording: Recording) -> CheckResult:
+        """Runs one check. Whatever the student's code does becomes its result, or `Doubt`."""
+        result = self._check(recording)
+        if not self.alone and result.status != "passed":
+            raise Doubt
+        return result
+
+    def _check(self, recording: Recording) -> CheckResult:
+        check = recording.check
+        if self.verdict is not None:
+            return check_result(check, "not_run", "")
+        if self.losses >= MAX_LOSSES or time.monotonic() > self.deadline:
+            return check_result(check, "not_run", "Not run, since your code hung or died before.")
+        try:
+            failure = self._failure(recording, self._loaded())
+        except Lost as lost:
+            self.lose()
+            return check_result(check, lost.status, lost.message)
+        except ForbiddenUse as use:
+            message = rule(self.exercise).message(use.names)
+            self.verdict = ("failed", message)
+            return check_result(check, "failed", message)
+        except NotImportableError as error:
+            self.verdict = ("error", str(error))
+            return check_result(check, "not_run", "")
+        if failure is None:
+            return check_result(check, "passed", "")
+        return check_result(check, _status_of(failure), explain(failure, self.process.sources))
+
+    def _loaded(self) -> Channel:
+        """A line to the process with the exercise loaded. Raises `NotImportableError`."""
+        if self.channel is None:
+            try:
+                channel = self.process.load(self.exercise, curriculum.closure(self.exercise))
+            except StudentError as error:
+                raise NotImportableError(explain(error, self.process.sources)) from None
+            self._probe(channel)
+            self.channel = channel
+        return self.channel
+
+    def _probe(self, channel: Channel) -> None:
+        """Makes a forbidden call in the channel. Raises `Lost` if it is not refused there."""
+        probe = rule(self.exercise).probe
+        if not probe:
+            return
+        try:
+            Live(channel).request({"op": "probe", "expression": probe})
+        except ForbiddenUse:
+            return
+        except StudentError:
+            pass  # a guard that breaks does not refuse either
+        raise Lost("protocol", TAMPERED)
+
+    def _failure(self, recording: Recording, channel: Channel) -> Exception | None:
+        """What the check's body raises on the first case that it refuses."""
+        Numbers.run_seed = recording.seed
+        self.diverged = False
+        bodies = channel.gather(recording.frame, recording.count)
+        mark = self.right.mark(recording.check, bodies)
+        known = mark in self.right.known
+        replies = [] if known else [decoded(body) for body in bodies]
+        self.first_bodies[recording.check.name] = bodies[: len(recording.cases[0].requests)]
+        if known:
+            return None
+        position = 0
+        for case in recording.cases:
+            answers = replies[position : position + len(case.requests)]
+            position += len(case.requests)
+            failure = self._attempt(recording, case, answers, channel)
+            if failure is not None:
+                return (self.alone and self._smallest(recording, channel)) or failure
+        if not self.diverged:
+            self.right.add(mark)
+        return None
+
+    def _attempt(
+        self, recording: Recording, case: Example, answers: list[Any], channel: Channel
+    ) -> Exception | None:
+        body = recording.check.body
+        try:
+            try:
+                body(Student(Replay(case.requests, answers), recording.seed), **case.arguments)
+            except Diverged:
+                self.diverged = True
+                body(Student(Live(channel), recording.seed), **case.arguments)
+        except (OSError, MemoryError):
+            raise
+        except Exception as error:
+            return error
+        return None
+
+    def _smallest(self, recording: Recording, channel: Channel) -> Exception | None:
+        """The failure of the smallest case that hypothesis finds in a short while, run live."""
+        if self.shrunk or not recording.check.strategies:
+            return None
+        self.shrunk = True
+        failures: list[Exception] = []
+        deadline = time.monotonic() + SHRINK_SECONDS
+
+        def attempt(student: None, **arguments: Any) -> None:  # noqa: ARG001
+            if time.monotonic() > deadline:
+                raise Diverged
+            try:
+                recording.check.body(Student(Live(channel), recording.seed), **arguments)
+            except Exception as error:
+                failures.append(error)
+                raise
+
+        test = recording.check.explore(attempt, recording.seed, (Phase.generate, Phase.shrink))
+        with contextlib.suppress(Exception, Diverged):
+            test(None)
+        return failures[-1] if failures else None
+
+    def lose(self) -> None:
+        """Counts a hang or a death; the next check gets a new channel."""
+        self.losses += 1
+        self.channel = None
+        self.process.leave()
+
+
+def check_result(check: Check, status: Status, message: str) -> CheckResult:
+    """What became of one check, with its points if it passed."""
+    points = check.points if status == "passed" else 0.0
+    return CheckResult(check.name, check.title, status, points, check.points, message)
+
+
+def _status_of(failure: Exception) -> Status:
+    if not isinstance(failure, StudentError):
+        return "failed"
+    return "todo" if "NotImplementedError" in failure.kinds else "error"

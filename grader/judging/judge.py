@@ -1,0 +1,123 @@
+"""Runs the hidden checks on one student's work and returns what they found; it prints nothing."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from grader import curriculum
+from grader.checks import framework
+from grader.curriculum import stubs
+from grader.judging import integration
+from grader.judging.diagnosis import Diagnostician
+from grader.judging.exercise_run import Doubt, ExerciseRun, RightReplies, check_result
+from grader.judging.recording import Recordings
+from grader.judging.student_process import StudentProcess
+from grader.report.results import CheckResult, ExerciseResult, Integration, Status, SubmissionResult
+from grader.sandbox.host import Host
+from grader.submission import Submission
+
+
+class Judge:
+    """Grades submissions on a set of exercises, all on the same cases."""
+
+    def __init__(self, exercises: Iterable[str], recordings: Recordings, host: Host) -> None:
+        # In the curriculum's order, in which no reference comes before the student's own answer:
+        # what one exercise needs stays in the process that the next one is loaded into.
+        self.exercises = tuple(sorted(exercises, key=curriculum.NAMES.index))
+        self.recordings = recordings
+        self.host = host
+        self.diagnosticians: dict[str, Diagnostician] = {}
+        self.right = RightReplies()
+
+    def grade(self, submission: Submission) -> SubmissionResult:
+        """Grades every exercise of the submission. Raises `HostError` if the sandbox fails."""
+        with StudentProcess(submission.sources, self.exercises, self.host) as process:
+            results = tuple(self._exercise(name, submission, process) for name in self.exercises)
+            integrated = self._integration(submission, process)
+        return SubmissionResult(
+            submission=submission.name,
+            points=sum(result.points or 0.0 for result in results),
+            max_points=sum(result.max_points for result in results),
+            exercises=results,
+            together=integrated,
+        )
+
+    def _exercise(
+        self, name: str, submission: Submission, process: StudentProcess
+    ) -> ExerciseResult:
+        if name in submission.problems:
+            return unchecked(name, "error", submission.problems[name])
+        if name not in submission.sources:
+            return unchecked(name, "missing", f"There is no file {name}.py.")
+        if stubs.is_untouched(submission.sources[name]):
+            return unchecked(name, "todo", "Not started: the file is as it was handed out.")
+        if process.holds_code:
+            with contextlib.suppress(Doubt):
+                return self._found(ExerciseRun(name, process, self.right, alone=False))
+            process.leave()
+        examination = ExerciseRun(name, process, self.right)
+        found = self._found(examination)
+        if examination.verdict is not None:
+            process.leave()
+        return found
+
+    def _integration(self, submission: Submission, process: StudentProcess) -> Integration | None:
+        """What becomes of the student's own pieces in one model, if their model is graded."""
+        own = {
+            name: source
+            for name, source in submission.sources.items()
+            if not stubs.is_untouched(source)
+        }
+        if "transformer" not in self.exercises or "transformer" not in own:
+            return None
+        if process.holds_code:
+            found = integration.run(own, process)
+            if found.status == "passed":
+                return found
+        with StudentProcess(own, (), self.host) as free:
+            return integration.run(own, free)
+
+    def _found(self, examination: ExerciseRun) -> ExerciseResult:
+        name = examination.exercise
+        results = [examination.check(recording) for recording in self.recordings.of(name)]
+        found = summary(name, results, examination.verdict)
+        if found.status == "passed" or examination.verdict is not None:
+            return found
+        return replace(
+            found, diagnoses=self._diagnostician(name).diagnose(examination.first_replies)
+        )
+
+    def _diagnostician(self, name: str) -> Diagnostician:
+        if name not in self.diagnosticians:
+            self.diagnosticians[name] = Diagnostician(name, self.recordings.of(name))
+        return self.diagnosticians[name]
+
+
+def summary(
+    name: str, results: Sequence[CheckResult], verdict: tuple[Status, str] | None
+) -> ExerciseResult:
+    """The exercise's result from those of its checks. A `verdict` on the whole costs all points."""
+    max_points = curriculum.find(name).points
+    if verdict is not None:
+        status, message = verdict
+        lost = tuple(replace(result, points=0.0) for result in results)
+        return ExerciseResult(name, status, 0.0, max_points, message, lost)
+    points = sum(result.points for result in results)
+    return ExerciseResult(name, _status(results), points, max_points, "", tuple(results))
+
+
+def _status(results: Sequence[CheckResult]) -> Status:
+    counted = {result.status for result in results if result.max_points} - {"not_run"}
+    if counted <= {"passed"}:
+        return "passed"
+    if len(counted) == 1:
+        return counted.pop()
+    return "failed"
+
+
+def unchecked(name: str, status: Status, message: str) -> ExerciseResult:
+    """The result of an exercise that no check could be run on: no points."""
+    results = tuple(check_result(check, "not_run", "") for check in framework.load(name))
+    return ExerciseResult(name, status, 0.0, curriculum.find(name).points, message, results)

@@ -1,0 +1,117 @@
+"""Draws the cases of a check once for a whole class, and records what the check asks on them.
+
+The recording is made against the reference. For a submission the recorded requests then go out in
+one frame, and the check's body runs on the replies: nothing of hypothesis is left in that loop.
+"""
+
+from __future__ import annotations
+
+import zlib
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from grader.checks import framework
+from grader.checks.framework import Check
+from grader.checks.framework.cases import Numbers
+from grader.curriculum import reference
+from grader.remote import wire
+from grader.remote.proxy import Student
+from grader.remote.server import Server
+from grader.remote.session import Recorder, Request
+
+MAX_DRAWS = 4
+
+
+class RecordingError(Exception):
+    """A check that the reference itself does not pass: the kit's fault."""
+
+
+@dataclass(frozen=True)
+class Example:
+    """One drawn example of a check: the test's arguments, and the requests that it makes."""
+
+    arguments: dict[str, Any]
+    requests: list[Request]
+    size: int
+
+
+@dataclass(frozen=True)
+class Recording:
+    """A check with its cases, smallest first, and the frame that carries all their requests."""
+
+    check: Check
+    seed: int
+    cases: tuple[Example, ...]
+    frame: bytes
+
+    @property
+    def count(self) -> int:
+        """How many replies the frame asks for."""
+        return sum(len(case.requests) for case in self.cases)
+
+
+class Recordings:
+    """The recorded checks of every exercise, all from one seed, each made when it is asked for.
+
+    From then on torch uses one thread in this process, as in that of the student's code: what both
+    compute is compared. And a process whose torch has had more cannot be forked.
+    """
+
+    def __init__(self, seed: int) -> None:
+        torch.set_num_threads(1)
+        self.seed = seed
+        self._recorded: dict[str, list[Recording]] = {}
+
+    def of(self, exercise: str) -> list[Recording]:
+        """The checks of an exercise. Raises `RecordingError` if the reference fails one of them."""
+        if exercise not in self._recorded:
+            answer = reference.module(exercise)
+            self._recorded[exercise] = [
+                record(check, answer, self.seed) for check in framework.load(exercise)
+            ]
+        return self._recorded[exercise]
+
+
+def record(check: Check, answer: Any, run_seed: int) -> Recording:
+    """Draws the check's cases and records them against the reference's module, `answer`.
+
+    Rarely a case is drawn that tells nothing, a gradient that happens to vanish say. The reference
+    fails it, and others are drawn. Raises `RecordingError` if it fails those too.
+    """
+    name = f"{check.exercise}.{check.name}"
+    failure: Exception | None = None
+    for draws in range(MAX_DRAWS):
+        number = zlib.crc32(f"{run_seed}/{name}/{draws}".encode())
+        try:
+            return _record(check, answer, number)
+        except Exception as error:
+            failure = error
+    raise RecordingError(f"the reference fails {name} at seed {run_seed}: {failure}") from failure
+
+
+def _record(check: Check, answer: Any, number: int) -> Recording:
+    Numbers.run_seed = number
+    cases = []
+    for arguments in draw(check, number):
+        recorder = Recorder(Server(answer))
+        check.body(Student(recorder, number), **arguments)
+        requests = recorder.requests
+        cases.append(Example(arguments, requests, len(wire.encode(requests))))
+    cases.sort(key=lambda case: case.size)
+    frame = wire.encode([request for case in cases for request in case.requests])
+    return Recording(check, number, tuple(cases), frame)
+
+
+def draw(check: Check, number: int) -> list[dict[str, Any]]:
+    """The arguments, besides the student, of every example that hypothesis draws from this seed."""
+    if not check.strategies:
+        return [{}]
+    drawn: list[dict[str, Any]] = []
+
+    def keep(student: None, **arguments: Any) -> None:  # noqa: ARG001 - hypothesis passes it by name
+        drawn.append(arguments)
+
+    check.explore(keep, number)(None)
+    return drawn

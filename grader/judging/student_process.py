@@ -1,0 +1,52 @@
+"""The process that holds one submission's code."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from grader.curriculum import reference
+from grader.curriculum.rules import rule
+from grader.remote.channel import Channel
+from grader.sandbox.host import Host
+
+
+class StudentProcess:
+    """One submission before the judge, and the process that holds its code.
+
+    Forking a process costs as much as checking a small exercise. So it is handed on from one
+    exercise to the next, for as long as what comes next is right in it.
+    """
+
+    def __init__(self, sources: Mapping[str, str], rules: Iterable[str], host: Host) -> None:
+        self.sources = sources
+        self.rules = {name: rule(name).data() for name in rules}
+        self.host = host
+        self.channel: Channel | None = None
+
+    @property
+    def holds_code(self) -> bool:
+        """Whether code of the student's runs in the process already."""
+        return self.channel is not None
+
+    def load(self, exercise: str, given: Iterable[str]) -> Channel:
+        """A line to a process with this exercise loaded, among the reference's answers to `given`.
+
+        Raises `StudentError` and `Lost`.
+        """
+        if self.channel is None:
+            self.channel = Channel(self.host.fork())
+            self.channel.admit(self.sources, self.rules)
+        self.channel.load(exercise, reference.compiled(given))
+        return self.channel
+
+    def leave(self) -> None:
+        """Kills the process, if there is one; the next exercise gets a new one."""
+        if self.channel is not None:
+            self.channel.close()
+            self.channel = None
+
+    def __enter__(self) -> StudentProcess:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.leave()

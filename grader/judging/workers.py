@@ -1,0 +1,223 @@
+"""Grades a class: hands submissions out to workers and collects what they find.
+
+This process imports torch and draws the cases, once for the class. A worker is a fork of it, with a
+sandbox of its own.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import multiprocessing
+import os
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from multiprocessing.connection import Connection, wait
+from typing import TYPE_CHECKING
+
+from grader import curriculum
+from grader.curriculum import stubs
+from grader.report.results import ExerciseResult, SubmissionResult
+from grader.sandbox.host import Host, HostError
+from grader.submission import Submission
+
+if TYPE_CHECKING:
+    from grader.judging.recording import Recordings
+
+ATTEMPTS = 2
+_FORK = multiprocessing.get_context("fork")
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How to grade: which exercises, on which cases, how far apart from the rest of the machine."""
+
+    exercises: tuple[str, ...]
+    seed: int
+    isolation: str
+    jobs: int
+
+
+def grade(submissions: Sequence[Submission], plan: Plan) -> Iterator[SubmissionResult]:
+    """Yields a result for every submission, in the order in which they are finished.
+
+    Equal submissions are graded once. What the grader itself fails at is tried a second time and
+    then yielded with the status `grader_error`.
+    """
+    groups: dict[str, list[Submission]] = {}
+    for submission in submissions:
+        groups.setdefault(submission.digest, []).append(submission)
+    if not groups:
+        return
+    work = {key: twins[0] for key, twins in groups.items()}
+    with _Workforce(plan, min(plan.jobs, len(work)), _begun(plan, work.values())) as workforce:
+        for key, result in workforce.results(work):
+            for twin in groups[key]:
+                yield replace(result, submission=twin.name)
+
+
+def _begun(plan: Plan, submissions: Iterable[Submission]) -> list[str]:
+    """The exercises that somebody has done something about."""
+    texts = defaultdict(set)
+    for submission in submissions:
+        for name, source in submission.sources.items():
+            texts[name].add(source)
+    return [
+        name
+        for name in plan.exercises
+        if any(not stubs.is_untouched(source) for source in texts[name])
+    ]
+
+
+class _Workforce:
+    """Workers, each busy with one submission at a time; one that dies is replaced."""
+
+    def __init__(self, plan: Plan, count: int, exercises: Iterable[str]) -> None:
+        self.plan = plan
+        # The fork server loads its torch while this process loads its own.
+        hosts = _hosts(plan, count)
+        self.recordings = _recordings(plan.seed, exercises)
+        self.workers: list[_Worker] = []
+        for number, host in enumerate(hosts, 1):
+            self.workers.append(_Worker(plan, self.recordings, host, hosts[number:]))
+
+    def __enter__(self) -> _Workforce:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for worker in self.workers:
+            worker.close()
+
+    def results(self, work: dict[str, Submission]) -> Iterator[tuple[str, SubmissionResult]]:
+        waiting = deque((key, submission, 1) for key, submission in work.items())
+        busy: dict[Connection, tuple[_Worker, tuple[str, Submission, int]]] = {}
+        idle = list(self.workers)
+        while waiting or busy:
+            while waiting and idle:
+                worker, task = idle.pop(), waiting.popleft()
+                worker.give(task[1])
+                busy[worker.connection] = (worker, task)
+            for connection in wait(list(busy)):
+                assert isinstance(connection, Connection)
+                worker, (key, submission, attempt) = busy.pop(connection)
+                found = worker.take()
+                if isinstance(found, str):
+                    worker = self._replace(worker)
+                    if attempt < ATTEMPTS:
+                        waiting.appendleft((key, submission, attempt + 1))
+                    else:
+                        yield key, failed(submission, self.plan.exercises, found)
+                else:
+                    yield key, found
+                idle.append(worker)
+
+    def _replace(self, worker: _Worker) -> _Worker:
+        worker.close()
+        (host,) = _hosts(self.plan, 1)
+        fresh = _Worker(self.plan, self.recordings, host)
+        self.workers[self.workers.index(worker)] = fresh
+        return fresh
+
+
+class _Worker:
+    """A process that grades what it is given. `others` are sandboxes that it must not hold open."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        recordings: Recordings,
+        host: Host | None,
+        others: Sequence[Host | None] = (),
+    ) -> None:
+        self.host = host
+        self.connection, theirs = _FORK.Pipe()
+        # Held there too, this end would keep the worker waiting after this process's death.
+        inherited = (self.connection.close, *(other.let_go for other in others if other))
+        self.process = _FORK.Process(target=_work, args=(theirs, inherited, plan, recordings, host))
+        self.process.start()
+        theirs.close()
+        if host is not None:
+            host.let_go()
+
+    def give(self, submission: Submission) -> None:
+        with contextlib.suppress(BrokenPipeError):
+            self.connection.send(submission)
+
+    def take(self) -> SubmissionResult | str:
+        """What the worker found, or, in words, why it did not."""
+        try:
+            found: SubmissionResult | str = self.connection.recv()
+        except (EOFError, ConnectionError):
+            self.process.join()
+            return f"The worker process ended with exit status {self.process.exitcode}."
+        return found
+
+    def close(self) -> None:
+        self.connection.close()
+        self.process.terminate()
+        self.process.join()
+        if self.host is not None:
+            self.host.close()
+
+
+def _work(
+    connection: Connection,
+    inherited: Iterable[Callable[[], None]],
+    plan: Plan,
+    recordings: Recordings,
+    host: Host | None,
+) -> None:
+    from grader.judging.judge import Judge
+
+    for close in inherited:
+        close()
+    judge: Judge | None = None
+    with contextlib.suppress(EOFError, KeyboardInterrupt, BrokenPipeError):
+        while True:
+            submission: Submission = connection.recv()
+            try:
+                judge = judge or Judge(plan.exercises, recordings, host or Host(plan.isolation))
+                connection.send(judge.grade(submission))
+            except Exception as error:
+                connection.send(f"{type(error).__name__}: {error}")
+
+
+def _hosts(plan: Plan, count: int) -> Sequence[Host | None]:
+    """Sandboxes, or None where they cannot be started: a worker then tries again, and says why."""
+    try:
+        return Host.several(count, plan.isolation)
+    except HostError:
+        return [None] * count
+
+
+def _recordings(seed: int, exercises: Iterable[str]) -> Recordings:
+    """The recorded checks of these exercises, for the workers to inherit."""
+    os.environ.update(OMP_NUM_THREADS="1", MKL_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
+    gc.disable()  # nearly all that is made here stays
+
+    from grader.judging import judge  # noqa: F401 - for the workers to inherit, too
+    from grader.judging.recording import Recordings
+
+    recordings = Recordings(seed)
+    # What fails here fails again in a worker, which tells it of each submission that it concerns.
+    for name in exercises:
+        with contextlib.suppress(Exception):
+            recordings.of(name)
+    gc.collect()
+    gc.freeze()
+    gc.enable()
+    # A model is thousands of objects; at every 700th Python would search all the new ones.
+    gc.set_threshold(50_000)
+    return recordings
+
+
+def failed(submission: Submission, exercises: Sequence[str], reason: str) -> SubmissionResult:
+    """The result of what the grader itself failed at: no points, which are not zero points."""
+    message = f"The grader failed, not this code: {reason} Grade this submission again."
+    results = tuple(
+        ExerciseResult(name, "grader_error", None, curriculum.find(name).points, message)
+        for name in exercises
+    )
+    total = sum(result.max_points for result in results)
+    return SubmissionResult(submission.name, None, total, results)

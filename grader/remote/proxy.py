@@ -1,0 +1,257 @@
+"""What a check calls `student`: the student's functions and classes, wherever they run.
+
+    output, weights = student.attention(query, key, value)
+    norm = student.LayerNorm(8).load(weights).eval()
+    gradient, = torch.autograd.grad(norm(x), x, cotangent)
+
+Arguments and results are plain data and tensors. Gradients flow through the calls as through any
+other function of torch: with regard to the arguments, and to the weights given to `load`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import count
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from grader.remote.server import flat
+from grader.remote.session import Session, StudentError
+
+
+class Student:
+    """The module under test. `student.attention` is a function, `student.LayerNorm` a class."""
+
+    def __init__(self, session: Session, seed: int = 0) -> None:
+        self._session = session
+        self._numbers = count()
+        session.request({"op": "begin", "seed": seed})
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        if name[0].isupper():
+            return lambda *args, **kwargs: RemoteModule(self, name, args, kwargs)
+        return RemoteFunction(self, (None, name))
+
+    def __repr__(self) -> str:
+        return "student"
+
+    def defaults(self, entry: str) -> dict[str, Any]:
+        """The defaults in the signature of the class `entry`."""
+        found: dict[str, Any] = _typed(
+            self._session.request({"op": "defaults", "entry": entry}), dict
+        )
+        return found
+
+    def global_settings(self) -> dict[str, Any]:
+        """torch's global settings in the student's process."""
+        settings: dict[str, Any] = _typed(self._session.request({"op": "globals"}), dict)
+        return settings
+
+
+class RemoteFunction:
+    """A function, a method or a submodule of the student's."""
+
+    def __init__(
+        self,
+        student: Student,
+        target: tuple[int | None, str],
+        weights: Mapping[str, Tensor] | None = None,
+    ) -> None:
+        self._student = student
+        self._target = target
+        self._weights = weights or {}
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """The value that the student's code returns for these arguments."""
+        tracked = [name for name, value in self._weights.items() if value.requires_grad]
+        needed = tracked or any(isinstance(arg, Tensor) and arg.requires_grad for arg in args)
+        if torch.is_grad_enabled() and needed:
+            return _differentiable_call(
+                self._student, self._request(args, kwargs), self._weights, tracked
+            )
+        return self._student._session.request(self._request(args, kwargs))
+
+    def echo(self, *args: Any) -> tuple[Any, list[Any]]:
+        """The value, and the arguments as the call left them."""
+        reply = self._student._session.request({**self._request(args, {}), "echo": True})
+        value, after = _typed(reply, tuple, length=2)
+        return value, _typed(after, list, length=len(args))
+
+    def _request(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+        return {"op": "call", "target": self._target, "args": list(args), "kwargs": dict(kwargs)}
+
+    def __getattr__(self, name: str) -> RemoteFunction:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        handle, path = self._target
+        return RemoteFunction(self._student, (handle, f"{path}.{name}".lstrip(".")), self._weights)
+
+    def __getitem__(self, index: int) -> RemoteFunction:
+        return self.__getattr__(str(index))
+
+    def get(self) -> Any:
+        """The attribute itself, where that is plain data."""
+        return self._student._session.request({"op": "get", "target": self._target})
+
+
+@dataclass(frozen=True)
+class RemoteParameter:
+    """A registered parameter. Two names with the same `storage` are one tensor."""
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: str
+    trainable: bool
+    storage: int
+
+
+class RemoteModule(RemoteFunction):
+    """An object of a class of the student's, in training mode as torch makes it."""
+
+    def __init__(
+        self, student: Student, entry: str, args: Sequence[Any], kwargs: Mapping[str, Any]
+    ) -> None:
+        handle = next(student._numbers)
+        super().__init__(student, (handle, ""))
+        self._handle = handle
+        self._ask("new", entry=entry, args=list(args), kwargs=dict(kwargs))
+
+    def _ask(self, op: str, **arguments: Any) -> Any:
+        return self._student._session.request({"op": op, "handle": self._handle, **arguments})
+
+    def load(self, weights: Mapping[str, Tensor], strict: bool = True) -> RemoteModule:
+        """Copies the weights in, by name. Raises `StudentError` (`KeyError` for a missing name).
+
+        If not `strict`, weights without a place are left out: that is for another check to see.
+        """
+        self._weights = dict(weights)
+        self._ask("load", weights=dict(weights), strict=strict)
+        return self
+
+    def weights(self, names: Iterable[str]) -> dict[str, Tensor]:
+        """The values of the parameters so named."""
+        wanted = list(names)
+        found = _typed(self._ask("weights", names=wanted), dict)
+        return {name: _typed(found.get(name), Tensor) for name in wanted}
+
+    def train(self, mode: bool = True) -> RemoteModule:
+        """`module.train(mode)`."""
+        self._ask("train", mode=mode)
+        return self
+
+    def eval(self) -> RemoteModule:
+        """`module.eval()`."""
+        return self.train(False)
+
+    def to(self, dtype: torch.dtype) -> RemoteModule:
+        """`module.to(dtype)`."""
+        self._ask("to", dtype=str(dtype).removeprefix("torch."))
+        return self
+
+    def copy(self) -> RemoteModule:
+        """`copy.deepcopy(module)`."""
+        twin = object.__new__(RemoteModule)
+        twin._handle = next(self._student._numbers)
+        RemoteFunction.__init__(twin, self._student, (twin._handle, ""), self._weights)
+        self._ask("copy", new=twin._handle)
+        return twin
+
+    def parameters(self) -> list[RemoteParameter]:
+        """All that the module registers as parameters, shared ones under each of their names."""
+        rows = _typed(self._ask("parameters"), list)
+        return [_parameter(row) for row in rows]
+
+    def buffers(self) -> dict[str, Tensor]:
+        """The buffers, by name."""
+        found = _typed(self._ask("buffers"), dict)
+        return {_typed(name, str): _typed(value, Tensor) for name, value in found.items()}
+
+    def stay_behind(self) -> list[str]:
+        """The tensors that `module.to("meta")` does not move. The object is spent afterwards."""
+        return [_typed(name, str) for name in _typed(self._ask("stay_behind"), list)]
+
+
+def _parameter(row: Any) -> RemoteParameter:
+    name, shape, dtype, trainable, storage = _typed(row, tuple, length=5)
+    sizes = tuple(_typed(size, int) for size in _typed(shape, list))
+    return RemoteParameter(
+        _typed(name, str), sizes, _typed(dtype, str), _typed(trainable, bool), _typed(storage, int)
+    )
+
+
+def _typed(value: Any, kind: type, length: int | None = None) -> Any:
+    fits = type(value) is kind
+    if not fits or (length is not None and len(value) != length):
+        raise StudentError(["TypeError"], f"expected a {kind.__name__} in the reply", None, None)
+    return value
+
+
+def _differentiable_call(
+    student: Student, request: dict[str, Any], weights: Mapping[str, Tensor], tracked: list[str]
+) -> Any:
+    ticket = next(student._numbers)
+    ask = student._session.request
+    box: list[Any] = []
+
+    def forward() -> list[Tensor]:
+        box.append(ask({**request, "ticket": ticket, "tracked": tracked}))
+        return [leaf for leaf in flat(box[0]) if _is_float(leaf)]
+
+    leaves = [arg for arg in request["args"] if _is_float(arg)]
+    leaves += [weights[name] for name in tracked]
+
+    def backward(cotangents: Sequence[Tensor]) -> list[Tensor | None]:
+        reply = ask({"op": "backward", "ticket": ticket, "cotangents": list(cotangents)})
+        gradients = _typed(reply, list, length=len(leaves))
+        return [_gradient(found, leaf) for found, leaf in zip(gradients, leaves, strict=True)]
+
+    traced: Callable[..., tuple[Tensor, ...]] = _Call.apply
+    outputs = iter(traced(forward, backward, *leaves))
+    return _with_leaves(box[0], outputs)
+
+
+def _is_float(value: Any) -> bool:
+    return isinstance(value, Tensor) and value.is_floating_point()
+
+
+def _gradient(found: Any, leaf: Tensor) -> Tensor | None:
+    if found is None:
+        return None
+    gradient: Tensor = _typed(found, Tensor)
+    if gradient.shape != leaf.shape:
+        raise StudentError(
+            ["ValueError"], "a gradient has another shape than its tensor", None, None
+        )
+    return gradient.to(leaf.dtype)
+
+
+def _with_leaves(value: Any, leaves: Iterable[Tensor]) -> Any:
+    if isinstance(value, (list, tuple)):
+        return type(value)(_with_leaves(item, leaves) for item in value)
+    if isinstance(value, dict):
+        return {key: _with_leaves(item, leaves) for key, item in value.items()}
+    return next(iter(leaves)) if _is_float(value) else value
+
+
+class _Call(torch.autograd.Function):
+    """Ties a remote call into the judge's autograd graph: one request forward, one backward."""
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        forward: Callable[[], list[Tensor]],
+        backward: Callable[[Sequence[Tensor]], list[Tensor | None]],
+        *leaves: Tensor,
+    ) -> tuple[Tensor, ...]:
+        del leaves
+        ctx.pull_back = backward
+        return tuple(forward())
+
+    @staticmethod
+    def backward(ctx: Any, *cotangents: Tensor) -> Any:
+        return (None, None, *ctx.pull_back(cotangents))

@@ -1,0 +1,318 @@
+"""Runs beside the student's code: loads it and serves the judge's requests.
+
+Nothing that this process says is believed by the judge. Requests are trusted, replies plain data.
+"""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import socket
+import time
+import traceback
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from grader.remote import wire
+from grader.remote.guard import Guard, Rule
+from grader.remote.modules import PACKAGE, Modules
+from grader.remote.settings import Settings
+
+MAX_TEXT = 500
+PATIENCE = 0.02
+ENOUGH = 1 << 20
+_DONE = wire.encode({"ok": None})
+
+
+class MissingParameterError(KeyError):
+    """The student's module has no parameter of a name that the judge has weights for."""
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
+class ParameterShapeError(ValueError):
+    """A parameter of the student's module has another shape than the judge's weights."""
+
+
+class Server:
+    """Carries out requests on one exercise's code. One request is one dict, its name under `op`."""
+
+    def __init__(self, module: Any = None, guard: Guard | None = None) -> None:
+        self.guard = guard or Guard({})
+        self.module = module
+        self.objects: dict[int, Any] = {}
+        self.graphs: dict[int, tuple[list[Tensor], list[Tensor]]] = {}
+        self.settings = Settings()
+
+    def answer(self, request: dict[str, Any]) -> dict[str, Any]:
+        """The reply to one request: its value under `ok`, or what was raised under `error`."""
+        arguments = {name: value for name, value in request.items() if name != "op"}
+        operation: Callable[..., Any] = getattr(self, f"do_{request['op']}")
+        try:
+            reply: dict[str, Any] = {"ok": operation(**arguments)}
+        except BaseException as error:  # a student may raise anything, SystemExit included
+            reply = {"error": describe(error)}
+        called = self.guard.take()
+        if called:
+            reply["forbidden"] = called
+        return reply
+
+    def do_begin(self, seed: int) -> None:
+        """Forgets what earlier checks made, undoes what they set, and seeds the generator."""
+        self.objects.clear()
+        self.graphs.clear()
+        self.settings.restore()
+        # torch.manual_seed takes 70 µs more, to tell devices that are not there.
+        torch.default_generator.manual_seed(seed)
+
+    def do_new(self, handle: int, entry: str, args: Sequence[Any], kwargs: dict[str, Any]) -> None:
+        """Makes an object of the class `entry`, known from now on by its handle."""
+        self.objects[handle] = getattr(self.module, entry)(*args, **kwargs)
+
+    def do_call(
+        self,
+        target: Sequence[Any],
+        args: Sequence[Any],
+        kwargs: dict[str, Any],
+        ticket: int | None = None,
+        tracked: Sequence[str] = (),
+        echo: bool = False,
+    ) -> Any:
+        """Calls the student's code.
+
+        With a `ticket`, gradients can be asked for later: with regard to every floating argument
+        and to the parameters named in `tracked`. With `echo`, the reply ends with the arguments as
+        they are after the call.
+        """
+        function = self.find(target)
+        inputs: list[Tensor] = []
+        if ticket is not None:
+            inputs = [arg.requires_grad_() for arg in args if _differentiable(arg)]
+            inputs += self.parameters_of(target[0], tracked)
+        with torch.set_grad_enabled(ticket is not None):
+            value = function(*args, **kwargs)
+        if ticket is not None:
+            outputs = [item for item in flat(value) if _differentiable(item)]
+            self.graphs[ticket] = (outputs, inputs)
+        return (value, list(args)) if echo else value
+
+    def do_backward(self, ticket: int, cotangents: Sequence[Tensor]) -> list[Tensor | None]:
+        """The gradients of an earlier call, pulled back from its floating outputs."""
+        outputs, inputs = self.graphs.pop(ticket)
+        # Torch imports sympy, which takes 0.4 s, when it is handed the cotangents themselves.
+        with torch.enable_grad():
+            sums = [
+                (output * cotangent).sum()
+                for output, cotangent in zip(outputs, cotangents, strict=True)
+                if output.requires_grad
+            ]
+        trainable = [tensor for tensor in inputs if tensor.requires_grad]
+        if not sums or not trainable:
+            return [None] * len(inputs)
+        found = torch.autograd.grad(sums, trainable, allow_unused=True)
+        by_identity = {
+            id(tensor): gradient for tensor, gradient in zip(trainable, found, strict=True)
+        }
+        return [by_identity.get(id(tensor)) for tensor in inputs]
+
+    def do_parameters(self, handle: int) -> list[tuple[str, list[int], str, bool, int]]:
+        """What the module registers as parameters: name, shape, dtype, trainable, storage number.
+
+        A tensor that is registered twice appears twice, with the same number.
+        """
+        numbers: dict[int, int] = {}
+        rows = []
+        for name, value in self.objects[handle].named_parameters(remove_duplicate=False):
+            number = numbers.setdefault(value.untyped_storage().data_ptr(), len(numbers))
+            rows.append((name, list(value.shape), str(value.dtype), value.requires_grad, number))
+        return rows
+
+    def do_buffers(self, handle: int) -> dict[str, Tensor]:
+        """The module's buffers, by name."""
+        return dict(self.objects[handle].named_buffers())
+
+    def do_stay_behind(self, handle: int) -> list[str]:
+        """The names of tensors that `module.to("meta")` leaves where they are: plain attributes."""
+        module = self.objects[handle].to("meta")
+        return [
+            f"{path}.{name}".lstrip(".")
+            for path, part in module.named_modules()
+            for name, value in vars(part).items()
+            if any(isinstance(item, Tensor) and not item.is_meta for item in flat(value))
+        ]
+
+    def do_load(self, handle: int, weights: dict[str, Tensor], strict: bool = True) -> None:
+        """Copies weights in, by name.
+
+        Where they do not fit, raises `MissingParameterError` and `ParameterShapeError`, or if not
+        `strict` passes over.
+        """
+        parameters = dict(self.objects[handle].named_parameters(remove_duplicate=False))
+        with torch.no_grad():
+            for name, value in weights.items():
+                if name in parameters and parameters[name].shape == value.shape:
+                    parameters[name].copy_(value)
+                elif strict and name not in parameters:
+                    raise MissingParameterError(name)
+                elif strict:
+                    yours, wanted = tuple(parameters[name].shape), tuple(value.shape)
+                    raise ParameterShapeError(f"{name} has the shape {yours}, not {wanted}")
+
+    def do_weights(self, handle: int, names: Sequence[str]) -> dict[str, Tensor]:
+        """The values of the parameters so named."""
+        parameters = dict(self.objects[handle].named_parameters(remove_duplicate=False))
+        return {name: parameters[name] for name in names}
+
+    def do_train(self, handle: int, mode: bool) -> None:
+        """`module.train(mode)`."""
+        self.objects[handle].train(mode)
+
+    def do_to(self, handle: int, dtype: str) -> None:
+        """`module.to(dtype)`; the name is one of torch's, such as `float64`."""
+        self.objects[handle].to(getattr(torch, dtype))
+
+    def do_copy(self, handle: int, new: int) -> None:
+        """`copy.deepcopy(module)`, known by the handle `new`."""
+        self.objects[new] = copy.deepcopy(self.objects[handle])
+
+    def do_get(self, target: Sequence[Any]) -> Any:
+        """The attribute that the target names."""
+        return self.find(target)
+
+    def do_defaults(self, entry: str) -> dict[str, Any]:
+        """The defaults in the signature of the class `entry`, as far as it shows them."""
+        try:
+            parameters = inspect.signature(getattr(self.module, entry)).parameters.values()
+        except (TypeError, ValueError):
+            return {}
+        return {one.name: one.default for one in parameters if one.default is not one.empty}
+
+    def do_probe(self, expression: str) -> None:
+        """Makes the judge's forbidden call, which the guard should refuse."""
+        eval(expression, {"torch": torch, "nn": nn, "F": F, "x": torch.ones(1, 1, 2, 2)})
+
+    def do_globals(self) -> dict[str, str]:
+        """The global settings of torch that student code has no business to change."""
+        return self.settings.now()
+
+    def find(self, target: Sequence[Any]) -> Any:
+        """What `[None, "attention"]` names in the module, or `[3, "layers.0"]` in object 3."""
+        handle, path = target
+        found = self.module if handle is None else self.objects[handle]
+        for part in path.split(".") if path else ():
+            found = found[int(part)] if part.isdigit() else getattr(found, part)
+        return found
+
+    def parameters_of(self, handle: int | None, names: Sequence[str]) -> list[Tensor]:
+        """The parameters so named of the object that the handle means.
+
+        One that is not there is a tensor that no gradient reaches.
+        """
+        if handle is None or not names:
+            return []
+        parameters = dict(self.objects[handle].named_parameters(remove_duplicate=False))
+        return [parameters.get(name, torch.empty(0)) for name in names]
+
+
+def _differentiable(value: Any) -> bool:
+    return isinstance(value, Tensor) and value.is_floating_point()
+
+
+def flat(value: Any) -> list[Any]:
+    """The leaves of nested tuples, lists and dicts, in order."""
+    if isinstance(value, (list, tuple)):
+        return [leaf for item in value for leaf in flat(item)]
+    if isinstance(value, dict):
+        return [leaf for item in value.values() for leaf in flat(item)]
+    return [value]
+
+
+def describe(error: BaseException) -> dict[str, Any]:
+    """An exception as data: the names of its classes, its text, the last line of the student's."""
+    try:
+        text = str(error)[:MAX_TEXT]
+    except BaseException:  # its __str__ is the student's too
+        text = ""
+    frames = [
+        frame
+        for frame in traceback.extract_tb(error.__traceback__)
+        if frame.filename.startswith(f"{PACKAGE}/")
+    ]
+    file, line = (frames[-1].filename, frames[-1].lineno) if frames else (None, None)
+    if isinstance(error, SyntaxError) and (error.filename or "").startswith(f"{PACKAGE}/"):
+        file, line, text = error.filename, error.lineno, error.msg
+    kinds = [kind.__name__[:80] for kind in type(error).__mro__ if kind is not object]
+    return {"kinds": kinds[:8], "text": text, "file": file, "line": line}
+
+
+def serve(sock: socket.socket) -> None:
+    """Serves one judge until it hangs up.
+
+    The first frame brings a submission. Every later one says which of its exercises to load, which
+    is answered with one frame, or is a list of requests on the exercise that was loaded last, each
+    answered with a frame of its own. Replies wait for one another, but only while that is quick:
+    the judge allows each a time of its own.
+    """
+    try:
+        inbox = wire.Inbox(sock)
+        work = Work(**wire.decode_trusted(inbox.receive()))
+        while True:
+            asked = wire.decode_trusted(inbox.receive())
+            if isinstance(asked, dict):
+                wire.send(sock, _frame(work.load(**asked)))
+            else:
+                _serve(sock, work.server, asked)
+    except (EOFError, ConnectionError):
+        return
+
+
+def _serve(sock: socket.socket, server: Server, requests: list[dict[str, Any]]) -> None:
+    waiting = bytearray()
+    sent = time.monotonic()
+    for request in requests:
+        waiting += _frame(server.answer(request))
+        if time.monotonic() - sent > PATIENCE or len(waiting) > ENOUGH:
+            wire.send(sock, waiting)
+            waiting.clear()
+            sent = time.monotonic()
+    wire.send(sock, waiting)
+
+
+class Work:
+    """A submission in this process: its code, and the rules that go with it, by exercise.
+
+    One exercise after another can be loaded. What an earlier one has set or replaced is put back
+    where that is possible; the judge believes nothing but full marks after the first.
+    """
+
+    def __init__(self, sources: dict[str, str], rules: dict[str, Rule]) -> None:
+        self.modules = Modules(sources)
+        self.guard = Guard(rules)
+        self.settings = Settings()
+        self.server = Server()
+
+    def load(self, exercise: str, references: dict[str, bytes]) -> dict[str, Any]:
+        """Imports an exercise and gets ready to answer requests on it."""
+        self.settings.restore()
+        self.server = Server(guard=self.guard)
+        try:
+            self.server.module = self.modules.load(exercise, references)
+            self.guard.arm(exercise)
+            self.server.settings = Settings()
+        except BaseException as error:  # a module may raise anything while it is imported
+            return {"error": describe(error)}
+        return {"ok": None}
+
+
+def _frame(reply: dict[str, Any]) -> bytes:
+    if len(reply) == 1 and reply.get("ok", reply) is None:
+        return _DONE
+    try:
+        return wire.encode(reply)
+    except Exception as error:  # a subclass of the student's may refuse to be read
+        return wire.encode({"error": describe(error)})

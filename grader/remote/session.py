@@ -1,0 +1,192 @@
+"""The judge's end of a conversation with a student's code.
+
+A session carries one request at a time. `Live` asks the student's process, `Recorder` asks a server
+in this process and remembers what was asked, `Replay` answers from replies that came earlier.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, Literal, Protocol
+
+import torch
+from torch import Tensor
+
+from grader.remote import wire
+from grader.remote.server import Server
+
+Request = dict[str, Any]
+_ROUNDING = 1e-11
+
+
+class StudentError(Exception):
+    """The student's code raised. `kinds` names the exception's class and its bases."""
+
+    def __init__(self, kinds: Sequence[str], text: str, file: str | None, line: int | None) -> None:
+        super().__init__(f"{kinds[0]}: {text}" if text else kinds[0])
+        self.kinds = tuple(kinds)
+        self.text = text
+        self.file = file
+        self.line = line
+
+
+class Interrupted(BaseException):
+    """The conversation is over for this check.
+
+    Not an `Exception`, so that nothing on its way to the judge takes it for a failed assertion.
+    """
+
+
+class Lost(Interrupted):
+    """The student's process hung (`timeout`), died (`died`) or sent no reply (`protocol`)."""
+
+    def __init__(self, status: Literal["timeout", "died", "protocol"], message: str) -> None:
+        super().__init__(message)
+        self.status = status
+        self.message = message
+
+
+class ForbiddenUse(Interrupted):
+    """The student's code called what its exercise asks to be written by hand."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        super().__init__(", ".join(names))
+        self.names = tuple(names)
+
+
+class Diverged(Interrupted):
+    """A replayed check asked something that was not recorded."""
+
+
+class Session(Protocol):
+    """Anything that answers requests."""
+
+    def request(self, request: Request) -> Any:
+        """The reply's value. Raises `StudentError` and `Interrupted`."""
+
+
+class Channel(Protocol):
+    """A way to a student's process that takes a frame of requests and gives back the replies."""
+
+    def exchange(self, frame: bytes, count: int) -> Sequence[Any]:
+        """Sends the frame and returns `count` decoded replies. Raises `Lost`."""
+
+
+class Live:
+    """Asks the student's process, one request at a time."""
+
+    def __init__(self, channel: Channel) -> None:
+        self.channel = channel
+
+    def request(self, request: Request) -> Any:
+        """Sends the request and waits for its reply."""
+        (reply,) = self.channel.exchange(wire.encode([request]), 1)
+        return unwrap(reply)
+
+
+class Recorder:
+    """Asks a server in this process, over the same wire format, and keeps the requests."""
+
+    def __init__(self, server: Server) -> None:
+        self.server = server
+        self.requests: list[Request] = []
+
+    def request(self, request: Request) -> Any:
+        """Carries the request out here."""
+        self.requests.append(request)
+        (arrived,) = wire.crossed([request])
+        return unwrap(wire.crossed(self.server.answer(arrived)))
+
+
+class Replay:
+    """Answers from recorded requests and the replies that a student's process gave to them."""
+
+    def __init__(self, requests: Sequence[Request], replies: Sequence[Any]) -> None:
+        self.pairs = iter(zip(requests, replies, strict=True))
+
+    def request(self, request: Request) -> Any:
+        """The reply to the next recorded request. Raises `Diverged` if this is another one."""
+        recorded, reply = next(self.pairs, (None, None))
+        if not same(request, recorded):
+            raise Diverged
+        return unwrap(reply)
+
+
+def same(left: Any, right: Any) -> bool:
+    """Whether two requests ask the same.
+
+    A check may hand on what came out of an earlier call. Right answers round that differently, in
+    float64 by about 1e-15 of the largest number; what was recorded answers such a question too.
+    """
+    if left is right:
+        return True
+    if type(left) is not type(right):
+        return False
+    if isinstance(left, Tensor):
+        return (
+            left.dtype == right.dtype
+            and left.stride() == right.stride()
+            and (torch.equal(left, right) or _near(left, right))
+        )
+    if isinstance(left, dict):
+        return left.keys() == right.keys() and all(same(left[key], right[key]) for key in left)
+    if isinstance(left, (list, tuple)):
+        return len(left) == len(right) and all(map(same, left, right))
+    if isinstance(left, wire.Affine):
+        return same(left.scale, right.scale) and same(left.shift, right.shift)
+    return bool(left == right)
+
+
+def _near(left: Tensor, right: Tensor) -> bool:
+    if left.dtype != torch.float64 or left.shape != right.shape:
+        return False
+    limit = _ROUNDING * right.abs().max().item()
+    return math.isfinite(limit) and (left - right).abs().max().item() <= limit
+
+
+def unwrap(reply: Any) -> Any:
+    """The value of a reply, which is checked before it is used.
+
+    Raises `StudentError` for an exception of the student's, `ForbiddenUse` for a call that the
+    exercise rules out, `Lost` for what is no reply.
+    """
+    if type(reply) is not dict or not reply.keys() <= {"ok", "error", "forbidden"}:
+        raise Lost("protocol", "The reply is none of the kit's.")
+    if "forbidden" in reply:
+        raise ForbiddenUse(_texts(reply["forbidden"]))
+    if "ok" in reply:
+        return reply["ok"]
+    if "error" in reply:
+        raise student_error(reply["error"])
+    raise Lost("protocol", "The reply is none of the kit's.")
+
+
+def student_error(description: Any) -> StudentError:
+    """The exception that a reply describes. Raises `Lost` if the description is malformed."""
+    if type(description) is not dict or description.keys() != {"kinds", "text", "file", "line"}:
+        raise Lost("protocol", "The reply is none of the kit's.")
+    text, file, line = description["text"], description["file"], description["line"]
+    well_formed = (
+        type(text) is str
+        and (file is None or type(file) is str)
+        and (line is None or type(line) is int)
+    )
+    if not well_formed:
+        raise Lost("protocol", "The reply is none of the kit's.")
+    return StudentError(_texts(description["kinds"]), clean(text), file and clean(file), line)
+
+
+def _texts(value: Any) -> list[str]:
+    if type(value) is not list or not value or any(type(item) is not str for item in value):
+        raise Lost("protocol", "The reply is none of the kit's.")
+    return [clean(item)[:80] for item in value[:8]]
+
+
+def clean(text: str, limit: int = 500) -> str:
+    """Text from a student's process made fit to show: no control characters, not too long."""
+    shown = "".join(
+        character if character.isprintable() or character == "\n" else "\N{REPLACEMENT CHARACTER}"
+        for character in text[: limit + 1]
+    )
+    return shown if len(shown) <= limit else shown[: limit - 1] + "…"

@@ -1,0 +1,148 @@
+"""Exercises that are examined one after another in one process, and what that may not change."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from grader import curriculum
+from grader.checks import framework
+from grader.curriculum import mistakes, stubs
+from grader.judging.exercise_run import RightReplies
+from grader.judging.judge import Judge
+from grader.judging.recording import Recordings
+from grader.report.results import ExerciseResult
+from grader.sandbox.host import Host
+from grader.submission import Submission
+
+SOLUTIONS = {name: stubs.reference_source(name) for name in curriculum.NAMES}
+
+
+@pytest.fixture(scope="module")
+def judge() -> Iterator[Judge]:
+    with Host() as host:
+        yield Judge(curriculum.NAMES, Recordings(2017), host)
+
+
+def grade(judge: Judge, sources: Mapping[str, str]) -> dict[str, ExerciseResult]:
+    """The results, by exercise; how many processes it took is in `judge.host.server.forks`."""
+    result = judge.grade(Submission("somebody", dict(sources)))
+    return {one.exercise: one for one in result.exercises}
+
+
+def full_marks(result: ExerciseResult) -> bool:
+    return result.status == "passed" and result.points == result.max_points
+
+
+def gist(result: ExerciseResult) -> list[object]:
+    """All but the messages, whose smallest cases are searched for by the clock."""
+    found = [(one.check, one.status, one.points) for one in result.checks]
+    return [result.status, result.points, result.message, result.diagnoses, found]
+
+
+def test_a_right_submission_stays_in_one_process(judge: Judge) -> None:
+    before = judge.host.server.forks
+    results = grade(judge, SOLUTIONS)
+    assert all(map(full_marks, results.values()))
+    assert judge.host.server.forks == before + 1
+
+
+@pytest.mark.parametrize("exercise", curriculum.NAMES)
+def test_a_mistake_counts_where_it_is_made_and_as_it_does_alone(
+    judge: Judge, exercise: str
+) -> None:
+    """In company a wrong answer gets what it gets alone, and costs no other exercise a point."""
+    mistake = mistakes.load(exercise)[0]
+    wrong = mistake.apply(SOLUTIONS[exercise])
+    results = grade(judge, {**SOLUTIONS, exercise: wrong})
+    in_company, alone = results.pop(exercise), grade(judge, {exercise: wrong})[exercise]
+    assert gist(in_company) == gist(alone)
+    assert not full_marks(alone)
+    assert all(map(full_marks, results.values()))
+
+
+SIDE_EFFECTS = {
+    "torch.softmax is replaced": "torch.softmax = torch.Tensor.softmax = None",
+    "every module is broken": "torch.nn.Module.__call__ = None",
+    "the default dtype is another": "torch.set_default_dtype(torch.float64)",
+    "gradients are off": "torch.set_grad_enabled(False)",
+    "the package is gone": "import sys; sys.meta_path.clear(); sys.modules.clear()",
+    "the process ends later": (
+        "import os, threading; threading.Timer(0.3, os._exit, (0,)).start()"
+    ),
+    "the process is busy": (
+        "import threading\ndef spin():\n    while True: pass\n"
+        "if threading.active_count() == 1: threading.Thread(target=spin, daemon=True).start()"
+    ),
+}
+
+
+HARMFUL = """
+
+_whole = target_mask
+
+
+def target_mask(*args, **options):
+    import torch
+    found = _whole(*args, **options)
+    {effect}
+    return found
+"""
+
+
+@pytest.mark.parametrize("effect", SIDE_EFFECTS.values(), ids=SIDE_EFFECTS)
+def test_what_one_exercise_breaks_costs_no_other_a_point(judge: Judge, effect: str) -> None:
+    """`masks` breaks it in a call that it answers rightly."""
+    harmful = SOLUTIONS["masks"] + HARMFUL.format(effect=effect.replace("\n", "\n    "))
+    results = grade(judge, {**SOLUTIONS, "masks": harmful})
+    del results["masks"]
+    assert all(map(full_marks, results.values()))
+
+
+# Right but for one call, so that it gets full marks wherever that call goes through.
+CALLS_WHAT_WAS_KEPT = f"""{SOLUTIONS["attention"]}
+
+_whole = attention
+
+
+def attention(*args, **options):
+    import builtins, torch
+    builtins.kept(*[torch.ones(1, 1, 2, 2)] * 3)
+    return _whole(*args, **options)
+"""
+
+
+@pytest.mark.parametrize(
+    "kept",
+    [
+        "torch.nn.functional.scaled_dot_product_attention",
+        "torch._C._nn.scaled_dot_product_attention",
+        "torch.ops.aten.scaled_dot_product_attention.default",
+        "torch._scaled_dot_product_attention_math",
+    ],
+)
+def test_what_an_earlier_exercise_took_hold_of_is_forbidden_too(judge: Judge, kept: str) -> None:
+    """`masks` may use torch's attention. It cannot keep it for `attention`, which may not."""
+    masks = f"{SOLUTIONS['masks']}\n\nimport builtins, torch\nbuiltins.kept = {kept}\n"
+    results = grade(judge, {"masks": masks, "attention": CALLS_WHAT_WAS_KEPT})
+    assert full_marks(results["masks"])
+    assert not full_marks(results["attention"])
+    seen = f"{masks}\n\nkept(*[torch.ones(1, 1, 2, 2)] * 3)\n"
+    kept_here = grade(judge, {"masks": seen, "attention": SOLUTIONS["attention"]})
+    assert all(full_marks(kept_here[name]) for name in ("masks", "attention"))
+
+
+@given(
+    st.lists(st.binary(max_size=3), max_size=4),
+    st.lists(st.binary(max_size=3), max_size=4),
+    st.sampled_from(framework.load("masks")),
+    st.sampled_from(framework.load("masks")),
+)
+def test_only_equal_replies_to_the_same_check_are_known(
+    left: list[bytes], right: list[bytes], one: framework.Check, other: framework.Check
+) -> None:
+    same = RightReplies.mark(one, left) == RightReplies.mark(other, right)
+    assert same == (left == right and one.name == other.name)
