@@ -1,0 +1,72 @@
+"""Public tests of linear. Run them with: pytest exercises/test_linear.py."""
+
+from typing import Any
+
+import torch
+from torch import nn
+
+from exercises.linear import Linear
+from grader.feedback.comparison import Mismatch, assert_matches, assert_parameters
+
+AXES = ("batch", "length", "feature")
+
+
+def by_hand(bias: bool = True) -> Any:
+    """Three features become two: twice the first, and the sum of the others."""
+    linear: Any = Linear(3, 2, bias)
+    linear.weight = nn.Parameter(torch.tensor([[2.0, 0.0, 0.0], [0.0, 1.0, 1.0]]))
+    if bias:
+        linear.bias = nn.Parameter(torch.tensor([100.0, 200.0]))
+    return linear
+
+
+def test_by_hand() -> None:
+    """Row o of `weight` makes output o.
+
+    (1, 2, 3) becomes 2 * 1 + 100 = 102 and 2 + 3 + 200 = 205.
+    """
+    x = torch.tensor([[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]])
+    expected = torch.tensor([[[102.0, 205.0], [108.0, 211.0]]])
+    assert_matches(by_hand()(x), expected, "Linear output", axes=AXES)
+
+
+def test_without_a_bias() -> None:
+    """With bias=False nothing is added, and the attribute `bias` is None."""
+    linear = by_hand(bias=False)
+    assert_parameters(linear, {"weight": (2, 3)}, "Linear(3, 2, bias=False)")
+    expected = torch.tensor([[[2.0, 5.0]]])
+    output = linear(torch.tensor([[[1.0, 2.0, 3.0]]]))
+    assert_matches(output, expected, "Linear output without a bias", axes=AXES)
+    if linear.bias is not None:
+        raise Mismatch("With bias=False, the attribute `bias` should be None.", points_at="def")
+
+
+def test_its_parameters() -> None:
+    """The weight has a row for each output, the bias a number for each."""
+    assert_parameters(Linear(4, 3), {"weight": (3, 4), "bias": (3,)}, "Linear(4, 3)")
+
+
+def test_how_it_starts() -> None:
+    """With 25 inputs, weight and bias start between -0.2 and 0.2.
+
+    1/√25 is 0.2. Of 10000 numbers drawn uniformly, the largest is above 0.17, as good as always.
+    """
+    linear: Any = Linear(25, 400)
+    for name, value in (("weight", linear.weight), ("bias", linear.bias)):
+        low, high = value.min().item(), value.max().item()
+        if not (-0.2001 < low < -0.17 and 0.17 < high < 0.2001):
+            raise Mismatch(
+                f"The {name} of Linear(25, 400) starts between {low:.3f} and {high:.3f}; "
+                "it should be between -0.2 and 0.2, and come near to both.",
+                help="The bound is 1/√in_features, for weight and bias.",
+                points_at="__init__",
+            )
+
+
+def test_any_number_of_axes() -> None:
+    """A token alone becomes what it becomes in its batch."""
+    linear = by_hand()
+    x = torch.arange(24.0).reshape(2, 4, 3)
+    output = linear(x)
+    assert_matches(linear(x[1, 2]), output[1, 2], "Linear output for one token")
+    assert_matches(linear(x[None]), output[None], "Linear output for four axes")
