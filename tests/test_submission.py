@@ -50,7 +50,12 @@ def test_a_single_file_is_a_submission(tmp_path: Path) -> None:
         (b"", "empty"),
         (b"  \n\n", "empty"),
         (b"#" * (1 << 20) + b"#", "larger than 1 MB"),
-        (b"# -*- coding: klingon -*-\nx = 1", "not UTF-8"),
+        (b"# -*- coding: klingon -*-\nx = 1", "not UTF-8 but klingon"),
+        (b"#!/usr/bin/python\n# coding: rot13\nqrs = 1", "not UTF-8 but rot13"),
+        (b"# coding: hex\n6465", "not UTF-8 but hex"),
+        (b"\xef\xbb\xbf# coding=punycode\n" + b"a" * 900_000, "not UTF-8 but punycode"),
+        ("# coding: latin-1\nx = 'é'\n".encode("latin-1"), "not UTF-8"),
+        ("x = 'é'\n".encode("utf-16"), "not UTF-8"),
     ],
 )
 def test_an_unreadable_file_is_that_exercises_problem(
@@ -63,12 +68,22 @@ def test_an_unreadable_file_is_that_exercises_problem(
     assert list(found.sources) == ["masks"]
 
 
-def test_other_encodings_that_python_reads_are_read(tmp_path: Path) -> None:
-    write(tmp_path / "attention.py", "# coding: latin-1\nx = 'é'\n".encode("latin-1"))
-    write(tmp_path / "masks.py", "\ufeffx = 'é'\n".encode())
+@pytest.mark.parametrize("mark", ["", "\ufeff"])
+@pytest.mark.parametrize(
+    "said", ["", "# -*- coding: utf-8 -*-\n", "# vim: set fileencoding=UTF8 :\n"]
+)
+def test_utf_8_is_read_with_a_mark_or_without(tmp_path: Path, mark: str, said: str) -> None:
+    text = f"{said}x = 'é'\n"
+    write(tmp_path / "attention.py", mark + text)
     (found,) = submission.find(tmp_path)
-    assert "é" in found.sources["attention"]
-    assert found.sources["masks"] == "x = 'é'\n"
+    assert found.sources["attention"] == text
+
+
+def test_an_encoding_is_declared_at_the_top_or_not_at_all(tmp_path: Path) -> None:
+    text = "# coding: latin-1\nx = 1\ny = 2  # coding: rot13\n"
+    write(tmp_path / "attention.py", text)
+    (found,) = submission.find(tmp_path)
+    assert found.sources["attention"] == text
 
 
 def test_a_link_to_somebody_elses_answer_is_not_followed(tmp_path: Path) -> None:
@@ -98,3 +113,44 @@ def test_where_there_is_nothing_to_grade_it_says_so(tmp_path: Path) -> None:
     write(tmp_path / "other.py")
     with pytest.raises(submission.SubmissionError, match="the file of an exercise"):
         submission.find(tmp_path / "other.py")
+
+
+def test_a_link_in_place_of_the_folder_of_exercises_is_not_followed(tmp_path: Path) -> None:
+    write(tmp_path / "solutions" / "attention.py")
+    write(tmp_path / "class" / "ada" / "exercises" / "attention.py")
+    (tmp_path / "class" / "eve").mkdir(parents=True)
+    (tmp_path / "class" / "eve" / "exercises").symlink_to(tmp_path / "solutions")
+    ada, eve = submission.find(tmp_path / "class")
+    assert list(ada.sources) == ["attention"]
+    assert not eve.sources
+    assert "link" in eve.problems["attention"]
+    (alone,) = submission.find(tmp_path / "class" / "eve")
+    assert not alone.sources
+
+
+def test_submissions_are_the_same_only_if_every_file_is() -> None:
+    victim = submission.Submission("ada", {"attention": "a = 1\n", "masks": "m = 1\n"})
+    twin = submission.Submission("bob", dict(reversed(victim.sources.items())))
+    assert twin.digest == victim.digest
+    joined = {"attention": "a = 1\n\0masks\0m = 1\n"}
+    assert submission.Submission("eve", joined).digest != victim.digest
+    problem = submission.Submission("mal", {"attention": "a = 1\n"}, {"masks": "m = 1\n"})
+    assert problem.digest != victim.digest
+
+
+@pytest.mark.skipif(os.name != "posix", reason="such names are POSIX")
+def test_a_name_is_printable_and_nobody_elses(tmp_path: Path) -> None:
+    names = [
+        b"ada",
+        b"\xff\xfe",
+        b"\\udcff\\udcfe",
+        b"red\x1b[31m",
+        rb"red\x1b[31m",
+        "Zoë".encode(),
+    ]
+    for name in names:
+        write(tmp_path / os.fsdecode(name) / "attention.py")
+    found = [one.name for one in submission.find(tmp_path)]
+    assert len(set(found)) == len(names)
+    assert all(name.isprintable() for name in found)
+    assert {"ada", "Zoë"} <= set(found)

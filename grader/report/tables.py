@@ -26,7 +26,7 @@ def as_csv(report: Report) -> str:
     writer.writeheader()
     for submission in report.submissions:
         row: dict[str, Any] = {
-            "submission": _cell(submission.submission),
+            "submission": cell(submission.submission),
             "points": submission.points,
             "max_points": submission.max_points,
         }
@@ -43,7 +43,8 @@ def _points(submission: SubmissionResult) -> dict[str, float | None]:
     return points
 
 
-def _cell(text: str) -> str:
+def cell(text: str) -> str:
+    """A text for a cell that a spreadsheet takes for a text, whatever it begins with."""
     return f"'{text}" if text.startswith(_FORMULA) else text
 
 

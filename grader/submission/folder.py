@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-import io
-import tokenize
+import os
+import re
+import stat
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -37,9 +38,11 @@ class Submission:
         """The same for two submissions that hold the same files."""
         hashed = hashlib.sha256()
         for part in (self.sources, self.problems):
-            for name, text in sorted(part.items()):
-                hashed.update(f"{name}\0{text}\0".encode("utf-8", "surrogatepass"))
-            hashed.update(b"\1")
+            hashed.update(len(part).to_bytes(8))
+            for item in sorted(part.items()):
+                for text in item:
+                    data = text.encode("utf-8", "surrogatepass")
+                    hashed.update(len(data).to_bytes(8) + data)
         return hashed.hexdigest()
 
 
@@ -52,13 +55,13 @@ def find(path: Path) -> list[Submission]:
         raise SubmissionError(f"{path}: no such file or folder.")
     if path.is_file():
         if path.suffix == ".ipynb":
-            return [from_notebook(path.stem, path)]
+            return [from_notebook(shown(path.stem), path)]
         if path.suffix != ".py" or path.stem not in curriculum.NAMES:
             names = ", ".join(f"{name}.py" for name in curriculum.NAMES)
             raise SubmissionError(f"{path}: not a notebook or the file of an exercise ({names}).")
         return [_read(path.stem, {path.stem: path})]
     if _files(path, path / "exercises") or len(_notebooks(path)) == 1:
-        return [_in_folder(path.resolve().name, path)]
+        return [_in_folder(shown(path.resolve().name), path)]
     folders = sorted(entry for entry in path.iterdir() if _is_student(entry))
     notebooks = _notebooks(path) if not folders else []
     if not folders and not notebooks:
@@ -67,9 +70,27 @@ def find(path: Path) -> list[Submission]:
             "as attention.py; give such a one, or a folder of them."
         )
     return [
-        *(_in_folder(folder.name, folder) for folder in folders),
-        *(from_notebook(file.stem, file) for file in notebooks),
+        *(_in_folder(shown(folder.name), folder) for folder in folders),
+        *(from_notebook(shown(file.stem), file) for file in notebooks),
     ]
+
+
+def shown(name: str) -> str:
+    """A name of somebody's as it can be printed and stored, another one for every other name.
+
+    What is no printable character, what is no UTF-8 and the backslash are written as escapes.
+    """
+    return "".join(_escaped(character) for character in name)
+
+
+def _escaped(character: str) -> str:
+    if character.isprintable() and character != "\\":
+        return character
+    return character.encode("unicode_escape").decode("ascii")
+
+
+def _refused(name: str, problem: str) -> Submission:
+    return Submission(name, problems=dict.fromkeys(curriculum.NAMES, problem))
 
 
 def from_notebook(name: str, path: Path) -> Submission:
@@ -77,8 +98,7 @@ def from_notebook(name: str, path: Path) -> Submission:
     try:
         gathered = pieces.gather(cells.read(path))
     except cells.NotebookError as error:
-        problem = f"{path.name} could not be read: {error}."
-        return Submission(name, problems=dict.fromkeys(curriculum.NAMES, problem))
+        return _refused(name, f"{shown(path.name)} could not be read: {error}.")
     too_long = [one for one, source in gathered.sources.items() if len(source) > MAX_BYTES]
     for one in too_long:
         del gathered.sources[one]
@@ -127,23 +147,50 @@ def _read(name: str, files: dict[str, Path]) -> Submission:
     for exercise, file in files.items():
         try:
             submission.sources[exercise] = _source(file)
-        except (OSError, ValueError) as error:
+        except OSError as error:
+            submission.problems[exercise] = f"{file.name} could not be read: {error.strerror}."
+        except ValueError as error:
             submission.problems[exercise] = f"{file.name} could not be read: {error}"
     return submission
 
 
 def _source(file: Path) -> str:
-    if file.is_symlink():
-        raise ValueError("it is a link; hand in the file itself.")
-    if not file.is_file():
-        raise ValueError("it is not a plain file.")
-    if file.stat().st_size > MAX_BYTES:
-        raise ValueError(f"it is larger than {MAX_BYTES >> 20} MB.")
-    data = file.read_bytes()
+    if file.parent.name == "exercises" and file.parent.is_symlink():
+        raise ValueError(_LINKED_FOLDER)
+    data = _bytes(file)
     if not data.strip():
         raise ValueError("it is empty.")
     try:
-        encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
-        return data.decode(encoding)
-    except (SyntaxError, UnicodeDecodeError):
+        source = data.decode("utf-8-sig")
+    except UnicodeDecodeError:
         raise ValueError("it is not UTF-8 text. Save it as UTF-8 and hand it in again.") from None
+    declared = _DECLARATION.match(source)
+    if declared and not _READ_ALIKE.fullmatch(declared[1].lower().replace("_", "-")):
+        raise ValueError(
+            f"its first lines say that it is not UTF-8 but {declared[1][:40]}. Delete that line, "
+            "save the file as UTF-8 and hand it in again."
+        )
+    return source
+
+
+def _bytes(file: Path) -> bytes:
+    """What a plain file holds. Raises `OSError`, and `ValueError` for anything else than one."""
+    if file.is_symlink():
+        raise ValueError("it is a link; hand in the file itself.")
+    # What is opened is what is looked at, and a pipe that nobody writes to keeps nobody waiting.
+    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+    with open(os.open(file, flags | getattr(os, "O_BINARY", 0)), "rb") as opened:
+        if not stat.S_ISREG(os.fstat(opened.fileno()).st_mode):
+            raise ValueError("it is not a plain file.")
+        data = opened.read(MAX_BYTES + 1)
+    if len(data) > MAX_BYTES:
+        raise ValueError(f"it is larger than {MAX_BYTES >> 20} MB.")
+    return data
+
+
+# PEP 263, "Defining Python Source Code Encodings". No codec of a student's choice is ever used:
+# some take any amount of time. What is UTF-8 reads the same under those that are named here, or is
+# what its author did not mean.
+_DECLARATION = re.compile(r"(?:[ \t\f]*(?:#[^\n]*)?\n)?[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
+_READ_ALIKE = re.compile(r"utf-?8(-sig)?|(us-)?ascii|latin-?1|iso-?8859-\d+|(cp|windows-)125\d")
+_LINKED_FOLDER = "the folder is a link; hand in the files themselves."
