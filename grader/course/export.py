@@ -12,7 +12,7 @@ from nbgrader.plugins import ExportPlugin
 
 from grader import curriculum
 from grader.course.preprocessors import MIME
-from grader.report.tables import cell
+from grader.report import tables
 from grader.submission.cells import POINTS
 
 _COLUMNS = (
@@ -52,9 +52,9 @@ class Checks(ExportPlugin):
                 if name + POINTS not in graded:
                     continue
                 row = {
-                    "assignment": cell(assignment.name),
-                    "notebook": cell(notebook.name),
-                    "student_id": cell(student),
+                    "assignment": tables.cell(assignment.name),
+                    "notebook": tables.cell(notebook.name),
+                    "student_id": tables.cell(student),
                     "exercise": name,
                     "max_score": graded[name + POINTS],
                 }
