@@ -210,6 +210,7 @@ SOLUTIONS = {
     "embedding": "TransformerEmbedding(5, 8, padding_idx=0)(ids)",
     "layer_norm": "LayerNorm(8)(x)",
     "linear": "Linear(8, 3)(x)",
+    "dropout": "Dropout(0.3)(x)",
     "feed_forward": "FeedForward(8, 16, activation='gelu')(x)",
     "sublayer": "SublayerConnection(8)(x, torch.sin)",
     "encoder": "Encoder(2, 8, 2, 16, norm_first=True)(x)",

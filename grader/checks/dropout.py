@@ -1,0 +1,189 @@
+"""Hidden checks of `dropout`: inverted dropout (Srivastava et al. 2014)."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import torch
+from hypothesis import strategies as st
+from torch import Tensor
+
+from grader.checks.framework import given, worth
+from grader.checks.framework.cases import (
+    Numbers,
+    assert_drops,
+    assert_gradients,
+    assert_not_edited,
+    assert_refuses,
+    gradients,
+    matches,
+    seeds,
+    transposed,
+)
+from grader.checks.framework.precision import assert_settings_kept
+from grader.feedback.comparison import Mismatch, assert_dtype, assert_matches, assert_shape
+from grader.remote.proxy import RemoteModule
+
+AXES = ("batch", "length", "feature")
+# So many numbers that seven standard deviations of the share of zeros are 4 in 100 at most.
+SHAPE = (6, 16, 80)
+PROBABILITIES = (0.1, 0.2, 0.35, 0.6, 0.8)
+
+
+def numbers(seed: int, dtype: torch.dtype = torch.float32) -> Tensor:
+    """Numbers none of which is zero or nearly so. (batch, length, feature)"""
+    x = Numbers(seed).normal(*SHAPE)
+    return (x + x.sign()).to(dtype)
+
+
+def assert_drops_some(module: RemoteModule, x: Tensor, p: float) -> Tensor:
+    """In training mode some numbers become zero and others do not; which ones changes.
+
+    No lazy answer does that. Neither the share nor the size of what is kept is asked for here.
+    Returns the output.
+    """
+    output: Tensor = module(x)
+    again = module(x)
+    for result in (output, again):
+        assert_shape(result, dict(zip(AXES, x.shape, strict=True)))
+    zeros = output == 0
+    if zeros.all() or not zeros.any():
+        which = "all" if zeros.all() else "none"
+        raise Mismatch(f"With p={p}, {which} of your numbers are zero in training mode.")
+    if (zeros == (again == 0)).all():
+        raise Mismatch("Two calls in training mode drop the same numbers.")
+    ratio = (output.double() / x.double())[~zeros]
+    if ratio.max().item() - ratio.min().item() > 0.05 * ratio.abs().max().item():
+        raise Mismatch("The numbers that are kept do not all grow by the same factor.")
+    return output
+
+
+@worth(1)
+@given(st.sampled_from(PROBABILITIES), seeds(), examples=3)
+def test_drops_and_makes_up_for_it(student: Any, p: float, seed: int) -> None:
+    """While training, a number is zero with probability p, or else divided by 1 - p.
+
+    Sees a factor that is missing or of the wrong probability, the probability to keep taken for
+    that to drop, one draw for a whole row, the same draw in every call, and another default than
+    0.5.
+    """
+    x = numbers(seed)
+    for rate, module in (
+        (p, student.Dropout(p)),
+        (1 - p, student.Dropout(p=1 - p)),
+        (0.5, student.Dropout()),
+    ):
+        assert_drops([module(x), module(x)], x, rate)
+
+
+@worth(1)
+@given(st.sampled_from(PROBABILITIES), seeds(), examples=2)
+def test_evaluation_changes_nothing(student: Any, p: float, seed: int) -> None:
+    """In evaluation mode the numbers come out as they went in; back in training, some are dropped.
+
+    Sees dropout that is always on, and numbers that are made smaller in evaluation. Lets a wrong
+    share or factor in training pass: another check pays for that.
+    """
+    x = numbers(seed)
+    module = student.Dropout(p)
+    assert_drops_some(module, x, p)
+    module.eval()
+    for _ in range(2):
+        assert_matches(module(x), x, "output in evaluation mode", axes=AXES)
+    assert_drops_some(module.train(), x, p)
+
+
+@worth(1)
+@given(seeds(), examples=2)
+def test_the_ends_of_the_range(student: Any, seed: int) -> None:
+    """With p = 0 nothing is dropped, with p = 1 everything, and nothing is NaN.
+
+    Sees the 0 / 0 that p = 1 makes of the formula, in numbers or gradients, an end of the range
+    that is refused, and zeros for p = 1 in evaluation, too.
+    """
+    x = numbers(seed)[:2, :3, :5]
+    zeros = torch.zeros_like(x)
+    for nothing, everything in (
+        (student.Dropout(0.0), student.Dropout(1.0)),
+        (student.Dropout(p=0), student.Dropout(p=1)),
+    ):
+        assert_matches(nothing(x), x, "output for p=0 in training mode", axes=AXES)
+        assert_matches(everything(x), zeros, "output for p=1 in training mode", axes=AXES)
+    # Dropout that is always on is paid for by the check of evaluation.
+    if matches(student.Dropout(0.5).eval()(x), x):
+        evaluated = student.Dropout(1.0).eval()(x)
+        assert_matches(evaluated, x, "output for p=1 in evaluation mode", axes=AXES)
+    leaf = x.clone().requires_grad_()
+    output = student.Dropout(1.0)(leaf)
+    if isinstance(output, Tensor) and output.requires_grad:
+        (found,) = gradients(output, [leaf], torch.ones_like(x))
+        assert_gradients([found], [zeros], ["x"])
+
+
+@worth(1)
+@given(st.floats(0.01, 3.0), seeds(), examples=2)
+def test_refuses_what_is_no_probability(student: Any, beyond: float, seed: int) -> None:
+    """A p below 0 or above 1 is refused with ValueError.
+
+    Sees a check that is missing, or made of one side only.
+    """
+    x = numbers(seed)
+    assert_drops_some(student.Dropout(0.4), x, 0.4)
+    for p in (-0.5, 1.5, -beyond, 1 + beyond):
+        what = f"Dropout({p:.3g}): a probability lies between 0 and 1"
+        assert_refuses(ValueError, partial(_used, student, p, x), what)
+
+
+def _used(student: Any, p: float, x: Tensor) -> Any:
+    return student.Dropout(p)(x)
+
+
+@worth(1)
+@given(st.sampled_from(PROBABILITIES), seeds(), examples=2)
+def test_works_on_any_input(student: Any, p: float, seed: int) -> None:
+    """Any shape, memory layout and dtype will do, gradients flow, and the input stays as it is.
+
+    Sees zeros and ones in another dtype, which the product then has, edits in place, a gradient
+    that is cut off, and a draw that is kept for tensors of the first shape.
+    """
+    settings = student.global_settings()
+    x = numbers(seed)
+    module = student.Dropout(p)
+    assert_drops_some(module, x, p)
+    for other in (x[0], x[0, :, :5], x[..., None]):
+        assert_shape(module(other), tuple(other.shape), f"output for shape {tuple(other.shape)}")
+    view = transposed(x)
+    for mode in (True, False):
+        found, after = module.train(mode).echo(view)
+        assert_shape(found, dict(zip(AXES, x.shape, strict=True)))
+        assert_not_edited([view], after, ["x"])
+
+    leaf = x.clone().requires_grad_()
+    cotangent = Numbers(seed + 1).normal(*SHAPE, dtype=torch.float32)
+    output = module.train()(leaf)
+    (gradient,) = gradients(output, [leaf], cotangent)
+    # Whatever was drawn: what a number was multiplied by, its gradient is multiplied by.
+    assert_gradients([gradient], [cotangent * output.detach() / x], ["x"])
+
+    twin = module.copy()
+    for dtype in (torch.float64, torch.bfloat16):
+        output = assert_drops_some(twin.to(dtype), x.to(dtype), p)
+        if dtype is torch.bfloat16:  # float64 may come back as float32, by contract
+            assert_dtype(output, dtype, f"output for {dtype} input")
+    assert_settings_kept(settings, student.global_settings())
+
+
+@worth(0)
+@given(st.sampled_from(PROBABILITIES), seeds(), examples=1)
+def test_keeps_float64(student: Any, p: float, seed: int) -> None:
+    """Numbers in float64 keep their accuracy.
+
+    Sees a product in float32. It costs nothing: float32 is accurate enough here.
+    """
+    x = numbers(seed, torch.float64)
+    output = student.Dropout(p).to(torch.float64)(x)
+    if isinstance(output, Tensor) and output.shape == x.shape:
+        kept = torch.where(output == 0, 0.0, x)
+        factor = output.double().sum() / kept.sum()
+        assert_matches(output, kept * factor, axes=AXES, rtol=1e-9)
