@@ -44,5 +44,5 @@ def test_check(check: Check, package: str) -> None:
     def body(student: None, **arguments: object) -> None:  # noqa: ARG001 - hypothesis passes it
         check.body(Student(Recorder(Server(module))), **arguments)
 
-    test = check.explore(body, seed=1) if check.strategies else body
+    test = check.explore(body, seed=1) if check.inputs else body
     test(None)

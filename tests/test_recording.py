@@ -9,11 +9,12 @@ from typing import Any
 import pytest
 
 from grader.checks import framework, models
+from grader.checks.framework.inputs import Numbers
 from grader.checks.layers import Sizes
 from grader.curriculum import reference
 from grader.judging.recording import MAX_DRAWS, RecordingError, record
 
-CHECK = next(one for one in framework.load("attention") if one.strategies)
+CHECK = next(one for one in framework.load("attention") if one.inputs)
 
 
 def failing(times: int) -> framework.Check:
@@ -45,6 +46,7 @@ def test_a_check_that_the_reference_never_passes_is_an_error() -> None:
 @pytest.mark.parametrize("pad_id", range(1, 9))
 def test_special_ids_are_never_those_of_padding(pad_id: int) -> None:
     sizes = Sizes(batch=2, length=4, source=5, n_heads=2, d_head=3, d_ff=7)
-    case = models.Case(sizes, 9, 10, pad_id, 1, 1, False, "relu").with_special_ids
+    case = models.TransformerCase(sizes, 9, 10, pad_id, Numbers(1, 0), 1, False, "relu")
+    case = case.with_special_ids
     for ids in (case.src, case.tgt):
         assert (ids != pad_id).all()

@@ -9,22 +9,22 @@ import torch
 from grader.checks.attention_cases import (
     AXES,
     WEIGHT_AXES,
-    Case,
+    AttentionCase,
     assert_follow_the_scores,
     attend,
     cases,
+    softmax_scores,
 )
-from grader.checks.framework import given, worth
-from grader.checks.framework.cases import (
+from grader.checks.framework import check
+from grader.checks.framework.assertions import (
     assert_changes,
     assert_gradients,
     assert_not_edited,
     gradients,
     matches,
     parts,
-    softmax_scores,
-    transposed,
 )
+from grader.checks.framework.inputs import transposed
 from grader.checks.framework.precision import either_precision
 from grader.feedback.comparison import (
     Mismatch,
@@ -37,10 +37,9 @@ from grader.remote.session import StudentError
 from grader.remote.wire import Affine
 
 
-@worth(3)
-@given(cases(), examples=4)
+@check(points=3, inputs=cases(), examples=4)
 @either_precision
-def test_agrees_with_torch(student: Any, case: Case) -> None:
+def test_agrees_with_torch(student: Any, case: AttentionCase) -> None:
     """The output is softmax(QKᵀ/√d_k)V.
 
     Sees what shapes and sums cannot: a missing or wrong scale, a softmax over another axis, keys
@@ -53,10 +52,9 @@ def test_agrees_with_torch(student: Any, case: Case) -> None:
     assert_matches(output, square.output, "output for as many queries as keys", axes=AXES)
 
 
-@worth(2)
-@given(cases(), examples=5)
+@check(points=2, inputs=cases(), examples=5)
 @either_precision
-def test_weights_follow_the_scores(student: Any, case: Case) -> None:
+def test_weights_follow_the_scores(student: Any, case: AttentionCase) -> None:
     """The weights of every query sum to one over the keys, and a larger score gets a larger weight.
 
     Sees a softmax over queries or heads, and scores handed back as weights. Lets a wrong scale
@@ -66,10 +64,9 @@ def test_weights_follow_the_scores(student: Any, case: Case) -> None:
     assert_follow_the_scores(weights, case.weights)
 
 
-@worth(2)
-@given(cases(), examples=2)
+@check(points=2, inputs=cases(), examples=2)
 @either_precision
-def test_masked_positions_get_nothing(student: Any, case: Case) -> None:
+def test_masked_positions_get_nothing(student: Any, case: AttentionCase) -> None:
     """A position where the mask is False gets a weight of exactly zero; the others share it out.
 
     Sees a mask that is read the other way round, ignored, added as 0 and 1, or put on after the
@@ -82,10 +79,9 @@ def test_masked_positions_get_nothing(student: Any, case: Case) -> None:
         assert_zero(hidden, f"masked weights, for a mask of shape {tuple(mask.shape)}")
 
 
-@worth(1)
-@given(cases("padding"), examples=3)
+@check(points=1, inputs=cases("padding"), examples=3)
 @either_precision
-def test_hidden_keys_have_no_say(student: Any, case: Case) -> None:
+def test_hidden_keys_have_no_say(student: Any, case: AttentionCase) -> None:
     """Whatever stands at a hidden key leaves the output as it is; a visible key moves it.
 
     Sees an output that is made of other weights than those returned, and a share of the softmax
@@ -106,10 +102,9 @@ def test_hidden_keys_have_no_say(student: Any, case: Case) -> None:
     assert_changes(moved, output, "Your output stays the same when the visible keys change.")
 
 
-@worth(1)
-@given(cases("any"), examples=3)
+@check(points=1, inputs=cases("any"), examples=3)
 @either_precision
-def test_masks_hold_for_large_scores(student: Any, case: Case) -> None:
+def test_masks_hold_for_large_scores(student: Any, case: AttentionCase) -> None:
     """A mask holds however large the scores are, and large scores make no NaN.
 
     Sees a fill such as -100, -1e4 or -1e6, which a large score outweighs, and a softmax written
@@ -128,10 +123,9 @@ def test_masks_hold_for_large_scores(student: Any, case: Case) -> None:
     assert_zero(weights[~case.visible], "masked weights, when hidden scores are large,")
 
 
-@worth(1)
-@given(cases("any"), examples=3)
+@check(points=1, inputs=cases("any"), examples=3)
 @either_precision
-def test_a_row_without_keys_stays_finite(student: Any, case: Case) -> None:
+def test_a_row_without_keys_stays_finite(student: Any, case: AttentionCase) -> None:
     """A query that may attend to nothing gets finite numbers, and its neighbours are not disturbed.
 
     Sees the NaN of a softmax over a row of -inf.
@@ -142,10 +136,9 @@ def test_a_row_without_keys_stays_finite(student: Any, case: Case) -> None:
     assert_follow_the_scores(weights[:, :, 1:], case.weights[:, :, 1:])
 
 
-@worth(2)
-@given(cases("any"), examples=3)
+@check(points=2, inputs=cases("any"), examples=3)
 @either_precision
-def test_gradients_agree_with_torch(student: Any, case: Case) -> None:
+def test_gradients_agree_with_torch(student: Any, case: AttentionCase) -> None:
     """Gradients flow back to query, key and value as through torch's own function.
 
     Sees a `detach`, a `.data`, a `torch.no_grad()`, which no value shows.
@@ -156,10 +149,9 @@ def test_gradients_agree_with_torch(student: Any, case: Case) -> None:
     assert_gradients(found, case.gradients, ("query", "key", "value"))
 
 
-@worth(1)
-@given(cases(), examples=3)
+@check(points=1, inputs=cases(), examples=3)
 @either_precision
-def test_dropout_acts_on_the_weights(student: Any, case: Case) -> None:
+def test_dropout_acts_on_the_weights(student: Any, case: AttentionCase) -> None:
     """`dropout` is applied to the weights, before they meet the values.
 
     Sees a dropout that is never called, or is called on the scores or on the output.
@@ -176,10 +168,9 @@ def test_dropout_acts_on_the_weights(student: Any, case: Case) -> None:
         assert_matches(weights, dropped, "weights", axes=WEIGHT_AXES)
 
 
-@worth(1)
-@given(cases(), examples=2)
+@check(points=1, inputs=cases(), examples=2)
 @either_precision
-def test_takes_any_leading_axes(student: Any, case: Case) -> None:
+def test_takes_any_leading_axes(student: Any, case: AttentionCase) -> None:
     """Any number of axes may stand in front, none too, and any axis may be of size 1.
 
     Sees sizes taken from fixed axes, code written for four axes only, and a `squeeze` that takes
@@ -198,10 +189,9 @@ def test_takes_any_leading_axes(student: Any, case: Case) -> None:
     assert_matches(weight, torch.ones(1, 1, 1, 1), "weight of a single key", axes=WEIGHT_AXES)
 
 
-@worth(1)
-@given(cases("any"), examples=2)
+@check(points=1, inputs=cases("any"), examples=2)
 @either_precision
-def test_takes_tensors_as_they_come(student: Any, case: Case) -> None:
+def test_takes_tensors_as_they_come(student: Any, case: AttentionCase) -> None:
     """Any memory layout and floating dtype will do, and all that is handed in stays as it is.
 
     Sees `view` on what is not contiguous, edits in place, tensors of a fixed dtype, and settings of
@@ -225,7 +215,7 @@ def test_takes_tensors_as_they_come(student: Any, case: Case) -> None:
         raise Mismatch("Your code changes a setting of torch that is everybody's.")
 
 
-def _check_narrow_types(student: Any, case: Case) -> None:
+def _check_narrow_types(student: Any, case: AttentionCase) -> None:
     """The output for float32 and bfloat16 is about that for float64. Without a mask."""
     plain, _ = attend(student, *case.inputs)
     # Measured over 300 seeds, as |yours - expected| / (1 + |expected|): right answers are off by up
@@ -244,9 +234,8 @@ def _check_narrow_types(student: Any, case: Case) -> None:
         assert_matches(output, plain, text, axes=AXES, rtol=tolerance, atol=tolerance)
 
 
-@worth(0)
-@given(cases("any"), examples=1)
-def test_keeps_float64(student: Any, case: Case) -> None:
+@check(points=0, inputs=cases("any"), examples=1)
+def test_keeps_float64(student: Any, case: AttentionCase) -> None:
     """In float64 the output has the accuracy of float64.
 
     Sees a `.float()` on the way. It costs nothing: float32 is accurate enough here.
@@ -256,9 +245,8 @@ def test_keeps_float64(student: Any, case: Case) -> None:
         assert_matches(output, case.output, axes=AXES, rtol=1e-9, atol=1e-9)
 
 
-@worth(0)
-@given(cases("any"), examples=1)
-def test_masks_work_in_bfloat16(student: Any, case: Case) -> None:
+@check(points=0, inputs=cases("any"), examples=1)
+def test_masks_work_in_bfloat16(student: Any, case: AttentionCase) -> None:
     """A mask works in bfloat16 too, which is what large models are trained in.
 
     Sees a fill that bfloat16 cannot hold, and a mask turned into numbers of float32. It costs
@@ -271,10 +259,9 @@ def test_masks_work_in_bfloat16(student: Any, case: Case) -> None:
     assert_zero(weights[~case.visible], "masked weights")
 
 
-@worth(0)
-@given(cases("any"), examples=1)
+@check(points=0, inputs=cases("any"), examples=1)
 @either_precision
-def test_gradients_of_a_row_without_keys_stay_finite(student: Any, case: Case) -> None:
+def test_gradients_of_a_row_without_keys_stay_finite(student: Any, case: AttentionCase) -> None:
     """A query that may attend to nothing makes no NaN in the gradients either.
 
     Sees a NaN that is put right after the softmax, but comes back in the backward pass. It costs

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -12,14 +13,8 @@ from hypothesis import strategies as st
 from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
 
-from grader.checks.framework.cases import (
-    Numbers,
-    distinct_sizes,
-    parts,
-    pull_back,
-    seeds,
-    softmax_scores,
-)
+from grader.checks.framework.assertions import parts, pull_back
+from grader.checks.framework.inputs import Numbers, distinct_sizes, inputs
 from grader.feedback.comparison import Mismatch, assert_finite, assert_matches, assert_shape
 
 AXES = ("batch", "head", "query", "d_v")
@@ -27,7 +22,7 @@ WEIGHT_AXES = ("batch", "head", "query", "key")
 
 
 @dataclass(frozen=True, repr=False)
-class Case:
+class AttentionCase:
     """Inputs of one call, with what it should return."""
 
     query: Tensor
@@ -37,13 +32,13 @@ class Case:
     numbers: Numbers
 
     @property
-    def narrow(self) -> Case:
+    def narrow(self) -> AttentionCase:
         """The same case in float32."""
         query, key, value = (tensor.float() for tensor in self.inputs)
-        return replace(self, query=query, key=key, value=value, numbers=Numbers(0))
+        return replace(self, query=query, key=key, value=value)
 
     @cached_property
-    def square(self) -> Case:
+    def square(self) -> AttentionCase:
         """The same with query, key and value of one shape, as in self-attention. Without a mask."""
         length = min(self.query.size(2), self.key.size(2))
         features = min(self.query.size(3), self.value.size(3))
@@ -87,7 +82,7 @@ class Case:
             (batch, 1, queries, keys),
             (batch, heads, queries, keys),
         ]
-        return [self.numbers.mask(*shape) for shape in shapes]
+        return [self.numbers.mask(f"mask {shape}", *shape) for shape in shapes]
 
     @cached_property
     def visible(self) -> Tensor:
@@ -112,14 +107,14 @@ class Case:
     def others(self) -> list[Tensor]:
         """Other numbers for key and value."""
         return [
-            self.numbers.normal(*tensor.shape, dtype=tensor.dtype)
-            for tensor in (self.key, self.value)
+            self.numbers.normal(f"other {name}", *tensor.shape, dtype=tensor.dtype)
+            for name, tensor in (("key", self.key), ("value", self.value))
         ]
 
     @cached_property
     def cotangent(self) -> Tensor:
         """A random weight for every number of the output, to pull gradients back from."""
-        return self.numbers.normal(*self.output.shape)
+        return self.numbers.normal("cotangent", *self.output.shape)
 
     @cached_property
     def gradients(self) -> tuple[Tensor, ...]:
@@ -129,21 +124,20 @@ class Case:
         return pull_back(output, (query, key, value), self.cotangent)
 
 
-@st.composite
-def cases(draw: st.DrawFn, mask: str = "none") -> Case:
+@inputs
+def cases(draw: st.DrawFn, numbers: Numbers, mask: str = "none") -> AttentionCase:
     """Queries, keys and values whose six sizes all differ; `mask` is "none", "any" or "padding"."""
     batch, heads, queries, keys, d_k, d_v = draw(distinct_sizes(6, low=2, high=8))
     keys += mask == "padding"
-    numbers = Numbers(draw(seeds()))
     masks: dict[str, Callable[[], Tensor | None]] = {
         "none": lambda: None,
-        "any": lambda: numbers.mask(batch, 1, queries, keys),
-        "padding": lambda: numbers.padding(batch, keys),
+        "any": lambda: numbers.mask("mask", batch, 1, queries, keys),
+        "padding": lambda: numbers.padding("mask", batch, keys),
     }
-    return Case(
-        query=numbers.normal(batch, heads, queries, d_k),
-        key=numbers.normal(batch, heads, keys, d_k),
-        value=numbers.normal(batch, heads, keys, d_v),
+    return AttentionCase(
+        query=numbers.normal("query", batch, heads, queries, d_k),
+        key=numbers.normal("key", batch, heads, keys, d_k),
+        value=numbers.normal("value", batch, heads, keys, d_v),
         mask=masks[mask](),
         numbers=numbers,
     )
@@ -168,3 +162,11 @@ def assert_follow_the_scores(weights: Any, expected: Tensor) -> None:
     clearly_larger = expected.unsqueeze(-1) > expected.unsqueeze(-2) + 1e-3
     if (clearly_larger & (weights.unsqueeze(-1) <= weights.unsqueeze(-2))).any():
         raise Mismatch("A key with a larger score gets a smaller weight than another key.")
+
+
+def softmax_scores(query: Tensor, key: Tensor, mask: Tensor | None = None) -> Tensor:
+    """The attention weights by the formula, for comparison."""
+    scores = query @ key.transpose(-2, -1) / math.sqrt(query.size(-1))
+    if mask is not None:
+        scores = scores.masked_fill(~mask, -math.inf)
+    return scores.softmax(-1)

@@ -12,19 +12,22 @@ import torch.nn.functional as F
 from hypothesis import strategies as st
 from torch import Tensor
 
-from grader.checks.framework import given, worth
-from grader.checks.framework.cases import (
-    Numbers,
+from grader.checks.framework import check
+from grader.checks.framework.assertions import (
     assert_drops,
     assert_gradients,
     assert_not_edited,
     assert_refuses,
     assert_registers,
-    distinct_sizes,
     gradients,
     matches,
     pull_back,
-    seeds,
+)
+from grader.checks.framework.inputs import (
+    Numbers,
+    distinct_sizes,
+    inputs,
+    random_numbers,
     transposed,
 )
 from grader.checks.positional import waves
@@ -41,7 +44,7 @@ TABLE_AXES = ("id", "feature")
 
 
 @dataclass(frozen=True)
-class Case:
+class EmbeddingCase:
     """A batch of ids in which some occur several times, and a table of vectors."""
 
     ids: Tensor
@@ -68,7 +71,7 @@ class Case:
     @cached_property
     def cotangent(self) -> Tensor:
         """A random weight for every number of the output, to pull gradients back from."""
-        return self.numbers.normal(*self.rows.shape)
+        return self.numbers.normal("cotangent", *self.rows.shape)
 
     def torch_gradient(self, padding_idx: int | None, scale: float = 1.0) -> Tensor:
         """The gradient that torch's function gives the table. (id, d_model)"""
@@ -77,16 +80,15 @@ class Case:
         return pull_back(output, [weight], self.cotangent)[0]
 
 
-@st.composite
-def cases(draw: st.DrawFn) -> Case:
+@inputs
+def cases(draw: st.DrawFn, numbers: Numbers) -> EmbeddingCase:
     """Sizes all different. The first and the last word of the vocabulary and the padding occur."""
     batch, length, d_model, words = draw(distinct_sizes(4, low=3))
-    numbers = Numbers(draw(seeds()))
-    ids = numbers.ids(batch, length, high=words)
+    ids = numbers.ids("ids", batch, length, high=words)
     padding_idx = draw(st.integers(1, words - 1))
     ids[0, :3] = torch.tensor([0, 0, padding_idx])
     ids[1, :3] = torch.tensor([words - 1, 0, padding_idx])
-    return Case(ids, numbers.normal(words, d_model), padding_idx, numbers)
+    return EmbeddingCase(ids, numbers.normal("weight", words, d_model), padding_idx, numbers)
 
 
 def assert_follows_the_rows(output: Any, rows: Tensor) -> None:
@@ -105,9 +107,8 @@ def assert_follows_the_rows(output: Any, rows: Tensor) -> None:
         raise Mismatch("An id whose row is not zero comes out as zeros.")
 
 
-@worth(1)
-@given(cases(), examples=3)
-def test_each_id_gets_its_row(student: Any, case: Case) -> None:
+@check(points=1, inputs=cases(), examples=3)
+def test_each_id_gets_its_row(student: Any, case: EmbeddingCase) -> None:
     """Embedding returns the row of `weight` that belongs to each id, as nn.Embedding does.
 
     Sees a table that is not the parameter `weight`, or made anew in every call, and rows that are
@@ -121,15 +122,14 @@ def test_each_id_gets_its_row(student: Any, case: Case) -> None:
         assert_matches(module(ids), expected, "Embedding output", axes=AXES)
 
 
-@worth(1)
-@given(st.integers(1, 150), seeds(), examples=2)
-def test_rows_start_as_they_should(student: Any, padding_idx: int, seed: int) -> None:
+@check(points=1, inputs=(st.integers(1, 150), random_numbers()), examples=2)
+def test_rows_start_as_they_should(student: Any, padding_idx: int, numbers: Numbers) -> None:
     """The rows start as standard normal numbers, only the padding row as zeros.
 
     Sees uniform numbers, another scale, and a padding id that is written into the code.
     """
     words, features = 160, 40
-    ids = Numbers(seed).ids(2, 5, high=words)
+    ids = numbers.ids("ids", 2, 5, high=words)
     tables = []
     for module, padded in (
         (student.Embedding(words, features), None),
@@ -168,9 +168,8 @@ def _assert_normal(table: Tensor) -> None:
         raise Mismatch("`weight` does not start normally distributed.")
 
 
-@worth(1)
-@given(cases(), examples=2)
-def test_every_row_learns(student: Any, case: Case) -> None:
+@check(points=1, inputs=cases(), examples=2)
+def test_every_row_learns(student: Any, case: EmbeddingCase) -> None:
     """Without padding_idx, every row gets the sum of the gradients of its places.
 
     Sees a table that is cut out of the graph, and a row that is frozen though nobody asked for it.
@@ -181,9 +180,8 @@ def test_every_row_learns(student: Any, case: Case) -> None:
     assert_gradients(found, [case.torch_gradient(None)], ["weight"])
 
 
-@worth(2)
-@given(cases(), examples=2)
-def test_the_padding_row_does_not_learn(student: Any, case: Case) -> None:
+@check(points=2, inputs=cases(), examples=2)
+def test_the_padding_row_does_not_learn(student: Any, case: EmbeddingCase) -> None:
     """The row of padding_idx never gets a gradient, but what is stored in it is returned.
 
     Sees a padding_idx that is ignored, one that is written into the code, zeros that come out
@@ -229,9 +227,8 @@ def _assert_frozen(found: Tensor | None, expected: Tensor, padding_idx: int, nam
         raise Mismatch(f"The gradient of the table of {name} is not that of the rows returned.")
 
 
-@worth(1)
-@given(cases(), st.integers(1, 50), examples=2)
-def test_refuses_ids_outside_the_table(student: Any, case: Case, beyond: int) -> None:
+@check(points=1, inputs=(cases(), st.integers(1, 50)), examples=2)
+def test_refuses_ids_outside_the_table(student: Any, case: EmbeddingCase, beyond: int) -> None:
     """An id that is negative, or not less than num_embeddings, raises IndexError.
 
     Sees the id -1, for which Python and torch take the last row without a word.
@@ -249,9 +246,8 @@ def test_refuses_ids_outside_the_table(student: Any, case: Case, beyond: int) ->
             assert_refuses(IndexError, partial(module, ids), what)
 
 
-@worth(1)
-@given(cases(), examples=2)
-def test_token_rows_are_scaled(student: Any, case: Case) -> None:
+@check(points=1, inputs=cases(), examples=2)
+def test_token_rows_are_scaled(student: Any, case: EmbeddingCase) -> None:
     """TokenEmbedding returns the rows of its `embedding`, times the square root of d_model.
 
     Sees a factor that is missing, turned upside down, or d_model itself.
@@ -267,9 +263,8 @@ def test_token_rows_are_scaled(student: Any, case: Case) -> None:
         assert_matches(module(case.ids), expected, "TokenEmbedding output", axes=AXES)
 
 
-@worth(1)
-@given(cases(), examples=3)
-def test_words_and_places_are_added(student: Any, case: Case) -> None:
+@check(points=1, inputs=cases(), examples=3)
+def test_words_and_places_are_added(student: Any, case: EmbeddingCase) -> None:
     """TransformerEmbedding is the output of `token` plus the rows of the table of positions.
 
     Sees a part that is left out or scaled once more, positions that are multiplied by √d_model as
@@ -300,16 +295,14 @@ def test_words_and_places_are_added(student: Any, case: Case) -> None:
     assert_refuses(ValueError, partial(module, too_long), what)
 
 
-@worth(1)
-@given(st.sampled_from((0.2, 0.3, 0.6)), seeds(), examples=1)
-def test_dropout_acts_on_the_sum(student: Any, p: float, seed: int) -> None:
+@check(points=1, inputs=(st.sampled_from((0.2, 0.3, 0.6)), random_numbers()), examples=1)
+def test_dropout_acts_on_the_sum(student: Any, p: float, numbers: Numbers) -> None:
     """In training mode, dropout acts once, on token plus position; in evaluation there is none.
 
     Sees dropout on one part alone, applied twice, left out, left on, or not passed on.
     """
-    numbers = Numbers(seed)
     words, d_model = 11, 16
-    ids, table = numbers.ids(4, 9, high=words), numbers.normal(words, d_model)
+    ids, table = numbers.ids("ids", 4, 9, high=words), numbers.normal("table", words, d_model)
     weights = {"token.embedding.weight": table}
     module = student.TransformerEmbedding(words, d_model, dropout=0.0, max_len=12).load(weights)
     output, without = module(ids), module.eval()(ids)
@@ -330,9 +323,8 @@ def test_dropout_acts_on_the_sum(student: Any, p: float, seed: int) -> None:
         assert_drops([module(ids), module(ids)], evaluated, rate)
 
 
-@worth(1)
-@given(cases(), examples=2)
-def test_works_on_any_input(student: Any, case: Case) -> None:
+@check(points=1, inputs=cases(), examples=2)
+def test_works_on_any_input(student: Any, case: EmbeddingCase) -> None:
     """Any dtype and memory layout will do, copies freeze the same row, and ids stay as they are.
 
     Sees ids that are edited, a table of positions that keeps its own dtype, and a gradient hook
@@ -366,9 +358,8 @@ def test_works_on_any_input(student: Any, case: Case) -> None:
         raise Mismatch("Your code changes a global setting of torch.")
 
 
-@worth(0)
-@given(cases(), examples=1)
-def test_keeps_float64(student: Any, case: Case) -> None:
+@check(points=0, inputs=cases(), examples=1)
+def test_keeps_float64(student: Any, case: EmbeddingCase) -> None:
     """Rows in float64 are scaled in float64.
 
     Sees a factor in float32. It costs nothing: float32 is accurate enough here.

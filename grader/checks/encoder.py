@@ -5,15 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from grader.checks import layer_assertions as shared
-from grader.checks.framework import given, worth
+from grader.checks.framework import check
 from grader.checks.framework.precision import assert_settings_kept, either_precision
-from grader.checks.layers import ENCODER, Case, cases
+from grader.checks.layers import ENCODER, StackCase, cases
 
 
-@worth(3)
-@given(cases(ENCODER), examples=1)
+@check(points=3, inputs=cases(ENCODER), examples=1)
 @either_precision
-def test_layer_agrees_with_torch(student: Any, case: Case) -> None:
+def test_layer_agrees_with_torch(student: Any, case: StackCase) -> None:
     """EncoderLayer gives what nn.TransformerEncoderLayer gives with the same weights.
 
     Sees a residual sum that is missing or in the wrong place, a norm that is used twice, another
@@ -22,10 +21,9 @@ def test_layer_agrees_with_torch(student: Any, case: Case) -> None:
     shared.assert_layer_agrees(student, case)
 
 
-@worth(2)
-@given(cases(ENCODER, norm_first=True), examples=1)
+@check(points=2, inputs=cases(ENCODER, norm_first=True), examples=1)
 @either_precision
-def test_norm_first_layer_agrees_with_torch(student: Any, case: Case) -> None:
+def test_norm_first_layer_agrees_with_torch(student: Any, case: StackCase) -> None:
     """EncoderLayer with norm_first gives what nn.TransformerEncoderLayer(norm_first=True) gives.
 
     Sees `norm_first` that is ignored or does not reach both sublayers, and query, key or value that
@@ -34,10 +32,9 @@ def test_norm_first_layer_agrees_with_torch(student: Any, case: Case) -> None:
     shared.assert_layer_agrees(student, case)
 
 
-@worth(1)
-@given(cases(ENCODER, norm_first=True, activation="gelu"), examples=1)
+@check(points=1, inputs=cases(ENCODER, norm_first=True, activation="gelu"), examples=1)
 @either_precision
-def test_activation_reaches_the_feed_forward_network(student: Any, case: Case) -> None:
+def test_activation_reaches_the_feed_forward_network(student: Any, case: StackCase) -> None:
     """With activation="gelu", the feed-forward network uses the exact GELU.
 
     Sees `activation` ignored. Lets mistakes in the residual sums pass.
@@ -45,10 +42,9 @@ def test_activation_reaches_the_feed_forward_network(student: Any, case: Case) -
     shared.assert_activation(student, case)
 
 
-@worth(2)
-@given(cases(ENCODER), cases(ENCODER, norm_first=True), examples=1)
+@check(points=2, inputs=(cases(ENCODER), cases(ENCODER, norm_first=True)), examples=1)
 @either_precision
-def test_mask_hides_tokens(student: Any, post: Case, pre: Case) -> None:
+def test_mask_hides_tokens(student: Any, post: StackCase, pre: StackCase) -> None:
     """What the mask hides changes no other token, through all layers, and what it shows does.
 
     Sees a mask that is ignored, read the other way round, or handed to the first layer only.
@@ -58,14 +54,13 @@ def test_mask_hides_tokens(student: Any, post: Case, pre: Case) -> None:
     shared.assert_causal_mask_hides(student, pre)
 
 
-@worth(2)
-@given(
-    cases(ENCODER, activation="gelu"),
-    cases(ENCODER, norm_first=True, activation="gelu"),
+@check(
+    points=2,
+    inputs=(cases(ENCODER, activation="gelu"), cases(ENCODER, norm_first=True, activation="gelu")),
     examples=1,
 )
 @either_precision
-def test_stack_is_its_layers_in_turn(student: Any, post: Case, pre: Case) -> None:
+def test_stack_is_its_layers_in_turn(student: Any, post: StackCase, pre: StackCase) -> None:
     """Encoder sends x through its layers in turn, and in pre-norm through one more norm at the end.
 
     Sees a final norm that is missing or is there in post-norm too, layers in another order, one
@@ -76,14 +71,13 @@ def test_stack_is_its_layers_in_turn(student: Any, post: Case, pre: Case) -> Non
         shared.assert_stack_is_its_layers(student, case)
 
 
-@worth(1)
-@given(
-    cases(ENCODER, activation="gelu"),
-    cases(ENCODER, norm_first=True, activation="gelu"),
+@check(
+    points=1,
+    inputs=(cases(ENCODER, activation="gelu"), cases(ENCODER, norm_first=True, activation="gelu")),
     examples=1,
 )
 @either_precision
-def test_every_layer_has_its_own_parameters(student: Any, post: Case, pre: Case) -> None:
+def test_every_layer_has_its_own_parameters(student: Any, post: StackCase, pre: StackCase) -> None:
     """The parameters have the right names, no two layers share one, and each of them has a say.
 
     Sees layers in a plain list, one layer put there many times, a norm that is made and not used.
@@ -92,10 +86,9 @@ def test_every_layer_has_its_own_parameters(student: Any, post: Case, pre: Case)
         shared.assert_own_parameters(student, case)
 
 
-@worth(1)
-@given(cases(ENCODER), cases(ENCODER, norm_first=True), examples=1)
+@check(points=1, inputs=(cases(ENCODER), cases(ENCODER, norm_first=True)), examples=1)
 @either_precision
-def test_gradients_agree_with_torch(student: Any, post: Case, pre: Case) -> None:
+def test_gradients_agree_with_torch(student: Any, post: StackCase, pre: StackCase) -> None:
     """Gradients flow to x and to every parameter as through torch's own layers.
 
     Sees `detach`, `.data` and `no_grad` between the layers, which no value shows.
@@ -104,10 +97,9 @@ def test_gradients_agree_with_torch(student: Any, post: Case, pre: Case) -> None
     shared.assert_stack_gradients(student, pre)
 
 
-@worth(1)
-@given(cases(ENCODER), examples=1)
+@check(points=1, inputs=cases(ENCODER), examples=1)
 @either_precision
-def test_dropout_is_at_every_place(student: Any, case: Case) -> None:
+def test_dropout_is_at_every_place(student: Any, case: StackCase) -> None:
     """While training, dropout acts on attention weights, inside feed-forward and on both results.
 
     Sees a place that `dropout` does not reach, and one where it does not belong.
@@ -115,10 +107,9 @@ def test_dropout_is_at_every_place(student: Any, case: Case) -> None:
     shared.assert_dropout_places(student, case)
 
 
-@worth(1)
-@given(cases(ENCODER), cases(ENCODER, norm_first=True), examples=1)
+@check(points=1, inputs=(cases(ENCODER), cases(ENCODER, norm_first=True)), examples=1)
 @either_precision
-def test_dropout_reaches_every_layer(student: Any, post: Case, pre: Case) -> None:
+def test_dropout_reaches_every_layer(student: Any, post: StackCase, pre: StackCase) -> None:
     """`dropout` reaches every layer of the stack, comes before the sum, and is off in evaluation.
 
     Sees dropout after a norm, of a fixed probability, in one layer only, or left on in evaluation,
@@ -128,9 +119,8 @@ def test_dropout_reaches_every_layer(student: Any, post: Case, pre: Case) -> Non
         shared.assert_dropout_reaches_the_stack(student, case)
 
 
-@worth(1)
-@given(cases(ENCODER, norm_first=True), examples=1)
-def test_works_on_any_input(student: Any, case: Case) -> None:
+@check(points=1, inputs=cases(ENCODER, norm_first=True), examples=1)
+def test_works_on_any_input(student: Any, case: StackCase) -> None:
     """Any batch, length, memory layout and dtype will do, copies work, and inputs stay as they are.
 
     Sees sizes that are kept from an earlier call, a mix-up of batch and length, edits in place, and
@@ -141,9 +131,8 @@ def test_works_on_any_input(student: Any, case: Case) -> None:
     assert_settings_kept(settings, student.global_settings())
 
 
-@worth(0)
-@given(cases(ENCODER, norm_first=True), examples=1)
-def test_keeps_float64(student: Any, case: Case) -> None:
+@check(points=0, inputs=cases(ENCODER, norm_first=True), examples=1)
+def test_keeps_float64(student: Any, case: StackCase) -> None:
     """In float64 the output has the accuracy of float64.
 
     Sees a `.float()` on the way. It costs nothing: float32 is accurate enough here.

@@ -12,21 +12,18 @@ import torch.nn.functional as F
 from hypothesis import strategies as st
 from torch import Tensor
 
-from grader.checks.framework import given, worth
-from grader.checks.framework.cases import (
-    Numbers,
+from grader.checks.framework import check
+from grader.checks.framework.assertions import (
     assert_drops,
     assert_gradients,
     assert_not_edited,
     assert_refuses,
     assert_registers,
-    distinct_sizes,
     gradients,
     matches,
     pull_back,
-    seeds,
-    transposed,
 )
+from grader.checks.framework.inputs import Numbers, distinct_sizes, inputs, transposed
 from grader.feedback.comparison import Mismatch, assert_dtype, assert_matches, assert_shape
 from grader.remote.proxy import RemoteModule
 
@@ -40,7 +37,7 @@ def network(x: Tensor, weights: Mapping[str, Tensor]) -> Tensor:
 
 
 @dataclass(frozen=True)
-class Case:
+class FeedForwardCase:
     """Tokens and the weights of a network."""
 
     x: Tensor
@@ -66,7 +63,7 @@ class Case:
     @cached_property
     def cotangent(self) -> Tensor:
         """A random weight for every number of the output, to pull gradients back from."""
-        return self.numbers.normal(*self.x.shape)
+        return self.numbers.normal("cotangent", *self.x.shape)
 
     @cached_property
     def torch_gradients(self) -> tuple[Tensor, ...]:
@@ -77,19 +74,20 @@ class Case:
         return pull_back(output, [x, *weights.values()], self.cotangent)
 
 
-@st.composite
-def cases(draw: st.DrawFn) -> Case:
+@inputs
+def cases(draw: st.DrawFn, numbers: Numbers) -> FeedForwardCase:
     """Networks with batch, length, d_model and d_ff all different; d_ff may be the smaller one."""
     batch, length, d_model, d_ff = draw(distinct_sizes(4, low=3))
-    numbers = Numbers(draw(seeds()))
-    x = numbers.normal(batch, length, d_model)
-    weights = {
-        "linear1.weight": numbers.normal(d_ff, d_model),
-        "linear1.bias": numbers.normal(d_ff) + 1.0,
-        "linear2.weight": numbers.normal(d_model, d_ff),
-        "linear2.bias": numbers.normal(d_model),
+    x = numbers.normal("x", batch, length, d_model)
+    shapes = {
+        "linear1.weight": (d_ff, d_model),
+        "linear1.bias": (d_ff,),
+        "linear2.weight": (d_model, d_ff),
+        "linear2.bias": (d_model,),
     }
-    return Case(x, weights, numbers)
+    weights = {name: numbers.normal(name, *shape) for name, shape in shapes.items()}
+    weights["linear1.bias"] += 1.0
+    return FeedForwardCase(x, weights, numbers)
 
 
 def load_known(module: RemoteModule, weights: Mapping[str, Tensor]) -> RemoteModule:
@@ -127,9 +125,8 @@ def assert_uses_the_maps(silent: Any, output: Any, shape: torch.Size) -> None:
         raise Mismatch("Your output does not depend on the input.")
 
 
-@worth(2)
-@given(cases(), examples=3)
-def test_agrees_with_torch(student: Any, case: Case) -> None:
+@check(points=2, inputs=cases(), examples=3)
+def test_agrees_with_torch(student: Any, case: FeedForwardCase) -> None:
     """The output is linear2(relu(linear1(x))).
 
     Sees an activation that is missing, comes after the second linear map or comes twice, and
@@ -143,8 +140,7 @@ def test_agrees_with_torch(student: Any, case: Case) -> None:
         assert_matches(module(case.x), case.output, axes=AXES)
 
 
-@worth(1)
-@given(st.integers(5, 8), seeds(), examples=2)
+@check(points=1, inputs=(st.integers(5, 8), st.integers(0, 2**16)), examples=2)
 def test_gelu_is_the_exact_one(student: Any, width: int, seed: int) -> None:
     """With activation="gelu", each number inside is multiplied by the probability below it.
 
@@ -162,9 +158,8 @@ def test_gelu_is_the_exact_one(student: Any, width: int, seed: int) -> None:
         assert_matches(output, expected, 'output with activation="gelu"', axes=AXES, atol=5e-6)
 
 
-@worth(1)
-@given(cases(), examples=2)
-def test_each_token_stands_alone(student: Any, case: Case) -> None:
+@check(points=1, inputs=cases(), examples=2)
+def test_each_token_stands_alone(student: Any, case: FeedForwardCase) -> None:
     """A token comes out the same alone, in another place and in another batch.
 
     Sees tokens that are mixed, and sizes that only the first call knows.
@@ -181,9 +176,8 @@ def test_each_token_stands_alone(student: Any, case: Case) -> None:
         assert_matches(module(part), together, "output of tokens in another place", axes=AXES)
 
 
-@worth(2)
-@given(cases(), examples=2)
-def test_every_parameter_learns(student: Any, case: Case) -> None:
+@check(points=2, inputs=cases(), examples=2)
+def test_every_parameter_learns(student: Any, case: FeedForwardCase) -> None:
     """The parameters are those of linear1 and linear2, and each gets the gradient of torch.
 
     Sees a bias that is missing, a layer that is made but not used or used twice, and a `detach`.
@@ -198,8 +192,7 @@ def test_every_parameter_learns(student: Any, case: Case) -> None:
     assert_gradients(found, case.torch_gradients, ("x", *weights))
 
 
-@worth(2)
-@given(st.sampled_from((0.2, 0.3, 0.5)), examples=1)
+@check(points=2, inputs=st.sampled_from((0.2, 0.3, 0.5)), examples=1)
 def test_dropout_acts_after_the_activation(student: Any, p: float) -> None:
     """In training, dropout acts between the activation and linear2; in evaluation there is none.
 
@@ -256,9 +249,8 @@ def _above(output: Tensor, silent: Tensor) -> Tensor:
     return torch.where(difference.abs() < 1e-6, 0.0, difference)
 
 
-@worth(1)
-@given(cases(), examples=2)
-def test_works_on_any_input(student: Any, case: Case) -> None:
+@check(points=1, inputs=cases(), examples=2)
+def test_works_on_any_input(student: Any, case: FeedForwardCase) -> None:
     """Any memory layout and dtype will do, copies work, and the input stays as it is.
 
     Sees `view` on what is not contiguous, an activation that edits the input, and an output in
@@ -285,9 +277,8 @@ def test_works_on_any_input(student: Any, case: Case) -> None:
         raise Mismatch("Your code changes a global setting of torch.")
 
 
-@worth(1)
-@given(cases(), st.sampled_from(("tanh", "swish", "linear")), examples=2)
-def test_refuses_another_activation(student: Any, case: Case, activation: str) -> None:
+@check(points=1, inputs=(cases(), st.sampled_from(("tanh", "swish", "linear"))), examples=2)
+def test_refuses_another_activation(student: Any, case: FeedForwardCase, activation: str) -> None:
     """There are two activations, "relu" and "gelu", and any other name is refused with ValueError.
 
     Sees a name that is ignored, or that quietly means one of the two.
@@ -308,9 +299,8 @@ def test_refuses_another_activation(student: Any, case: Case, activation: str) -
     assert_refuses(ValueError, use, f'FeedForward(…, activation="{activation}") is not known')
 
 
-@worth(0)
-@given(cases(), examples=1)
-def test_keeps_float64(student: Any, case: Case) -> None:
+@check(points=0, inputs=cases(), examples=1)
+def test_keeps_float64(student: Any, case: FeedForwardCase) -> None:
     """Tokens in float64 are computed in float64.
 
     Sees a computation in float32. It costs nothing: float32 is accurate enough here.

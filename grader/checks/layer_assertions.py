@@ -14,20 +14,20 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from grader.checks.framework.cases import (
+from grader.checks.framework.assertions import (
     assert_changes,
     assert_defaults,
     assert_gradients,
     assert_not_edited,
     assert_registers,
     gradients,
-    transposed,
 )
+from grader.checks.framework.inputs import transposed
 from grader.checks.framework.precision import assert_same_dtype
 from grader.checks.layers import (
     NUM_LAYERS,
-    Case,
     Sizes,
+    StackCase,
     Weights,
     below,
     layer_norm,
@@ -43,7 +43,7 @@ LAYER_DEFAULTS = {"dropout": 0.1, "activation": "relu", "norm_first": False}
 ALMOST_ONE = 1 - 1e-14
 
 
-def assert_layer_agrees(student: Any, case: Case) -> None:
+def assert_layer_agrees(student: Any, case: StackCase) -> None:
     """The layer returns what torch's does: for any number of heads, tokens and sentences."""
     layer = case.layer(student)
     assert_matches(layer(*case.inputs), case.layer_output, axes=AXES)
@@ -62,7 +62,7 @@ def assert_layer_agrees(student: Any, case: Case) -> None:
     assert_matches(found, extreme.layer_output, what, axes=AXES)
 
 
-def assert_activation(student: Any, case: Case) -> None:
+def assert_activation(student: Any, case: StackCase) -> None:
     """What the feed-forward network adds to x in pre-norm is a GELU network's answer to norm(x).
 
     The attention is silent, and the sum is taken away, so that other mistakes may pass.
@@ -92,7 +92,7 @@ def _silenced(name: str, value: Tensor, part: str) -> Tensor:
     return torch.zeros_like(value) if part in name else value
 
 
-def assert_stack_is_its_layers(student: Any, case: Case) -> None:
+def assert_stack_is_its_layers(student: Any, case: StackCase) -> None:
     """The stack does what the student's own layers do in turn, and then a norm in pre-norm."""
     weights = case.stack_weights
     layer = case.layer(student, below(weights, "layers.0."))
@@ -111,7 +111,7 @@ def assert_stack_is_its_layers(student: Any, case: Case) -> None:
     )
 
 
-def assert_attends(layer: Any, case: Case) -> None:
+def assert_attends(layer: Any, case: StackCase) -> None:
     """The layer's output is the same twice, and another with other scores. No lazy answer's is."""
     output = layer(*case.inputs)
     assert_shape(output, dict(zip(AXES, case.inputs[0].shape, strict=True)))
@@ -123,7 +123,7 @@ def assert_attends(layer: Any, case: Case) -> None:
         assert_changes(layer(*case.inputs), output, f"The numbers in `{name}` change nothing.")
 
 
-def assert_own_parameters(student: Any, case: Case) -> None:
+def assert_own_parameters(student: Any, case: StackCase) -> None:
     """Every layer has weights of its own, under the names of the contract, and uses them all."""
     weights = tracked_weights(case.stack_weights)
     stack = case.stack(student, weights)
@@ -159,7 +159,7 @@ def assert_all_used(found: dict[str, Tensor | None]) -> None:
             raise Mismatch(f"`{name}` has no say in the output: no gradient reaches it.")
 
 
-def assert_layer_gradients(student: Any, case: Case) -> None:
+def assert_layer_gradients(student: Any, case: StackCase) -> None:
     """Gradients of a layer, with masks, are torch's."""
     inputs, weights = tracked(case.inputs), tracked_weights(case.layer_weights)
     output = case.layer(student, weights)(*inputs, *case.masks)
@@ -168,7 +168,7 @@ def assert_layer_gradients(student: Any, case: Case) -> None:
     assert_gradients(found, case.layer_gradients, (*names, *weights))
 
 
-def assert_stack_gradients(student: Any, case: Case) -> None:
+def assert_stack_gradients(student: Any, case: StackCase) -> None:
     """Gradients of a stack, with masks, are torch's."""
     inputs, weights = tracked(case.inputs), tracked_weights(case.stack_weights)
     output = case.stack(student, weights)(*inputs, *case.masks)
@@ -177,7 +177,7 @@ def assert_stack_gradients(student: Any, case: Case) -> None:
     assert_gradients(found, case.stack_gradients, (*names, *weights))
 
 
-def assert_dropout_places(student: Any, case: Case) -> None:
+def assert_dropout_places(student: Any, case: StackCase) -> None:
     """Half is dropped inside each sublayer, and half of what each returns.
 
     One sublayer speaks at a time, in pre-norm, with weights that make every kept item count one.
@@ -196,7 +196,7 @@ def assert_dropout_places(student: Any, case: Case) -> None:
     _check_default_dropout(student, wide, x)
 
 
-def _check_default_dropout(student: Any, case: Case, x: Tensor) -> None:
+def _check_default_dropout(student: Any, case: StackCase, x: Tensor) -> None:
     layer = getattr(student, case.kind.layer)(
         case.sizes.d_model, case.sizes.n_heads, case.sizes.d_ff, norm_first=True
     )
@@ -209,7 +209,7 @@ def _check_default_dropout(student: Any, case: Case, x: Tensor) -> None:
     assert_matches(output, expected, "output in training with the default of dropout", axes=AXES)
 
 
-def _speakers(case: Case) -> Iterator[tuple[str, int, Weights, float]]:
+def _speakers(case: StackCase) -> Iterator[tuple[str, int, Weights, float]]:
     """For each sublayer: features dropped as one inside, weights, what it adds in evaluation."""
     silent, sizes = _silent(case), case.sizes
     for attention, tensor in zip(case.kind.attentions, case.inputs, strict=True):
@@ -228,7 +228,7 @@ def _speakers(case: Case) -> Iterator[tuple[str, int, Weights, float]]:
     yield "feed_forward", sizes.d_model, silent | speaking, sizes.d_ff / 4
 
 
-def _silent(case: Case) -> Weights:
+def _silent(case: StackCase) -> Weights:
     """Weights of a layer whose sublayers return zeros."""
     return {
         name: torch.full(shape, float(name.endswith("norm.weight")), dtype=case.dtype)
@@ -264,7 +264,7 @@ def _check_counts(output: Any, x: Tensor, group: int, sublayer: str) -> None:
         )
 
 
-def assert_dropout_reaches_the_stack(student: Any, case: Case) -> None:
+def assert_dropout_reaches_the_stack(student: Any, case: StackCase) -> None:
     """With everything dropped only the norms are left; in evaluation everything is there."""
     assert_defaults(student, case.kind.stack, LAYER_DEFAULTS)
     # A small x, so that `eps` counts in the first norm of post-norm and the last of pre-norm.
@@ -282,7 +282,7 @@ def assert_dropout_reaches_the_stack(student: Any, case: Case) -> None:
         assert_matches(found, plain, "output in training with dropout=0", axes=AXES)
 
 
-def _bare(x: Tensor, case: Case) -> Tensor:
+def _bare(x: Tensor, case: StackCase) -> Tensor:
     """What is left of a stack whose sublayers find nothing."""
     x = x.double()
     if case.norm_first:
@@ -293,7 +293,7 @@ def _bare(x: Tensor, case: Case) -> Tensor:
     return x
 
 
-def assert_any_input(student: Any, case: Case) -> None:
+def assert_any_input(student: Any, case: StackCase) -> None:
     """Parts of a batch, other lengths, other layouts and copies give what they should."""
     stack = case.stack(student)
     # Before the first call, after which it may keep tensors that cannot be copied.
@@ -332,19 +332,19 @@ def assert_any_input(student: Any, case: Case) -> None:
     assert_same_dtype(in_dtype, output)
 
 
-def assert_keeps_float64(student: Any, case: Case) -> None:
+def assert_keeps_float64(student: Any, case: StackCase) -> None:
     """The stack agrees with torch's to the accuracy of float64."""
     found = case.stack(student)(*case.inputs, *case.masks)
     assert_matches(found, case.stack_output, axes=AXES, rtol=1e-9, atol=1e-9)
 
 
-def assert_padding_hides(student: Any, case: Case) -> None:
+def assert_padding_hides(student: Any, case: StackCase) -> None:
     """A key that the mask of self-attention hides changes nothing, in any layer; another does."""
     x, *memory = case.inputs
     batch, length, _ = x.shape
     stack = case.stack(student)
-    noise = 3 * case.numbers("noise").normal(*x.shape, dtype=case.dtype)
-    is_hidden = F.one_hot(case.numbers("hidden").ids(batch, high=length), length).bool()
+    noise = 3 * case.numbers.normal("noise", *x.shape, dtype=case.dtype)
+    is_hidden = F.one_hot(case.numbers.ids("hidden", batch, high=length), length).bool()
     is_next = is_hidden.roll(1, 1)
     padding = ~is_hidden[:, None, None, :]
     before = stack(x, *memory, padding)
@@ -355,12 +355,12 @@ def assert_padding_hides(student: Any, case: Case) -> None:
     check_other(seen, before, ~is_next, "A token that the mask shows changes no other token.")
 
 
-def assert_causal_mask_hides(student: Any, case: Case) -> None:
+def assert_causal_mask_hides(student: Any, case: StackCase) -> None:
     """Under a causal mask no token sees a later one, in any layer; the last sees the first."""
     x, *memory = case.inputs
     batch, length, _ = x.shape
     stack = case.stack(student)
-    noise = 3 * case.numbers("noise").normal(*x.shape, dtype=case.dtype)
+    noise = 3 * case.numbers.normal("noise", *x.shape, dtype=case.dtype)
     is_last = F.one_hot(torch.full((batch,), length - 1), length).bool()
     causal = torch.ones(length, length, dtype=torch.bool).tril()
     before = stack(x, *memory, causal)

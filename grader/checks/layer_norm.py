@@ -11,17 +11,20 @@ import torch.nn.functional as F
 from hypothesis import strategies as st
 from torch import Tensor
 
-from grader.checks.framework import given, worth
-from grader.checks.framework.cases import (
-    Numbers,
+from grader.checks.framework import check
+from grader.checks.framework.assertions import (
     assert_gradients,
     assert_not_edited,
     assert_registers,
-    distinct_sizes,
     gradients,
     matches,
     pull_back,
-    seeds,
+)
+from grader.checks.framework.inputs import (
+    Numbers,
+    distinct_sizes,
+    inputs,
+    random_numbers,
     transposed,
 )
 from grader.feedback.comparison import Mismatch, assert_dtype, assert_matches, assert_shape
@@ -30,7 +33,7 @@ AXES = ("batch", "length", "d_model")
 
 
 @dataclass(frozen=True)
-class Case:
+class LayerNormCase:
     """Tokens whose mean and deviation are known, and a scale and a shift for each feature.
 
     The deviations are 1 to 3, where it makes no difference to the usual tolerance of 2e-5 how `eps`
@@ -66,7 +69,7 @@ class Case:
     @cached_property
     def cotangent(self) -> Tensor:
         """Random weights of the output to pull gradients from, so that no part of them vanishes."""
-        return self.numbers.normal(*self.x.shape) + self.normalised + 1.0
+        return self.numbers.normal("cotangent", *self.x.shape) + self.normalised + 1.0
 
     @cached_property
     def torch_gradients(self) -> tuple[Tensor, ...]:
@@ -76,31 +79,31 @@ class Case:
         return pull_back(output, leaves, self.cotangent)
 
 
-def make_case(numbers: Numbers, batch: int, length: int, d_model: int) -> Case:
+def make_case(numbers: Numbers, batch: int, length: int, d_model: int) -> LayerNormCase:
     """Tokens of these sizes in float64."""
-    raw = numbers.normal(batch, length, d_model)
+    raw = numbers.normal("x", batch, length, d_model)
     raw = raw - raw.mean(-1, keepdim=True)
     raw = raw / raw.square().mean(-1, keepdim=True).sqrt()
-    deviation = 2.0 + numbers.normal(batch, length, 1).tanh()
-    return Case(
-        x=raw * deviation + numbers.normal(batch, length, 1) * 2.0,
-        weight=numbers.normal(d_model) * 0.5 + 1.5,
-        bias=numbers.normal(d_model),
+    deviation = 2.0 + numbers.normal("deviation", batch, length, 1).tanh()
+    return LayerNormCase(
+        x=raw * deviation + numbers.normal("mean", batch, length, 1) * 2.0,
+        weight=numbers.normal("weight", d_model) * 0.5 + 1.5,
+        bias=numbers.normal("bias", d_model),
         numbers=numbers,
     )
 
 
-@st.composite
-def cases(draw: st.DrawFn) -> Case:
+@inputs
+def cases(draw: st.DrawFn, numbers: Numbers) -> LayerNormCase:
     """Few features; batch, length and d_model all different."""
     batch, length, d_model = draw(distinct_sizes(3, low=3))
-    return make_case(Numbers(draw(seeds())), batch, length, d_model)
+    return make_case(numbers, batch, length, d_model)
 
 
-@st.composite
-def wide_cases(draw: st.DrawFn) -> Case:
+@inputs
+def wide_cases(draw: st.DrawFn, numbers: Numbers) -> LayerNormCase:
     """So many features that the biased and the unbiased variance are nearly the same."""
-    return make_case(Numbers(draw(seeds())), 2, 3, draw(st.integers(150, 200)))
+    return make_case(numbers, 2, 3, draw(st.integers(150, 200)))
 
 
 def assert_normalises(student: Any, x: Tensor) -> None:
@@ -118,9 +121,8 @@ def assert_normalises(student: Any, x: Tensor) -> None:
         raise Mismatch("Your output is the same for all numbers.")
 
 
-@worth(2)
-@given(cases(), examples=3)
-def test_agrees_with_torch(student: Any, case: Case) -> None:
+@check(points=2, inputs=cases(), examples=3)
+def test_agrees_with_torch(student: Any, case: LayerNormCase) -> None:
     """The output is that of nn.LayerNorm with the same weight and bias.
 
     Sees the unbiased variance, which divides by d_model - 1, and a division by the variance where
@@ -133,9 +135,8 @@ def test_agrees_with_torch(student: Any, case: Case) -> None:
     assert_matches(single(case.x[:3, :2, :1]), expected, "output for one feature", axes=AXES)
 
 
-@worth(2)
-@given(wide_cases(), examples=2)
-def test_eps_stands_inside_the_root(student: Any, case: Case) -> None:
+@check(points=2, inputs=wide_cases(), examples=2)
+def test_eps_stands_inside_the_root(student: Any, case: LayerNormCase) -> None:
     """Small inputs come out as `eps` inside the root has it, and equal features give no NaN.
 
     Sees `eps` added to the root, left out, fixed, or of another size, which numbers near one hide.
@@ -157,15 +158,14 @@ def test_eps_stands_inside_the_root(student: Any, case: Case) -> None:
     assert_matches(output, torch.zeros_like(equal), "output for equal features", atol=1e-3)
 
 
-@worth(2)
-@given(st.integers(16, 24), seeds(), examples=2)
-def test_each_token_stands_alone(student: Any, d_model: int, seed: int) -> None:
+@check(points=2, inputs=(st.integers(16, 24), random_numbers()), examples=2)
+def test_each_token_stands_alone(student: Any, d_model: int, numbers: Numbers) -> None:
     """Every token has mean 0 and variance 1, and comes out the same alone as in its batch.
 
     Sees statistics taken along the batch, along the sentence, or over everything. Lets the unbiased
     variance pass: another check pays for that.
     """
-    case = make_case(Numbers(seed), 4, 3, d_model)
+    case = make_case(numbers, 4, 3, d_model)
     module = student.LayerNorm(d_model).to(torch.float64).eval()
     output = module(case.x)
     zeros, ones = torch.zeros(4, 3), torch.ones(4, 3)
@@ -184,9 +184,8 @@ def test_each_token_stands_alone(student: Any, d_model: int, seed: int) -> None:
         assert_matches(module(alone), together, "output of a part of the batch", axes=AXES)
 
 
-@worth(1)
-@given(cases(), examples=2)
-def test_each_feature_has_a_scale_and_a_shift(student: Any, case: Case) -> None:
+@check(points=1, inputs=cases(), examples=2)
+def test_each_feature_has_a_scale_and_a_shift(student: Any, case: LayerNormCase) -> None:
     """`weight` starts at one, `bias` at zero; both have a number for every feature and are used.
 
     Sees a single number for all features, a shift that starts at one, tensors that are no
@@ -205,9 +204,8 @@ def test_each_feature_has_a_scale_and_a_shift(student: Any, case: Case) -> None:
     assert_matches(scaled, plain * case.weight + case.bias, axes=AXES)
 
 
-@worth(2)
-@given(wide_cases(), examples=2)
-def test_gradients_agree_with_torch(student: Any, case: Case) -> None:
+@check(points=2, inputs=wide_cases(), examples=2)
+def test_gradients_agree_with_torch(student: Any, case: LayerNormCase) -> None:
     """Gradients flow back to x, weight and bias as through nn.LayerNorm.
 
     Sees mean or variance cut out of the graph by detach, .data, item or no_grad, which no value
@@ -226,9 +224,8 @@ def test_gradients_agree_with_torch(student: Any, case: Case) -> None:
         assert_matches(yours, wanted, f"gradient of `{name}`", rtol=1.5e-2, atol=atol)
 
 
-@worth(1)
-@given(cases(), examples=2)
-def test_works_on_any_input(student: Any, case: Case) -> None:
+@check(points=1, inputs=cases(), examples=2)
+def test_works_on_any_input(student: Any, case: LayerNormCase) -> None:
     """Any length, memory layout and dtype will do, copies work, and the input stays as it is.
 
     Sees `view` on what is not contiguous, edits in place, and an output in another dtype.
@@ -256,9 +253,8 @@ def test_works_on_any_input(student: Any, case: Case) -> None:
         raise Mismatch("Your code changes a global setting of torch.")
 
 
-@worth(0)
-@given(cases(), examples=1)
-def test_keeps_float64(student: Any, case: Case) -> None:
+@check(points=0, inputs=cases(), examples=1)
+def test_keeps_float64(student: Any, case: LayerNormCase) -> None:
     """Tokens in float64 are normalised in float64.
 
     Sees a computation in float32. It costs nothing: float32 is accurate enough here.
@@ -269,9 +265,8 @@ def test_keeps_float64(student: Any, case: Case) -> None:
         assert_matches(output, case.output, axes=AXES, rtol=1e-9, atol=1e-9)
 
 
-@worth(0)
-@given(cases(), examples=1)
-def test_takes_any_number_of_axes(student: Any, case: Case) -> None:
+@check(points=0, inputs=cases(), examples=1)
+def test_takes_any_number_of_axes(student: Any, case: LayerNormCase) -> None:
     """Like nn.LayerNorm, yours takes tensors with any number of axes.
 
     Sees axes that are counted from the front. It costs nothing: a batch has three axes here.

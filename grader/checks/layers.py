@@ -1,12 +1,11 @@
 """What the hidden checks of the encoder and of the decoder share.
 
 Both are stacks of layers that differ in one attention. A `Kind` says which of the two is meant, a
-`Case` holds sizes, numbers and weights, and what torch's own layers make of them.
+`StackCase` holds sizes, numbers and weights, and what torch's own layers make of them.
 """
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -18,7 +17,8 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 from torch.func import functional_call
 
-from grader.checks.framework.cases import Numbers, distinct_sizes, pull_back, seeds
+from grader.checks.framework.assertions import pull_back
+from grader.checks.framework.inputs import Numbers, distinct_sizes, inputs
 from grader.remote.proxy import RemoteModule
 
 NUM_LAYERS = 2
@@ -93,13 +93,13 @@ def stack_shapes(
     return shapes | (norm_shapes(sizes.d_model, prefix) if norm_first else {})
 
 
-def draw_weights(numbers: Numbers, shapes: Mapping[str, Sequence[int]]) -> Weights:
+def draw_weights(numbers: Numbers, purpose: str, shapes: Mapping[str, Sequence[int]]) -> Weights:
     """Random weights for the parameters so named, the norms' included."""
     weights = {}
     for name, shape in shapes.items():
         spread = shape[-1] ** -0.5 if len(shape) == 2 else 0.3
         centre = 1.0 if name.endswith("norm.weight") else 0.0
-        weights[name] = centre + numbers.normal(*shape, scale=spread)
+        weights[name] = centre + numbers.normal(f"{purpose} {name}", *shape, scale=spread)
     return weights
 
 
@@ -179,39 +179,35 @@ class Oracle:
 
 
 @dataclass(frozen=True)
-class Case:
+class StackCase:
     """Sizes, options and numbers of one example."""
 
     kind: Kind
     sizes: Sizes
-    seed: int
+    numbers: Numbers
     norm_first: bool = False
     activation: str = "relu"
     dtype: torch.dtype = torch.float64
     scale: float = 1.0
     magnitude: float = 1.0
 
-    def numbers(self, name: str) -> Numbers:
-        """A source of numbers for each purpose, whatever else was drawn before."""
-        return Numbers(zlib.crc32(f"{self.seed}/{name}".encode()))
-
     @cached_property
-    def narrow(self) -> Case:
+    def narrow(self) -> StackCase:
         """The same in float32."""
         return replace(self, dtype=torch.float32)
 
     @cached_property
-    def small(self) -> Case:
+    def small(self) -> StackCase:
         """The same, but all that the norms get is about a hundredth, so that `eps` counts."""
         return replace(self, scale=0.01)
 
     @cached_property
-    def large(self) -> Case:
+    def large(self) -> StackCase:
         """The same with an x of about a thousand."""
         return replace(self, magnitude=1e3)
 
     @cached_property
-    def extreme(self) -> Case:
+    def extreme(self) -> StackCase:
         """The same size of tokens in one head, or for pre-norm in heads of one feature."""
         heads = self.sizes.d_model if self.norm_first else 1
         d_head = self.sizes.d_model // heads
@@ -221,17 +217,18 @@ class Case:
     def inputs(self) -> list[Tensor]:
         """x, and for the decoder the memory."""
         lengths = [self.sizes.length, self.sizes.source][: len(self.kind.attentions)]
-        numbers = self.numbers("inputs")
         size = self.sizes
         scales = (self.scale * self.magnitude, self.scale)
         return [
-            numbers.normal(size.batch, length, size.d_model, scale=scale, dtype=self.dtype)
-            for length, scale in zip(lengths, scales, strict=False)
+            self.numbers.normal(
+                name, size.batch, length, size.d_model, scale=scale, dtype=self.dtype
+            )
+            for name, length, scale in zip(("x", "memory"), lengths, scales, strict=False)
         ]
 
     @cached_property
     def masks(self) -> list[Tensor]:
-        """A random mask for each attention, of a shape that the seed chooses."""
+        """A random mask for each attention, of a shape that the case chooses."""
         size = self.sizes
         masks = []
         for index, tensor in enumerate(self.inputs):
@@ -243,22 +240,23 @@ class Case:
                 (size.batch, 1, queries, keys),
                 (size.batch, size.n_heads, queries, keys),
             ]
-            shape = shapes[(self.seed + index + (0 if self.norm_first else 3)) % len(shapes)]
-            masks.append(self.numbers(f"mask {index}").mask(*shape))
+            choice = self.numbers.case + index + (0 if self.norm_first else 3)
+            shape = shapes[choice % len(shapes)]
+            masks.append(self.numbers.mask(f"mask {index}", *shape))
         return masks
 
     @cached_property
     def layer_weights(self) -> Weights:
         """Weights for one layer."""
         return self._scaled(
-            draw_weights(self.numbers("layer"), layer_shapes(self.kind, self.sizes))
+            draw_weights(self.numbers, "layer", layer_shapes(self.kind, self.sizes))
         )
 
     @cached_property
     def stack_weights(self) -> Weights:
         """Weights for a stack."""
         shapes = stack_shapes(self.kind, self.sizes, self.norm_first)
-        return self._scaled(draw_weights(self.numbers("stack"), shapes))
+        return self._scaled(draw_weights(self.numbers, "stack", shapes))
 
     def _scaled(self, weights: Weights) -> Weights:
         last = ("out_proj", "linear2", "norm")
@@ -296,7 +294,7 @@ class Case:
     @cached_property
     def cotangent(self) -> Tensor:
         """A random weight for every number of the output, to pull gradients back from."""
-        return self.numbers("cotangent").normal(*self.inputs[0].shape)
+        return self.numbers.normal("cotangent", *self.inputs[0].shape)
 
     @cached_property
     def layer_gradients(self) -> tuple[Tensor, ...]:
@@ -347,10 +345,16 @@ class Case:
         return module.to(self.dtype).load(weights, strict=False).eval()
 
 
-@st.composite
-def cases(draw: st.DrawFn, kind: Kind, norm_first: bool = False, activation: str = "relu") -> Case:
+@inputs
+def cases(
+    draw: st.DrawFn,
+    numbers: Numbers,
+    kind: Kind,
+    norm_first: bool = False,
+    activation: str = "relu",
+) -> StackCase:
     """Cases whose sizes all differ."""
-    return Case(kind, draw(sizes()), draw(seeds()), norm_first, activation)
+    return StackCase(kind, draw(sizes()), numbers, norm_first, activation)
 
 
 @st.composite

@@ -12,17 +12,20 @@ import torch.nn.functional as F
 from hypothesis import strategies as st
 from torch import Tensor
 
-from grader.checks.framework import given, worth
-from grader.checks.framework.cases import (
-    Numbers,
+from grader.checks.framework import check
+from grader.checks.framework.assertions import (
     assert_gradients,
     assert_not_edited,
     assert_registers,
-    distinct_sizes,
     gradients,
     matches,
     pull_back,
-    seeds,
+)
+from grader.checks.framework.inputs import (
+    Numbers,
+    distinct_sizes,
+    inputs,
+    random_numbers,
     transposed,
 )
 from grader.checks.framework.precision import assert_settings_kept
@@ -35,7 +38,7 @@ DRAWN = 1000
 
 
 @dataclass(frozen=True)
-class Case:
+class LinearCase:
     """Tokens, and the parameters of a map that changes their width."""
 
     x: Tensor
@@ -66,7 +69,7 @@ class Case:
     @cached_property
     def cotangent(self) -> Tensor:
         """A random weight for every number of the output, to pull gradients back from."""
-        return self.numbers.normal(*self.output.shape)
+        return self.numbers.normal("cotangent", *self.output.shape)
 
     @cached_property
     def torch_gradients(self) -> tuple[Tensor, ...]:
@@ -75,26 +78,25 @@ class Case:
         return pull_back(F.linear(*leaves), leaves, self.cotangent)
 
 
-@st.composite
-def cases(draw: st.DrawFn) -> Case:
+@inputs
+def cases(draw: st.DrawFn, numbers: Numbers) -> LinearCase:
     """Batch, length, and the features of both sides all different, in float64."""
     batch, length, wide, narrow = draw(distinct_sizes(4))
-    numbers = Numbers(draw(seeds()))
-    return Case(
-        x=numbers.normal(batch, length, wide),
-        weight=numbers.normal(narrow, wide),
-        bias=numbers.normal(narrow) + 1.0,
+    return LinearCase(
+        x=numbers.normal("x", batch, length, wide),
+        weight=numbers.normal("weight", narrow, wide),
+        bias=numbers.normal("bias", narrow) + 1.0,
         numbers=numbers,
     )
 
 
-def assert_maps(student: Any, seed: int) -> None:
+def assert_maps(student: Any, numbers: Numbers) -> None:
     """A map from three features to three is proportional to its weights, and not to them alone.
 
     No lazy answer is. Lets a transpose that is missing, and the bias, pass.
     """
-    numbers = Numbers(seed)
-    x, weight, zeros = numbers.normal(1, 4, 3), numbers.normal(3, 3), torch.zeros(3)
+    x, weight = numbers.normal("three", 1, 4, 3), numbers.normal("square", 3, 3)
+    zeros = torch.zeros(3)
     module = student.Linear(3, 3).to(torch.float64)
     output = module.load({"weight": weight, "bias": zeros})(x)
     assert_shape(output, dict(zip(AXES, x.shape, strict=True)))
@@ -104,9 +106,8 @@ def assert_maps(student: Any, seed: int) -> None:
         raise Mismatch("Your output is the same for all tokens.")
 
 
-@worth(1)
-@given(cases(), examples=3)
-def test_agrees_with_torch(student: Any, case: Case) -> None:
+@check(points=1, inputs=cases(), examples=3)
+def test_agrees_with_torch(student: Any, case: LinearCase) -> None:
     """The output is that of nn.Linear with the same weight and bias, for any number of axes.
 
     Sees a weight stored the other way round, a transpose or the bias left out, and axes that are
@@ -125,9 +126,8 @@ def test_agrees_with_torch(student: Any, case: Case) -> None:
         assert_matches(module(x), expected, f"output for an input of shape {tuple(x.shape)}")
 
 
-@worth(1)
-@given(cases(), examples=2)
-def test_the_bias_can_be_left_out(student: Any, case: Case) -> None:
+@check(points=1, inputs=cases(), examples=2)
+def test_the_bias_can_be_left_out(student: Any, case: LinearCase) -> None:
     """With bias=False nothing is added, `bias` is None, and `weight` is the only parameter.
 
     Sees an argument that is ignored, a bias of zeros, and an attribute that is missing.
@@ -139,21 +139,20 @@ def test_the_bias_can_be_left_out(student: Any, case: Case) -> None:
         # A mistake in the product is paid for by another check.
         whole = student.Linear(*case.sizes).to(torch.float64)
         whole.load({**case.weights, "bias": torch.zeros_like(case.bias)})
-        assert_maps(student, 0)
+        assert_maps(student, case.numbers)
         assert_matches(found, whole(case.x), "output without a bias", axes=AXES)
     if module.bias.get() is not None:
         raise Mismatch("With bias=False, the attribute `bias` should be None.")
 
 
-@worth(1)
-@given(st.integers(5, 30), seeds(), examples=2)
-def test_starts_as_torch_does(student: Any, in_features: int, seed: int) -> None:
+@check(points=1, inputs=(st.integers(5, 30), random_numbers()), examples=2)
+def test_starts_as_torch_does(student: Any, in_features: int, numbers: Numbers) -> None:
     """Weight and bias start uniformly distributed within ±1/√in_features.
 
     Sees numbers that nobody filled in, zeros, a normal distribution, a bound that is made of both
     sizes or of the wrong one. Lets a wrong product pass: another check pays for that.
     """
-    assert_maps(student, seed)
+    assert_maps(student, numbers)
     shapes = {"weight": (DRAWN, in_features), "bias": (DRAWN,)}
     first, second = (student.Linear(in_features, DRAWN).weights(shapes) for _ in range(2))
     for name, shape in shapes.items():
@@ -180,9 +179,8 @@ def _assert_uniform(value: Tensor, bound: float, name: str, in_features: int) ->
             raise Mismatch(f"{told}with {share:.0%} of the numbers {words}, not about 50%.")
 
 
-@worth(1)
-@given(cases(), examples=2)
-def test_gradients_agree_with_torch(student: Any, case: Case) -> None:
+@check(points=1, inputs=cases(), examples=2)
+def test_gradients_agree_with_torch(student: Any, case: LinearCase) -> None:
     """Gradients flow back to x, weight and bias as through nn.Linear.
 
     Sees weights that are used as .data or detached, which no value shows.
@@ -194,16 +192,15 @@ def test_gradients_agree_with_torch(student: Any, case: Case) -> None:
     assert_gradients(found, case.torch_gradients, ["x", *weights])
 
 
-@worth(1)
-@given(cases(), examples=2)
-def test_works_on_any_input(student: Any, case: Case) -> None:
+@check(points=1, inputs=cases(), examples=2)
+def test_works_on_any_input(student: Any, case: LinearCase) -> None:
     """Any memory layout and dtype will do, copies work, and the input stays as it is.
 
     Sees `view` on what is not contiguous, a weight that keeps its own dtype, edits in place, and
     settings of torch that are changed for everybody.
     """
     settings = student.global_settings()
-    assert_maps(student, 0)
+    assert_maps(student, case.numbers)
     module = student.Linear(*case.sizes).to(torch.float64).load(case.weights)
     output = module(case.x)
     assert_shape(output, dict(zip(AXES, case.output.shape, strict=True)))
@@ -221,9 +218,8 @@ def test_works_on_any_input(student: Any, case: Case) -> None:
     assert_settings_kept(settings, student.global_settings())
 
 
-@worth(0)
-@given(cases(), examples=1)
-def test_keeps_float64(student: Any, case: Case) -> None:
+@check(points=0, inputs=cases(), examples=1)
+def test_keeps_float64(student: Any, case: LinearCase) -> None:
     """Tokens in float64 are mapped in float64.
 
     Sees a product in float32. It costs nothing: float32 is accurate enough here.

@@ -9,14 +9,9 @@ import torch
 from hypothesis import strategies as st
 from torch import Tensor
 
-from grader.checks.framework import given, worth
-from grader.checks.framework.cases import (
-    Numbers,
-    assert_not_edited,
-    distinct_sizes,
-    seeds,
-    transposed,
-)
+from grader.checks.framework import check
+from grader.checks.framework.assertions import assert_not_edited
+from grader.checks.framework.inputs import Numbers, distinct_sizes, inputs, transposed
 from grader.feedback.comparison import Mismatch, assert_matches
 from grader.remote.session import StudentError
 
@@ -46,12 +41,12 @@ def causal(length: int) -> Tensor:
     return torch.ones(1, 1, length, length, dtype=torch.bool).tril()
 
 
-@st.composite
-def batches(draw: st.DrawFn, pad_ids: st.SearchStrategy[int]) -> Batch:
+@inputs
+def batches(draw: st.DrawFn, numbers: Numbers, pad_ids: st.SearchStrategy[int]) -> Batch:
     """Batches of another size than their length, whose first rows pad at each of the ends."""
     batch, length = draw(distinct_sizes(2, low=3, high=8))
     pad_id = draw(pad_ids)
-    ids = Numbers(draw(seeds())).ids(batch, length, high=10)
+    ids = numbers.ids("ids", batch, length, high=10)
     ids[0, -1] = ids[1, 0] = ids[2, 1] = pad_id
     # A word at each of the places where another row has padding, so that no constant is right.
     word = (pad_id + 1) % 10
@@ -60,8 +55,7 @@ def batches(draw: st.DrawFn, pad_ids: st.SearchStrategy[int]) -> Batch:
     return Batch(ids, pad_id)
 
 
-@worth(2)
-@given(batches(st.just(0)), examples=5)
+@check(points=2, inputs=batches(st.just(0)), examples=5)
 def test_padding_is_hidden_from_everybody(student: Any, batch: Batch) -> None:
     """The padding mask is False exactly where a key is padding, the same for all heads and queries.
 
@@ -71,8 +65,7 @@ def test_padding_is_hidden_from_everybody(student: Any, batch: Batch) -> None:
     assert_matches(student.padding_mask(batch.ids), batch.padding, "padding mask", axes=AXES)
 
 
-@worth(1)
-@given(batches(st.integers(1, 9)), examples=4)
+@check(points=1, inputs=batches(st.integers(1, 9)), examples=4)
 def test_any_id_may_stand_for_padding(student: Any, batch: Batch) -> None:
     """The padding mask hides `pad_id`, whichever id that is; 0 is then a word like any other.
 
@@ -82,8 +75,7 @@ def test_any_id_may_stand_for_padding(student: Any, batch: Batch) -> None:
     assert_matches(found, batch.padding, f"padding mask for pad_id={batch.pad_id}", axes=AXES)
 
 
-@worth(2)
-@given(st.integers(2, 9), examples=5)
+@check(points=2, inputs=st.integers(2, 9), examples=5)
 def test_nobody_sees_the_future(student: Any, length: int) -> None:
     """The causal mask lets a query see itself and what comes before it.
 
@@ -92,7 +84,7 @@ def test_nobody_sees_the_future(student: Any, length: int) -> None:
     assert_matches(student.causal_mask(length), causal(length), "causal mask", axes=AXES)
 
 
-@worth(1)
+@check(points=1)
 def test_the_causal_mask_has_any_length(student: Any) -> None:
     """The causal mask can have any length, and is made on the device asked for.
 
@@ -114,8 +106,7 @@ def test_the_causal_mask_has_any_length(student: Any) -> None:
     )
 
 
-@worth(2)
-@given(batches(st.just(0)), examples=5)
+@check(points=2, inputs=batches(st.just(0)), examples=5)
 def test_the_target_mask_is_both_at_once(student: Any, batch: Batch) -> None:
     """The target mask is True exactly where the key is no padding and not in the future.
 
@@ -124,8 +115,7 @@ def test_the_target_mask_is_both_at_once(student: Any, batch: Batch) -> None:
     assert_matches(student.target_mask(batch.ids), batch.target, "target mask", axes=AXES)
 
 
-@worth(1)
-@given(batches(st.integers(1, 9)), examples=4)
+@check(points=1, inputs=batches(st.integers(1, 9)), examples=4)
 def test_the_target_mask_knows_the_padding_id(student: Any, batch: Batch) -> None:
     """The target mask, too, hides `pad_id`, whichever id that is.
 
@@ -135,8 +125,7 @@ def test_the_target_mask_knows_the_padding_id(student: Any, batch: Batch) -> Non
     assert_matches(found, batch.target, f"target mask for pad_id={batch.pad_id}", axes=AXES)
 
 
-@worth(1)
-@given(batches(st.just(0)), examples=3)
+@check(points=1, inputs=batches(st.just(0)), examples=3)
 def test_takes_ids_as_they_come(student: Any, batch: Batch) -> None:
     """Any batch of ids will do, a single token too, and the ids stay as they are.
 

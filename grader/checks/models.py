@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -14,7 +13,8 @@ import torch.nn.functional as F
 from hypothesis import strategies as st
 from torch import Tensor
 
-from grader.checks.framework.cases import Numbers, pull_back, seeds
+from grader.checks.framework.assertions import pull_back
+from grader.checks.framework.inputs import Numbers, inputs
 from grader.checks.layers import (
     DECODER,
     ENCODER,
@@ -39,7 +39,7 @@ Ties = tuple[tuple[str, ...], ...]
 
 
 @dataclass(frozen=True)
-class Case:
+class TransformerCase:
     """Sizes, options and numbers of one example.
 
     `ties` are the names of parameters that are one tensor in the model under test.
@@ -49,20 +49,16 @@ class Case:
     src_vocab: int
     tgt_vocab: int
     pad_id: int
-    seed: int
+    numbers: Numbers
     num_layers: int
     norm_first: bool
     activation: str
     dtype: torch.dtype = torch.float64
     ties: Ties = ()
-    tied: dict[Ties, Case] = field(default_factory=dict, compare=False, repr=False)
-
-    def numbers(self, name: str) -> Numbers:
-        """A source of numbers for each purpose, whatever else was drawn before."""
-        return Numbers(zlib.crc32(f"{self.seed}/{name}".encode()))
+    tied: dict[Ties, TransformerCase] = field(default_factory=dict, compare=False, repr=False)
 
     @cached_property
-    def narrow(self) -> Case:
+    def narrow(self) -> TransformerCase:
         """The same in float32."""
         return replace(self, dtype=torch.float32, tied={})
 
@@ -73,11 +69,11 @@ class Case:
 
     def words(self, name: str, length: int, vocab: int) -> Tensor:
         """Random ids that are neither padding nor 0, which some take for it. (batch, length)"""
-        ids = self.numbers(name).ids(self.sizes.batch, length, low=1, high=vocab - 1)
+        ids = self.numbers.ids(name, self.sizes.batch, length, low=1, high=vocab - 1)
         return ids + (ids >= self.pad_id)
 
     @cached_property
-    def with_special_ids(self) -> Case:
+    def with_special_ids(self) -> TransformerCase:
         """The same with ids among the words that code takes for padding: 0, 1 and the last."""
         case = replace(self, tied={})
         for ids, vocab in ((case.src, self.src_vocab), (case.tgt, self.tgt_vocab)):
@@ -133,7 +129,7 @@ class Case:
 
     def noise(self, *shape: int) -> Tensor:
         """Random numbers in the case's dtype."""
-        return self.numbers("noise").normal(*shape, dtype=self.dtype)
+        return self.numbers.normal("noise", *shape, dtype=self.dtype)
 
     @cached_property
     def weights(self) -> Weights:
@@ -147,7 +143,7 @@ class Case:
             GENERATOR: (self.tgt_vocab, wide),
             "generator.bias": (self.tgt_vocab,),
         }
-        weights = draw_weights(self.numbers("weights"), shapes)
+        weights = draw_weights(self.numbers, "weights", shapes)
         # A padding row is often kept at zero, so zero it is.
         for name in (SRC, TGT):
             weights[name][self.pad_id] = 0.0
@@ -158,7 +154,7 @@ class Case:
     def with_other_padding(self, name: str) -> Weights:
         """The weights, but another row for the padding id in the embedding so named."""
         table = self.weights[name].clone()
-        table[self.pad_id] = 3 * self.numbers("padding").normal(table.size(1), dtype=self.dtype)
+        table[self.pad_id] = 3 * self.numbers.normal("padding", table.size(1), dtype=self.dtype)
         changed = next((names for names in self.ties if name in names), (name,))
         return self.weights | dict.fromkeys(changed, table)
 
@@ -209,7 +205,7 @@ class Case:
     @cached_property
     def cotangent(self) -> Tensor:
         """A random weight for every logit, to pull gradients back from."""
-        return self.numbers("cotangent").normal(*self.tgt.shape, self.tgt_vocab)
+        return self.numbers.normal("cotangent", *self.tgt.shape, self.tgt_vocab)
 
     @cached_property
     def gradients(self) -> list[Tensor]:
@@ -227,7 +223,7 @@ class Case:
             gradients[name][self.pad_id] = 0.0
         return list(gradients.values())
 
-    def model(self, student: Any, dropout: float = 0.0) -> tuple[RemoteModule, Case]:
+    def model(self, student: Any, dropout: float = 0.0) -> tuple[RemoteModule, TransformerCase]:
         """The student's model in evaluation mode, and this case with the ties that it has."""
         options = {
             "src_vocab_size": self.src_vocab,
@@ -249,7 +245,7 @@ class Case:
         case = self.with_ties(_ties(model.parameters()))
         return model.load(case.weights, strict=False).eval(), case
 
-    def with_ties(self, ties: Ties) -> Case:
+    def with_ties(self, ties: Ties) -> TransformerCase:
         """The same case for a model that has these ties."""
         if ties == self.ties:
             return self
@@ -268,14 +264,18 @@ def _ties(parameters: Sequence[RemoteParameter]) -> Ties:
     return tuple(tuple(names) for names in groups.values() if len(names) > 1)
 
 
-@st.composite
+@inputs
 def cases(
-    draw: st.DrawFn, norm_first: bool = False, activation: str = "relu", num_layers: int = 2
-) -> Case:
+    draw: st.DrawFn,
+    numbers: Numbers,
+    norm_first: bool = False,
+    activation: str = "relu",
+    num_layers: int = 2,
+) -> TransformerCase:
     """Cases whose sizes all differ, with a padding id that is not 0."""
     src_vocab, tgt_vocab = draw(st.sampled_from([(9, 11), (12, 10), (10, 13)]))
     pad_id = draw(st.integers(1, 8))
     drawn = draw(sizes())
-    return Case(
-        drawn, src_vocab, tgt_vocab, pad_id, draw(seeds()), num_layers, norm_first, activation
+    return TransformerCase(
+        drawn, src_vocab, tgt_vocab, pad_id, numbers, num_layers, norm_first, activation
     )

@@ -8,9 +8,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from grader.checks.framework import given, worth
-from grader.checks.framework.cases import (
-    Numbers,
+from grader.checks.framework import check
+from grader.checks.framework.assertions import (
     assert_changes,
     assert_gradients,
     assert_not_edited,
@@ -18,17 +17,16 @@ from grader.checks.framework.cases import (
     assert_registers,
     gradients,
     matches,
-    seeds,
-    transposed,
 )
+from grader.checks.framework.inputs import Numbers, random_numbers, transposed
 from grader.checks.framework.precision import assert_same_dtype, either_precision
 from grader.checks.multi_head_cases import (
     AXES,
-    Case,
+    PARAMETERS,
+    MultiHeadCase,
     cases,
     layer_of,
     loaded,
-    new_weights,
     output_of,
     random_case,
 )
@@ -42,10 +40,9 @@ def heads_in_front(x: Tensor, n_heads: int) -> Tensor:
     return torch.stack(x.chunk(n_heads, -1), 1)
 
 
-@worth(1)
-@given(cases(), examples=2)
+@check(points=1, inputs=cases(), examples=2)
 @either_precision
-def test_split_heads_cuts_the_features(student: Any, case: Case) -> None:
+def test_split_heads_cuts_the_features(student: Any, case: MultiHeadCase) -> None:
     """split_heads gives head h the features h·d_head up to (h+1)·d_head of every token.
 
     Sees a reshape without a transpose, which mixes tokens, heads that take every n-th feature, and
@@ -60,10 +57,9 @@ def test_split_heads_cuts_the_features(student: Any, case: Case) -> None:
         assert_not_edited([x], after[:1], ["x"])
 
 
-@worth(1)
-@given(cases(), examples=2)
+@check(points=1, inputs=cases(), examples=2)
 @either_precision
-def test_merge_heads_puts_them_back(student: Any, case: Case) -> None:
+def test_merge_heads_puts_them_back(student: Any, case: MultiHeadCase) -> None:
     """merge_heads is the inverse of split_heads.
 
     Sees a reshape without the transpose back, which trains well all the same, and `view` on what is
@@ -76,10 +72,9 @@ def test_merge_heads_puts_them_back(student: Any, case: Case) -> None:
         assert_not_edited([x], after, ["x"])
 
 
-@worth(1)
-@given(cases(), examples=1)
+@check(points=1, inputs=cases(), examples=1)
 @either_precision
-def test_has_four_maps(student: Any, case: Case) -> None:
+def test_has_four_maps(student: Any, case: MultiHeadCase) -> None:
     """The parameters are q_proj, k_proj, v_proj and out_proj, and have no bias with bias=False.
 
     Sees other names and shapes, one small map shared by all heads, maps kept in a plain list, and a
@@ -102,10 +97,9 @@ def test_has_four_maps(student: Any, case: Case) -> None:
     output_of(loaded(module.to(case.dtype).eval(), plain), case)
 
 
-@worth(3)
-@given(cases(), examples=3)
+@check(points=3, inputs=cases(), examples=3)
 @either_precision
-def test_agrees_with_torch(student: Any, case: Case) -> None:
+def test_agrees_with_torch(student: Any, case: MultiHeadCase) -> None:
     """The output is that of nn.MultiheadAttention with the same weights.
 
     Sees a scale made of d_model, maps that are mixed up or not applied, and heads that are cut or
@@ -118,10 +112,9 @@ def test_agrees_with_torch(student: Any, case: Case) -> None:
     assert_matches(found, case.self_attention, "output of self-attention", axes=AXES)
 
 
-@worth(1)
-@given(cases(), examples=2)
+@check(points=1, inputs=cases(), examples=2)
 @either_precision
-def test_each_head_minds_its_own_features(student: Any, case: Case) -> None:
+def test_each_head_minds_its_own_features(student: Any, case: MultiHeadCase) -> None:
     """What one head does depends on its own share of the features, d_head in a row.
 
     Sees heads that read each other's features, and a single large head in place of several. Lets a
@@ -155,10 +148,9 @@ def test_each_head_minds_its_own_features(student: Any, case: Case) -> None:
     assert_changes(moved, output, "The output of head 1 does not depend on its own q_proj.")
 
 
-@worth(2)
-@given(cases(), examples=1)
+@check(points=2, inputs=cases(), examples=1)
 @either_precision
-def test_hidden_keys_have_no_say(student: Any, case: Case) -> None:
+def test_hidden_keys_have_no_say(student: Any, case: MultiHeadCase) -> None:
     """A mask of any shape that broadcasts hides its keys from the queries that it names.
 
     Sees a mask that is not passed on, is turned round, or fits one shape only. Lets wrong values
@@ -200,10 +192,9 @@ def _hiding_key_0(shape: tuple[int, ...]) -> Tensor:
     return mask
 
 
-@worth(1)
-@given(cases(), examples=1)
+@check(points=1, inputs=cases(), examples=1)
 @either_precision
-def test_a_query_without_keys_stays_finite(student: Any, case: Case) -> None:
+def test_a_query_without_keys_stays_finite(student: Any, case: MultiHeadCase) -> None:
     """A query that may attend to nothing gets finite numbers, and its neighbours are not disturbed.
 
     Sees the NaN of a softmax over a row of -inf, where the attention is written anew.
@@ -218,10 +209,9 @@ def test_a_query_without_keys_stays_finite(student: Any, case: Case) -> None:
     assert_matches(found[:, 1:], output[:, 1:], "output for the other queries", axes=AXES)
 
 
-@worth(1)
-@given(cases(), examples=2)
+@check(points=1, inputs=cases(), examples=2)
 @either_precision
-def test_order_and_neighbours_do_not_matter(student: Any, case: Case) -> None:
+def test_order_and_neighbours_do_not_matter(student: Any, case: MultiHeadCase) -> None:
     """The order of the keys does not matter, and a sentence fares alone as it does in its batch.
 
     Sees reshapes that mix sentences or tokens, and lengths taken from the wrong tensor. Lets a
@@ -239,8 +229,8 @@ def test_order_and_neighbours_do_not_matter(student: Any, case: Case) -> None:
     assert_matches(found, output[:, :1], "output for the first query alone", axes=AXES)
 
 
-@worth(1)
-def test_dropout_acts_on_the_weights(student: Any) -> None:
+@check(points=1, inputs=random_numbers(), examples=1)
+def test_dropout_acts_on_the_weights(student: Any, numbers: Numbers) -> None:
     """In training, dropout takes away attention weights, and in evaluation nothing.
 
     Sees a dropout that is missing, stays on in evaluation, has a probability of its own, or acts
@@ -251,7 +241,7 @@ def test_dropout_acts_on_the_weights(student: Any) -> None:
     # Every weight is 1/length and every value 1, so the output counts the weights that were kept.
     weights = {
         name: torch.zeros(d_model, d_model) if name.endswith("weight") else torch.zeros(d_model)
-        for name in new_weights(Numbers(0), d_model)
+        for name in PARAMETERS
     }
     weights["v_proj.bias"] += 1.0
     weights["out_proj.weight"] += torch.eye(d_model)
@@ -268,7 +258,7 @@ def test_dropout_acts_on_the_weights(student: Any) -> None:
     assert_matches(module.eval()(x, x, x), x, "output in evaluation mode", axes=AXES)
     without = loaded(student.MultiHeadAttention(d_model, heads), weights)
     assert_matches(without(x, x, x), x, "output in training mode without dropout", axes=AXES)
-    case = random_case(Numbers(0), (1, heads, d_head, 2, 3), torch.float32)
+    case = random_case(numbers, (1, heads, d_head, 2, 3), torch.float32)
     output_of(loaded(without, case.weights), case)
 
 
@@ -294,10 +284,9 @@ def _kept(output: Any, heads: int, length: int, p: float) -> Tensor:
     return counts[..., 0].round()
 
 
-@worth(1)
-@given(cases(masked=True), examples=2)
+@check(points=1, inputs=cases(masked=True), examples=2)
 @either_precision
-def test_gradients_agree_with_torch(student: Any, case: Case) -> None:
+def test_gradients_agree_with_torch(student: Any, case: MultiHeadCase) -> None:
     """Gradients reach query, key, value and all eight parameters as in torch's own layer.
 
     Sees a `detach`, a `.data`, a frozen map, a mask for each head that is read as one for all.
@@ -312,10 +301,9 @@ def test_gradients_agree_with_torch(student: Any, case: Case) -> None:
     assert_gradients(found, [case.gradients[name] for name in names], names)
 
 
-@worth(1)
-@given(cases(masked=True), examples=1)
+@check(points=1, inputs=cases(masked=True), examples=1)
 @either_precision
-def test_takes_tensors_as_they_come(student: Any, case: Case) -> None:
+def test_takes_tensors_as_they_come(student: Any, case: MultiHeadCase) -> None:
     """Any memory layout and floating dtype will do, and inputs stay as they are.
 
     Sees `view` on what is not contiguous, edits in place, tensors of a fixed dtype, and settings of
@@ -340,9 +328,8 @@ def test_takes_tensors_as_they_come(student: Any, case: Case) -> None:
         raise Mismatch("Your code changes a setting of torch that is everybody's.")
 
 
-@worth(1)
-@given(seeds(), examples=1)
-def test_heads_divide_the_features(student: Any, seed: int) -> None:
+@check(points=1, inputs=random_numbers(), examples=1)
+def test_heads_divide_the_features(student: Any, numbers: Numbers) -> None:
     """n_heads must divide d_model; one head, or as many heads as features, are fine.
 
     Sees a d_head that is rounded down in silence, and axes of size 1 that get lost.
@@ -355,13 +342,12 @@ def test_heads_divide_the_features(student: Any, seed: int) -> None:
             f"equally among {n_heads} heads",
         )
     for sizes in ((1, 1, 4, 1, 2), (1, 3, 1, 3, 2), (1, 2, 3, 1, 5)):
-        case = random_case(Numbers(seed), sizes, torch.float32)
+        case = random_case(numbers, sizes, torch.float32)
         output_of(layer_of(student, case), case)
 
 
-@worth(0)
-@given(cases(masked=True), examples=1)
-def test_keeps_float64(student: Any, case: Case) -> None:
+@check(points=0, inputs=cases(masked=True), examples=1)
+def test_keeps_float64(student: Any, case: MultiHeadCase) -> None:
     """In float64 the output has the accuracy of float64.
 
     Sees a `.float()` on the way. It costs nothing: float32 is accurate enough here.
@@ -371,10 +357,9 @@ def test_keeps_float64(student: Any, case: Case) -> None:
         assert_matches(output, case.output, axes=AXES, rtol=1e-9, atol=1e-9)
 
 
-@worth(0)
-@given(cases(), examples=1)
+@check(points=0, inputs=cases(), examples=1)
 @either_precision
-def test_can_be_copied(student: Any, case: Case) -> None:
+def test_can_be_copied(student: Any, case: MultiHeadCase) -> None:
     """A deep copy gives the same output, and keeps it when the original learns something else.
 
     Sees functions that hold on to the original. It costs nothing, but whoever makes the layers of

@@ -12,17 +12,19 @@ import torch
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
-from grader.checks.framework.cases import Numbers, assert_changes, distinct_sizes, pull_back, seeds
+from grader.checks.framework.assertions import assert_changes, pull_back
+from grader.checks.framework.inputs import Numbers, distinct_sizes, inputs
 from grader.feedback.comparison import Mismatch, assert_matches, assert_shape
 from grader.remote.proxy import RemoteModule
 from grader.remote.session import StudentError
 
 AXES = ("batch", "length", "d_model")
 PROJECTIONS = ("q_proj", "k_proj", "v_proj", "out_proj")
+PARAMETERS = tuple(f"{name}.{part}" for name in PROJECTIONS for part in ("weight", "bias"))
 
 
 @dataclass(frozen=True, repr=False)
-class Case:
+class MultiHeadCase:
     """Weights of a layer and the inputs of one call, with what it should return."""
 
     n_heads: int
@@ -33,10 +35,10 @@ class Case:
     numbers: Numbers
 
     @property
-    def narrow(self) -> Case:
+    def narrow(self) -> MultiHeadCase:
         """A case of the same sizes in float32."""
         query, key, value = (tensor.float() for tensor in self.inputs)
-        return replace(self, query=query, key=key, value=value, numbers=Numbers(0))
+        return replace(self, query=query, key=key, value=value)
 
     @property
     def dtype(self) -> torch.dtype:
@@ -51,22 +53,22 @@ class Case:
     @cached_property
     def other_key(self) -> Tensor:
         """A key of the same shape, with other numbers."""
-        return self.numbers.normal(*self.key.shape, scale=2.0, dtype=self.dtype)
+        return self.numbers.normal("other key", *self.key.shape, scale=2.0, dtype=self.dtype)
 
     @cached_property
     def weights(self) -> dict[str, Tensor]:
         """Weights and biases, by the contract's names."""
-        return new_weights(self.numbers, self.d_model)
+        return new_weights(self.numbers, "weights", self.d_model)
 
     @cached_property
     def other_weights(self) -> dict[str, Tensor]:
         """Other weights of the same shapes."""
-        return new_weights(self.numbers, self.d_model)
+        return new_weights(self.numbers, "other weights", self.d_model)
 
     @cached_property
     def order(self) -> Tensor:
         """The keys in another order."""
-        return self.numbers.permutation(self.key.size(1))
+        return self.numbers.permutation("order", self.key.size(1))
 
     @property
     def d_model(self) -> int:
@@ -81,7 +83,7 @@ class Case:
     @cached_property
     def cotangent(self) -> Tensor:
         """A random weight for every number of the output, to pull gradients back from."""
-        return self.numbers.normal(*self.query.shape)
+        return self.numbers.normal("cotangent", *self.query.shape)
 
     @cached_property
     def output(self) -> Tensor:
@@ -139,34 +141,34 @@ class Case:
         return output
 
 
-def new_weights(numbers: Numbers, d_model: int, bias: bool = True) -> dict[str, Tensor]:
+def new_weights(numbers: Numbers, purpose: str, d_model: int) -> dict[str, Tensor]:
     """Random weights, by the contract's names, which make clear differences between the scores."""
     weights = {}
-    for name in PROJECTIONS:
-        weights[f"{name}.weight"] = numbers.normal(d_model, d_model, scale=1.2 / d_model**0.5)
-        if bias:
-            weights[f"{name}.bias"] = numbers.normal(d_model, scale=0.5)
+    for name in PARAMETERS:
+        is_bias = name.endswith("bias")
+        shape, scale = ([d_model], 0.5) if is_bias else ([d_model] * 2, 1.2 / d_model**0.5)
+        weights[name] = numbers.normal(f"{purpose} {name}", *shape, scale=scale)
     return weights
 
 
 def random_case(
     numbers: Numbers, sizes: Sequence[int], dtype: torch.dtype = torch.float64, masked: bool = False
-) -> Case:
+) -> MultiHeadCase:
     """A case of these sizes: sentences, heads, features of a head, queries, keys."""
     batch, heads, d_head, queries, keys = sizes
     query, key, value = (
-        numbers.normal(batch, length, heads * d_head, dtype=dtype)
-        for length in (queries, keys, keys)
+        numbers.normal(purpose, batch, length, heads * d_head, dtype=dtype)
+        for purpose, length in (("query", queries), ("key", keys), ("value", keys))
     )
-    mask = numbers.mask(batch, heads, queries, keys) if masked else None
-    return Case(heads, query, key, value, mask, numbers)
+    mask = numbers.mask("mask", batch, heads, queries, keys) if masked else None
+    return MultiHeadCase(heads, query, key, value, mask, numbers)
 
 
-@st.composite
-def cases(draw: st.DrawFn, masked: bool = False) -> Case:
+@inputs
+def cases(draw: st.DrawFn, numbers: Numbers, masked: bool = False) -> MultiHeadCase:
     """A layer of two heads or more, inputs of two lengths, all sizes different."""
     sizes = draw(distinct_sizes(5, low=2, high=6))
-    return random_case(Numbers(draw(seeds())), sizes, masked=masked)
+    return random_case(numbers, sizes, masked=masked)
 
 
 def loaded(module: RemoteModule, weights: dict[str, Tensor]) -> RemoteModule:
@@ -179,7 +181,7 @@ def loaded(module: RemoteModule, weights: dict[str, Tensor]) -> RemoteModule:
         raise Mismatch(f"A parameter is not of the size of its weights: {error.text}.") from None
 
 
-def layer_of(student: Any, case: Case) -> RemoteModule:
+def layer_of(student: Any, case: MultiHeadCase) -> RemoteModule:
     """The student's layer with the weights of the case, in evaluation mode.
 
     A weight that has no place in it is left out: what does not ask for that weight can still be
@@ -191,7 +193,7 @@ def layer_of(student: Any, case: Case) -> RemoteModule:
     return made.eval()
 
 
-def output_of(module: RemoteModule, case: Case) -> Tensor:
+def output_of(module: RemoteModule, case: MultiHeadCase) -> Tensor:
     """The output of the student's layer, the same twice, which changes with the keys.
 
     No lazy answer makes such an output: the input handed back has another length or no use for the

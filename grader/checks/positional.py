@@ -10,9 +10,8 @@ import torch
 from hypothesis import strategies as st
 from torch import Tensor
 
-from grader.checks.framework import given, worth
-from grader.checks.framework.cases import (
-    Numbers,
+from grader.checks.framework import check
+from grader.checks.framework.assertions import (
     assert_drops,
     assert_gradients,
     assert_not_edited,
@@ -20,9 +19,8 @@ from grader.checks.framework.cases import (
     assert_registers,
     gradients,
     matches,
-    seeds,
-    transposed,
 )
+from grader.checks.framework.inputs import Numbers, inputs, random_numbers, transposed
 from grader.feedback.comparison import Mismatch, assert_dtype, assert_matches, assert_shape
 
 AXES = ("batch", "length", "d_model")
@@ -63,29 +61,28 @@ class Sentences:
     @cached_property
     def other(self) -> Tensor:
         """Other token vectors of the same shape."""
-        return self.numbers.normal(*self.x.shape, dtype=self.x.dtype)
+        return self.numbers.normal("other", *self.x.shape, dtype=self.x.dtype)
 
     @cached_property
     def full(self) -> Tensor:
         """A sentence as long as the table."""
-        return self.numbers.normal(1, self.max_len, self.d_model, dtype=torch.float32)
+        return self.numbers.normal("full", 1, self.max_len, self.d_model, dtype=torch.float32)
 
     @cached_property
     def cotangent(self) -> Tensor:
         """A random weight for every number of the output, to pull gradients back from."""
-        return self.numbers.normal(*self.x.shape)
+        return self.numbers.normal("cotangent", *self.x.shape)
 
 
-@st.composite
-def sentences(draw: st.DrawFn) -> Sentences:
+@inputs
+def sentences(draw: st.DrawFn, numbers: Numbers) -> Sentences:
     """Sentences with batch, length and even d_model all different, and a table that is longer."""
     batch, length, pairs = draw(
         st.tuples(st.integers(2, 5), st.integers(6, 9), st.integers(5, 8)).filter(
             lambda sizes: sizes[1] != 2 * sizes[2]
         )
     )
-    numbers = Numbers(draw(seeds()))
-    x = numbers.normal(batch, length, 2 * pairs, dtype=torch.float32)
+    x = numbers.normal("x", batch, length, 2 * pairs, dtype=torch.float32)
     return Sentences(x, length + draw(st.integers(1, 20)), numbers)
 
 
@@ -122,8 +119,7 @@ def is_waves(table: Any, max_len: int, d_model: int) -> bool:
     return bool(((radius - 1).abs() < 1e-3).all() and (moves > 1e-2).all())
 
 
-@worth(2)
-@given(st.integers(3, LONGEST), st.integers(2, 8), examples=4)
+@check(points=2, inputs=(st.integers(3, LONGEST), st.integers(2, 8)), examples=4)
 def test_the_table_follows_the_formula(student: Any, max_len: int, pairs: int) -> None:
     """Column 2i of the table is sin(pos / 10000^(2i/d_model)), column 2i + 1 the cosine of it.
 
@@ -134,11 +130,13 @@ def test_the_table_follows_the_formula(student: Any, max_len: int, pairs: int) -
     assert_matches(table, expected, "sinusoidal_table", axes=TABLE_AXES)
 
 
-@worth(1)
-@given(
-    st.integers(2, LONGEST),
-    st.integers(2, 9),
-    st.sampled_from((10.0, 50.0, 777.0, 50000.0)),
+@check(
+    points=1,
+    inputs=(
+        st.integers(2, LONGEST),
+        st.integers(2, 9),
+        st.sampled_from((10.0, 50.0, 777.0, 50000.0)),
+    ),
     examples=3,
 )
 def test_the_table_has_any_width_and_base(
@@ -158,8 +156,7 @@ def test_the_table_has_any_width_and_base(
     assert_matches(table, waves(max_len, 2 * width, base), "sinusoidal_table", axes=TABLE_AXES)
 
 
-@worth(1)
-@given(st.integers(8, LONGEST), st.integers(2, 8), st.integers(1, 5), examples=4)
+@check(points=1, inputs=(st.integers(8, LONGEST), st.integers(2, 8), st.integers(1, 5)), examples=4)
 def test_a_step_is_a_rotation(student: Any, max_len: int, pairs: int, step: int) -> None:
     """A step of k positions turns every pair of columns by the same angle, wherever it starts.
 
@@ -185,8 +182,7 @@ def test_a_step_is_a_rotation(student: Any, max_len: int, pairs: int, step: int)
         raise Mismatch("In your table the positions 0 and 1 are alike.")
 
 
-@worth(2)
-@given(sentences(), examples=3)
+@check(points=2, inputs=sentences(), examples=3)
 def test_adds_the_row_of_each_position(student: Any, case: Sentences) -> None:
     """Every sentence of the batch gets the first rows of the table added, whatever its length.
 
@@ -203,15 +199,14 @@ def test_adds_the_row_of_each_position(student: Any, case: Sentences) -> None:
             assert_matches(output, x.double() + case.table[: x.size(1)], axes=AXES)
 
 
-@worth(1)
-@given(st.sampled_from((0.2, 0.3, 0.6)), seeds(), examples=1)
-def test_dropout_acts_on_the_sum(student: Any, p: float, seed: int) -> None:
+@check(points=1, inputs=(st.sampled_from((0.2, 0.3, 0.6)), random_numbers()), examples=1)
+def test_dropout_acts_on_the_sum(student: Any, p: float, numbers: Numbers) -> None:
     """In training mode, dropout acts on token plus position; in evaluation there is none.
 
     Sees dropout on the tokens alone or on the table alone, left out, left on, or with a probability
     of its own.
     """
-    x, other = (Numbers(seed + extra).normal(4, 10, 16, dtype=torch.float32) for extra in (0, 1))
+    x, other = (numbers.normal(name, 4, 10, 16, dtype=torch.float32) for name in ("x", "other"))
     module = student.PositionalEncoding(16, dropout=0.0, max_len=12)
     output, without = module(x), module.eval()(x)
     assert_adds_a_pattern(x, without, other, module(other))
@@ -229,8 +224,7 @@ def test_dropout_acts_on_the_sum(student: Any, p: float, seed: int) -> None:
         assert_drops(trained, evaluated, rate)
 
 
-@worth(1)
-@given(sentences(), examples=2)
+@check(points=1, inputs=sentences(), examples=2)
 def test_the_table_is_a_buffer(student: Any, case: Sentences) -> None:
     """The table is the buffer `pe`, moves with the module, and is no parameter.
 
@@ -248,8 +242,7 @@ def test_the_table_is_a_buffer(student: Any, case: Sentences) -> None:
         raise Mismatch(f'`module.to("meta")` leaves something behind: {names}.')
 
 
-@worth(1)
-@given(sentences(), examples=2)
+@check(points=1, inputs=sentences(), examples=2)
 def test_works_on_any_input(student: Any, case: Sentences) -> None:
     """Any memory layout and dtype will do, gradients flow through, and the input is not changed.
 
@@ -280,16 +273,14 @@ def test_works_on_any_input(student: Any, case: Sentences) -> None:
         raise Mismatch("Your code changes a global setting of torch.")
 
 
-@worth(1)
-@given(st.integers(2, 6), seeds(), examples=1)
-def test_refuses_what_is_too_long(student: Any, max_len: int, seed: int) -> None:
+@check(points=1, inputs=(st.integers(2, 6), random_numbers()), examples=1)
+def test_refuses_what_is_too_long(student: Any, max_len: int, numbers: Numbers) -> None:
     """A sentence longer than the table is refused with ValueError, one just as long is not.
 
     Sees a table of a single row, which silently broadcasts over any length, and a longest length
     written into the code.
     """
-    numbers = Numbers(seed)
-    x, other = (numbers.normal(1, max_len, 2, dtype=torch.float32) for _ in range(2))
+    x, other = (numbers.normal(name, 1, max_len, 2, dtype=torch.float32) for name in ("x", "other"))
     module = student.PositionalEncoding(2, 0.0, max_len).eval()
     assert_adds_a_pattern(x, module(x), other, module(other))
     for longest, other_module in (
@@ -304,8 +295,7 @@ def test_refuses_what_is_too_long(student: Any, max_len: int, seed: int) -> None
         assert_refuses(ValueError, partial(other_module, too_long), what)
 
 
-@worth(0)
-@given(sentences(), examples=1)
+@check(points=0, inputs=sentences(), examples=1)
 def test_keeps_float64(student: Any, case: Sentences) -> None:
     """Tokens in float64 keep their accuracy.
 

@@ -5,7 +5,6 @@ The sublayer is a stand-in, `x ↦ x · scale + shift`, so that nothing else can
 
 from __future__ import annotations
 
-import zlib
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -15,19 +14,16 @@ import torch.nn.functional as F
 from hypothesis import strategies as st
 from torch import Tensor
 
-from grader.checks.framework import given, worth
-from grader.checks.framework.cases import (
-    Numbers,
+from grader.checks.framework import check
+from grader.checks.framework.assertions import (
     assert_changes,
     assert_gradients,
     assert_not_edited,
     assert_registers,
-    distinct_sizes,
     gradients,
     pull_back,
-    seeds,
-    transposed,
 )
+from grader.checks.framework.inputs import Numbers, distinct_sizes, inputs, transposed
 from grader.checks.framework.precision import (
     assert_same_dtype,
     assert_settings_kept,
@@ -41,26 +37,26 @@ AXES = ("batch", "length", "d_model")
 
 
 @dataclass(frozen=True)
-class Case:
+class SublayerCase:
     """A batch of tokens, the weights of the norm and a stand-in for the sublayer."""
 
     sizes: tuple[int, int, int]
-    seed: int
+    numbers: Numbers
     norm_first: bool
     dtype: torch.dtype = torch.float64
     magnitude: float = 1.0
 
     def normal(self, name: str, *shape: int) -> Tensor:
         """Random numbers for one purpose."""
-        return Numbers(zlib.crc32(f"{self.seed}/{name}".encode())).normal(*shape, dtype=self.dtype)
+        return self.numbers.normal(name, *shape, dtype=self.dtype)
 
     @cached_property
-    def narrow(self) -> Case:
+    def narrow(self) -> SublayerCase:
         """The same in float32."""
         return replace(self, dtype=torch.float32)
 
     @cached_property
-    def magnitudes(self) -> list[Case]:
+    def magnitudes(self) -> list[SublayerCase]:
         """The same with larger and smaller tokens, down to where `eps` counts."""
         return [replace(self, magnitude=magnitude) for magnitude in (1.0, 1e-2, 1e-3, 1e3)]
 
@@ -138,14 +134,14 @@ class Case:
         return module.to(self.dtype).load(weights or self.weights).eval()
 
 
-@st.composite
-def cases(draw: st.DrawFn, norm_first: bool) -> Case:
+@inputs
+def cases(draw: st.DrawFn, numbers: Numbers, norm_first: bool) -> SublayerCase:
     """Cases whose three sizes differ."""
     batch, length, d_model = draw(distinct_sizes(3))
-    return Case((batch, length, d_model + 4), draw(seeds()), norm_first)
+    return SublayerCase((batch, length, d_model + 4), numbers, norm_first)
 
 
-def assert_agrees(student: Any, case: Case) -> None:
+def assert_agrees(student: Any, case: SublayerCase) -> None:
     """The output is the formula's, for tokens of any magnitude."""
     module = case.module(student)
     for one in case.magnitudes:
@@ -153,10 +149,9 @@ def assert_agrees(student: Any, case: Case) -> None:
         assert_matches(module(one.x, one.sublayer), one.output, what, axes=AXES)
 
 
-@worth(1)
-@given(cases(norm_first=False), examples=2)
+@check(points=1, inputs=cases(norm_first=False), examples=2)
 @either_precision
-def test_post_norm_agrees_with_torch(student: Any, case: Case) -> None:
+def test_post_norm_agrees_with_torch(student: Any, case: SublayerCase) -> None:
     """Without `norm_first`, the output is norm(x + sublayer(x)).
 
     Sees a residual sum that is missing, or is taken after the norm, and pre-norm as the default.
@@ -166,10 +161,9 @@ def test_post_norm_agrees_with_torch(student: Any, case: Case) -> None:
     assert_matches(default(case.x, case.sublayer), case.output, axes=AXES)
 
 
-@worth(1)
-@given(cases(norm_first=True), examples=2)
+@check(points=1, inputs=cases(norm_first=True), examples=2)
 @either_precision
-def test_pre_norm_agrees_with_torch(student: Any, case: Case) -> None:
+def test_pre_norm_agrees_with_torch(student: Any, case: SublayerCase) -> None:
     """With `norm_first`, the output is x + sublayer(norm(x)).
 
     Sees the normalised x in the residual sum, a second norm after it, and `norm_first` ignored.
@@ -177,10 +171,11 @@ def test_pre_norm_agrees_with_torch(student: Any, case: Case) -> None:
     assert_agrees(student, case)
 
 
-@worth(1)
-@given(cases(norm_first=False), cases(norm_first=True), examples=1)
+@check(points=1, inputs=(cases(norm_first=False), cases(norm_first=True)), examples=1)
 @either_precision
-def test_dropout_acts_on_what_the_sublayer_returns(student: Any, post: Case, pre: Case) -> None:
+def test_dropout_acts_on_what_the_sublayer_returns(
+    student: Any, post: SublayerCase, pre: SublayerCase
+) -> None:
     """While training, single features of what the sublayer returns are dropped, and nothing else.
 
     Sees dropout on the sum, on x, on the result of the norm, of another probability, or left on in
@@ -200,7 +195,7 @@ def test_dropout_acts_on_what_the_sublayer_returns(student: Any, post: Case, pre
         assert_matches(found, evaluated, what, axes=AXES)
 
 
-def _check_pre_norm_dropout(student: Any, case: Case) -> None:
+def _check_pre_norm_dropout(student: Any, case: SublayerCase) -> None:
     # The sublayer returns 3 throughout, and a quarter of that is dropped, or by default a tenth.
     shape = (4, 8, 16)
     x = torch.round(2 * case.normal("large", *shape))
@@ -226,10 +221,9 @@ def _check_pre_norm_dropout(student: Any, case: Case) -> None:
             raise Mismatch("Dropout takes whole rows of numbers away, not each number by itself.")
 
 
-@worth(1)
-@given(cases(norm_first=False), cases(norm_first=True), examples=1)
+@check(points=1, inputs=(cases(norm_first=False), cases(norm_first=True)), examples=1)
 @either_precision
-def test_parameters_and_gradients(student: Any, post: Case, pre: Case) -> None:
+def test_parameters_and_gradients(student: Any, post: SublayerCase, pre: SublayerCase) -> None:
     """The parameters are those of `norm`, and gradients flow to them and to x as through torch.
 
     Sees tensors that are no parameters, parameters that do not belong here, and a graph that is
@@ -244,9 +238,8 @@ def test_parameters_and_gradients(student: Any, post: Case, pre: Case) -> None:
         assert_gradients(found, case.gradients, ("x", *weights))
 
 
-@worth(1)
-@given(cases(norm_first=False), cases(norm_first=True), examples=1)
-def test_works_on_any_input(student: Any, post: Case, pre: Case) -> None:
+@check(points=1, inputs=(cases(norm_first=False), cases(norm_first=True)), examples=1)
+def test_works_on_any_input(student: Any, post: SublayerCase, pre: SublayerCase) -> None:
     """Any length, memory layout and dtype will do, copies work, and x stays as it is.
 
     Sees `+=` on the caller's x, sizes that are kept from an earlier call, and an output in another
@@ -259,7 +252,7 @@ def test_works_on_any_input(student: Any, post: Case, pre: Case) -> None:
 
 
 @either_precision
-def _check_any_input(student: Any, case: Case) -> None:
+def _check_any_input(student: Any, case: SublayerCase) -> None:
     module = case.module(student)
     shift = case.normal("shift", case.sizes[-1])
     double = Affine(2.0, shift)
@@ -288,9 +281,8 @@ def _check_any_input(student: Any, case: Case) -> None:
     assert_same_dtype(in_dtype, output)
 
 
-@worth(0)
-@given(cases(norm_first=False), cases(norm_first=True), examples=1)
-def test_keeps_float64(student: Any, post: Case, pre: Case) -> None:
+@check(points=0, inputs=(cases(norm_first=False), cases(norm_first=True)), examples=1)
+def test_keeps_float64(student: Any, post: SublayerCase, pre: SublayerCase) -> None:
     """In float64 the output has the accuracy of float64.
 
     Sees a `.float()` on the way. It costs nothing: float32 is accurate enough here.

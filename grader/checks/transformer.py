@@ -7,16 +7,16 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from grader.checks.framework import given, worth
-from grader.checks.framework.cases import (
+from grader.checks.framework import check
+from grader.checks.framework.assertions import (
     assert_changes,
     assert_defaults,
     assert_gradients,
     assert_not_edited,
     assert_registers,
     gradients,
-    transposed,
 )
+from grader.checks.framework.inputs import transposed
 from grader.checks.framework.precision import (
     assert_same_dtype,
     assert_settings_kept,
@@ -24,7 +24,7 @@ from grader.checks.framework.precision import (
 )
 from grader.checks.layer_assertions import ALMOST_ONE, assert_all_used, check_other, check_same
 from grader.checks.layers import tracked_weights
-from grader.checks.models import SRC, TGT, TIEABLE, Case, cases
+from grader.checks.models import SRC, TGT, TIEABLE, TransformerCase, cases
 from grader.feedback.comparison import Mismatch, assert_finite, assert_matches, assert_shape
 from grader.remote.proxy import RemoteModule
 
@@ -42,10 +42,9 @@ DEFAULTS = {
 LOGITS = ("batch", "target", "vocabulary")
 
 
-@worth(3)
-@given(cases(), examples=1)
+@check(points=3, inputs=cases(), examples=1)
 @either_precision
-def test_logits_agree_with_torch(student: Any, case: Case) -> None:
+def test_logits_agree_with_torch(student: Any, case: TransformerCase) -> None:
     """The logits are those of torch's layers between our embeddings and the generator.
 
     Sees source and target mixed up, an embedding without positions or without its factor, a decoder
@@ -56,10 +55,9 @@ def test_logits_agree_with_torch(student: Any, case: Case) -> None:
     assert_matches(model(case.src, case.tgt), case.logits, "logits", axes=LOGITS)
 
 
-@worth(2)
-@given(cases(norm_first=True, activation="gelu"), examples=1)
+@check(points=2, inputs=cases(norm_first=True, activation="gelu"), examples=1)
 @either_precision
-def test_options_reach_encoder_and_decoder(student: Any, case: Case) -> None:
+def test_options_reach_encoder_and_decoder(student: Any, case: TransformerCase) -> None:
     """`norm_first` and `activation` reach encoder and decoder, and the defaults are the paper's.
 
     Sees an option that is ignored on one side, or handed over at the wrong place. Looks at `encode`
@@ -72,10 +70,9 @@ def test_options_reach_encoder_and_decoder(student: Any, case: Case) -> None:
     assert_matches(found, case.decoded, "output of decode", axes=AXES)
 
 
-@worth(2)
-@given(cases(num_layers=1), examples=1)
+@check(points=2, inputs=cases(num_layers=1), examples=1)
 @either_precision
-def test_no_position_looks_ahead(student: Any, case: Case) -> None:
+def test_no_position_looks_ahead(student: Any, case: TransformerCase) -> None:
     """A change of the target at place t changes no logit before t, and the logits from t on.
 
     Sees a causal mask that is missing, used in training only, or off by one. Compares your model
@@ -93,15 +90,14 @@ def test_no_position_looks_ahead(student: Any, case: Case) -> None:
         check_other(after, before, places >= t, what)
 
 
-def _assert_logits(found: Any, case: Case) -> None:
+def _assert_logits(found: Any, case: TransformerCase) -> None:
     shape = (*case.tgt.shape, case.tgt_vocab)
     assert_shape(found, dict(zip(LOGITS, shape, strict=True)), "logits")
 
 
-@worth(2)
-@given(cases(num_layers=1), examples=1)
+@check(points=2, inputs=cases(num_layers=1), examples=1)
 @either_precision
-def test_padding_of_the_source_is_not_seen(student: Any, case: Case) -> None:
+def test_padding_of_the_source_is_not_seen(student: Any, case: TransformerCase) -> None:
     """Padding in the source, wherever it is, changes nothing, neither in encoder nor in decoder.
 
     Sees a mask that is missing in encoder or cross-attention, a padding id of 0 taken for granted,
@@ -148,10 +144,9 @@ def test_padding_of_the_source_is_not_seen(student: Any, case: Case) -> None:
     check_same(model.encode(src), memory, words, what)
 
 
-@worth(1)
-@given(cases(num_layers=1), examples=1)
+@check(points=1, inputs=cases(num_layers=1), examples=1)
 @either_precision
-def test_padding_of_the_target_is_not_seen(student: Any, case: Case) -> None:
+def test_padding_of_the_target_is_not_seen(student: Any, case: TransformerCase) -> None:
     """Padding in the target, also in the middle or at the start, has no say in other places.
 
     Sees a decoder that hides the future and not the padding. Compares your model with itself.
@@ -174,10 +169,9 @@ def test_padding_of_the_target_is_not_seen(student: Any, case: Case) -> None:
     check_other(model.decode(other, case.memory, src), before, later, what)
 
 
-@worth(1)
-@given(cases(num_layers=1), examples=1)
+@check(points=1, inputs=cases(num_layers=1), examples=1)
 @either_precision
-def test_the_parts_make_the_whole(student: Any, case: Case) -> None:
+def test_the_parts_make_the_whole(student: Any, case: TransformerCase) -> None:
     """`forward` gives what the generator makes of `decode`, which uses the memory it is given.
 
     Sees a `decode` that encodes anew, a `forward` that takes another way, and a softmax at its end.
@@ -195,10 +189,11 @@ def test_the_parts_make_the_whole(student: Any, case: Case) -> None:
     assert_changes(other, decoded, "Another memory changes nothing in what `decode` returns.")
 
 
-@worth(1)
-@given(cases(activation="gelu"), examples=1)  # few features of ReLU may all be zero
+@check(
+    points=1, inputs=cases(activation="gelu"), examples=1
+)  # few features of ReLU may all be zero
 @either_precision
-def test_every_parameter_has_its_place(student: Any, case: Case) -> None:
+def test_every_parameter_has_its_place(student: Any, case: TransformerCase) -> None:
     """The parameters have the right names, and each of them has a say.
 
     Sees layers in the wrong number or with the same weights, a part that is made and not used, and
@@ -229,10 +224,9 @@ def test_every_parameter_has_its_place(student: Any, case: Case) -> None:
         )
 
 
-@worth(1)
-@given(cases(num_layers=1), examples=1)
+@check(points=1, inputs=cases(num_layers=1), examples=1)
 @either_precision
-def test_gradients_agree_with_torch(student: Any, case: Case) -> None:
+def test_gradients_agree_with_torch(student: Any, case: TransformerCase) -> None:
     """Gradients flow to every parameter as through torch's own layers.
 
     Sees `detach`, `.data` and `no_grad` between the parts, which no value shows. The row of the
@@ -249,10 +243,9 @@ def test_gradients_agree_with_torch(student: Any, case: Case) -> None:
     assert_gradients(found, case.gradients, tuple(weights))
 
 
-@worth(1)
-@given(cases(norm_first=True, num_layers=1), examples=1)
+@check(points=1, inputs=cases(norm_first=True, num_layers=1), examples=1)
 @either_precision
-def test_dropout_reaches_every_part(student: Any, case: Case) -> None:
+def test_dropout_reaches_every_part(student: Any, case: TransformerCase) -> None:
     """`dropout` reaches both embeddings, encoder and decoder, and is off in evaluation.
 
     Sees a part that does not get the probability. With everything dropped, only the last norms are
@@ -282,9 +275,8 @@ def test_dropout_reaches_every_part(student: Any, case: Case) -> None:
         assert_matches(logits, plain, f"logits in {what}", axes=LOGITS)
 
 
-@worth(1)
-@given(cases(num_layers=1), examples=1)
-def test_works_on_any_input(student: Any, case: Case) -> None:
+@check(points=1, inputs=cases(num_layers=1), examples=1)
+def test_works_on_any_input(student: Any, case: TransformerCase) -> None:
     """Any batch, length, memory layout and dtype will do, copies work, and ids stay as they are.
 
     Sees a mix-up of batch and length, sizes that are kept from an earlier call, a `max_len` that
@@ -300,7 +292,7 @@ def test_works_on_any_input(student: Any, case: Case) -> None:
 
 
 @either_precision
-def _check_any_input(student: Any, case: Case) -> None:
+def _check_any_input(student: Any, case: TransformerCase) -> None:
     model, case = case.model(student)
     # Before the first call, after which it may keep tensors that cannot be copied.
     copied = model.copy()
@@ -326,7 +318,7 @@ def _check_any_input(student: Any, case: Case) -> None:
     assert_same_dtype(in_dtype, logits)
 
 
-def _assert_listens(model: RemoteModule, case: Case, logits: Tensor) -> None:
+def _assert_listens(model: RemoteModule, case: TransformerCase, logits: Tensor) -> None:
     """Other scores in cross-attention give other logits. No lazy answer's do."""
     name = "decoder.layers.0.cross_attn.q_proj.weight"
     model.load(case.weights | {name: -case.weights[name]}, strict=False)
@@ -334,9 +326,8 @@ def _assert_listens(model: RemoteModule, case: Case, logits: Tensor) -> None:
     assert_changes(other, logits, f"The numbers in `{name}` change nothing.")
 
 
-@worth(0)
-@given(cases(norm_first=True), examples=1)
-def test_keeps_float64(student: Any, case: Case) -> None:
+@check(points=0, inputs=cases(norm_first=True), examples=1)
+def test_keeps_float64(student: Any, case: TransformerCase) -> None:
     """In float64 the encoder's output has the accuracy of float64, as far as your embedding has.
 
     Sees a `.float()` on the way. It costs nothing: float32 is accurate enough here.

@@ -12,7 +12,6 @@ from hypothesis import Phase
 
 from grader import curriculum
 from grader.checks.framework import Check
-from grader.checks.framework.cases import Numbers
 from grader.curriculum.rules import rule
 from grader.judging.explanation import explain
 from grader.judging.recording import Example, Recording
@@ -154,7 +153,6 @@ class ExerciseRun:
 
     def _failure(self, recording: Recording, channel: Channel) -> Exception | None:
         """What the check's body raises on the first case that it refuses."""
-        Numbers.run_seed = recording.seed
         self.diverged = False
         bodies = channel.gather(recording.frame, recording.count)
         mark = self.right.mark(recording.check, bodies)
@@ -192,7 +190,7 @@ class ExerciseRun:
 
     def _smallest(self, recording: Recording, channel: Channel) -> Exception | None:
         """The failure of the smallest case that hypothesis finds in a short while, run live."""
-        if self.shrunk or not recording.check.strategies:
+        if self.shrunk or not recording.check.inputs:
             return None
         self.shrunk = True
         failures: list[Exception] = []

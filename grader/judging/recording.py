@@ -14,7 +14,6 @@ import torch
 
 from grader.checks import framework
 from grader.checks.framework import Check
-from grader.checks.framework.cases import Numbers
 from grader.curriculum import reference
 from grader.remote import wire
 from grader.remote.proxy import Student
@@ -92,7 +91,6 @@ def record(check: Check, answer: Any, run_seed: int) -> Recording:
 
 
 def _record(check: Check, answer: Any, number: int) -> Recording:
-    Numbers.run_seed = number
     cases = []
     for arguments in draw(check, number):
         recorder = Recorder(Server(answer))
@@ -106,7 +104,7 @@ def _record(check: Check, answer: Any, number: int) -> Recording:
 
 def draw(check: Check, number: int) -> list[dict[str, Any]]:
     """The arguments, besides the student, of every example that hypothesis draws from this seed."""
-    if not check.strategies:
+    if not check.inputs:
         return [{}]
     drawn: list[dict[str, Any]] = []
 

@@ -1,10 +1,10 @@
-"""The hidden checks, one module an exercise, and what a check is.
+"""What a hidden check is, and how it is declared.
 
-A check is a hypothesis test that takes a `student`. Its name is its identity, the first line of its
-docstring the title that a student reads, the rest what it sees that others cannot.
+A check takes a `student`, and what was drawn for it. The name of its function is its identity. The
+first line of its docstring is the title that a student reads, the rest what it sees that others
+cannot.
 
-    @worth(3)
-    @given(attention_inputs())
+    @check(points=3, inputs=attention_inputs(), examples=4)
     def test_agrees_with_torch(student, case):
         \"""The output is softmax(QKᵀ/√d_k)V.
 
@@ -19,14 +19,18 @@ import importlib
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, TypeAlias
 
 import hypothesis
 from hypothesis import HealthCheck, Phase
 from hypothesis.strategies import SearchStrategy
 
-Test = TypeVar("Test", bound=Callable[..., Any])
+from grader.checks.framework.inputs import Inputs
+
+Drawn: TypeAlias = Inputs[Any] | SearchStrategy[Any]
 PREFIX = "test_"
+
+_declared: dict[str, dict[str, Check]] = {}
 
 
 @dataclass(frozen=True)
@@ -37,8 +41,8 @@ class Check:
     name: str
     title: str
     points: float
-    body: Callable[..., Any]
-    strategies: tuple[SearchStrategy[Any], ...] = ()
+    body: Callable[..., None]
+    inputs: tuple[Drawn, ...] = ()
     examples: int = 1
 
     def explore(
@@ -55,45 +59,37 @@ class Check:
             print_blob=False,
             report_multiple_bugs=False,
         )
-        test = hypothesis.given(*self.strategies)(functools.wraps(self.body)(body))
+        strategies = [one.strategy(seed) if isinstance(one, Inputs) else one for one in self.inputs]
+        test = hypothesis.given(*strategies)(functools.wraps(self.body)(body))
         return hypothesis.seed(seed)(configured(test))
 
 
-def given(
-    *strategies: SearchStrategy[Any], examples: int = 8
-) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """`hypothesis.given`, whose cases the grader can also draw once for a whole class."""
+def check(
+    *, points: float, inputs: Drawn | tuple[Drawn, ...] = (), examples: int = 8
+) -> Callable[[Callable[..., None]], Check]:
+    """Declares a check of the exercise whose module this stands in.
 
-    def decorate(body: Callable[..., Any]) -> Callable[..., Any]:
-        configured = hypothesis.settings(max_examples=examples, database=None, deadline=None)
-        test: Any = configured(hypothesis.given(*strategies)(body))
-        test.drawn_from = (body, strategies, examples)
-        return test  # type: ignore[no-any-return]
+    `inputs` are what it is given besides the student, one or several; `examples` says how often
+    they are drawn. The checks of an exercise come in the order in which they are declared.
+    """
 
-    return decorate
+    def declare(body: Callable[..., None]) -> Check:
+        made = Check(
+            exercise=body.__module__.rpartition(".")[2],
+            name=body.__name__.removeprefix(PREFIX),
+            title=(inspect.getdoc(body) or body.__name__).partition("\n")[0],
+            points=points,
+            body=body,
+            inputs=inputs if isinstance(inputs, tuple) else (inputs,),
+            examples=examples,
+        )
+        _declared.setdefault(made.exercise, {})[made.name] = made
+        return made
 
-
-def worth(points: float) -> Callable[[Test], Test]:
-    """Says how many of the exercise's points a check carries."""
-
-    def mark(test: Test) -> Test:
-        test.points = points  # type: ignore[attr-defined]
-        return test
-
-    return mark
+    return declare
 
 
 def load(exercise: str) -> list[Check]:
-    """The checks of an exercise, in the order in which its module defines them."""
-    module = importlib.import_module(f"grader.checks.{exercise}")
-    return [
-        _check(exercise, name.removeprefix(PREFIX), test)
-        for name, test in vars(module).items()
-        if name.startswith(PREFIX)
-    ]
-
-
-def _check(exercise: str, name: str, test: Any) -> Check:
-    body, strategies, examples = getattr(test, "drawn_from", (test, (), 1))
-    title = (inspect.getdoc(test) or name).partition("\n")[0]
-    return Check(exercise, name, title, test.points, body, strategies, examples)
+    """The checks of an exercise, in the order in which its module declares them."""
+    importlib.import_module(f"grader.checks.{exercise}")
+    return list(_declared[exercise].values())

@@ -1,81 +1,17 @@
-"""What the hidden checks share: how inputs are drawn, and assertions about calls, not tensors.
-
-Inputs are made to reveal: all sizes differ, nothing is all ones, and a seed drawn by hypothesis
-makes the numbers, so that a failing case shrinks to small sizes.
-"""
+"""What the hidden checks assert of calls and of modules, where `feedback` compares tensors."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import torch
-from hypothesis import strategies as st
-from hypothesis.strategies import SearchStrategy
 from torch import Tensor
 
 from grader.feedback.comparison import Mismatch, assert_matches, assert_parts, assert_shape
 from grader.remote.proxy import RemoteModule
 from grader.remote.session import StudentError
-
-
-def seeds() -> SearchStrategy[int]:
-    """A seed for the numbers of a case."""
-    return st.integers(0, 2**16)
-
-
-def distinct_sizes(count: int, low: int = 2, high: int = 9) -> SearchStrategy[list[int]]:
-    """That many sizes, all different, so that no two axes can be mistaken for one another."""
-    return st.lists(st.integers(low, high), min_size=count, max_size=count, unique=True)
-
-
-class Numbers:
-    """Random tensors from a seed: the same on every machine, whatever else draws random numbers.
-
-    The first case that hypothesis draws has always the simplest sizes and the seed 0. `run_seed`,
-    which the judge sets, keeps its numbers from being the same in every run.
-    """
-
-    run_seed: ClassVar[int] = 0
-
-    def __init__(self, seed: int) -> None:
-        self.generator = torch.Generator().manual_seed(self.run_seed + seed)
-
-    def normal(self, *shape: int, scale: float = 1.0, dtype: torch.dtype = torch.float64) -> Tensor:
-        """Standard normal numbers times `scale`."""
-        return (torch.randn(shape, generator=self.generator, dtype=torch.float64) * scale).to(dtype)
-
-    def ids(self, *shape: int, low: int = 0, high: int) -> Tensor:
-        """Token ids from `low` up to, and without, `high`."""
-        return torch.randint(low, high, shape, generator=self.generator)
-
-    def mask(self, *shape: int) -> Tensor:
-        """A boolean mask, True where attention is allowed, with at least one True in every row.
-
-        The first row has just one, so that something is hidden.
-        """
-        mask = torch.rand(shape, generator=self.generator) < 0.6
-        mask.view(-1, shape[-1])[0] = False
-        forced = torch.randint(shape[-1], shape[:-1], generator=self.generator)
-        return mask.scatter(-1, forced.unsqueeze(-1), True)
-
-    def padding(self, batch: int, length: int) -> Tensor:
-        """A padding mask (batch, 1, 1, length): the first position hidden, two or more visible."""
-        mask = torch.rand((batch, length), generator=self.generator) < 0.5
-        mask[:, 0] = False
-        mask[:, -2:] = True
-        return mask[:, None, None, :]
-
-    def permutation(self, length: int) -> Tensor:
-        """A permutation of `range(length)` that moves something, for a length of two or more."""
-        shift = int(torch.randint(1, length, (), generator=self.generator))
-        return torch.arange(length).roll(shift)
-
-
-def transposed(tensor: Tensor) -> Tensor:
-    """The same numbers in a tensor that is not contiguous."""
-    return tensor.transpose(-1, -2).contiguous().transpose(-1, -2)
 
 
 def parts(value: Any, names: Sequence[str], what: str) -> Sequence[Any]:
@@ -241,11 +177,3 @@ def _check_share(dropped: Tensor, p: float, what: str) -> None:
     for axis in range(dropped.dim()):
         if dropped.size(axis) > 1 and torch.equal(dropped, dropped.roll(1, axis)):
             raise Mismatch("Dropout takes whole rows of numbers away, not each number by itself.")
-
-
-def softmax_scores(query: Tensor, key: Tensor, mask: Tensor | None = None) -> Tensor:
-    """The attention weights by the formula, for comparison."""
-    scores = query @ key.transpose(-2, -1) / math.sqrt(query.size(-1))
-    if mask is not None:
-        scores = scores.masked_fill(~mask, -math.inf)
-    return scores.softmax(-1)
