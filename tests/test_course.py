@@ -46,7 +46,7 @@ def test_no_hidden_check_is_in_the_notebook(tmp_path: Path) -> None:
     making.make(tmp_path, "ps1", curriculum.NAMES)
     text = building.source_path(tmp_path, "ps1").read_text(encoding="utf-8")
     assert "grader.checks" not in text
-    assert "@worth" not in text
+    assert "@check(points" not in text
 
 
 def test_what_is_needed_and_not_chosen_is_handed_out_solved(tmp_path: Path) -> None:

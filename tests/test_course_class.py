@@ -219,7 +219,7 @@ def test_the_feedback_tells_why_and_never_how_it_was_found(course: Path) -> None
         for path in (course / folder).rglob("ps1.*"):
             text = path.read_text(encoding="utf-8")
             assert "grader.checks.cases" not in text
-            assert "@worth" not in text
+            assert "@check(points" not in text
 
 
 def test_a_damaged_file_gets_a_verdict(course: Path) -> None:

@@ -5,7 +5,7 @@ import os
 import sys
 import time
 
-WORDS = (b"### BEGIN " + b"SOLUTION", b"@worth" + b"(", b"[[mist" + b"ake]]", b"tests/" + b"attacks")
+WORDS = (b"### BEGIN " + b"SOLUTION", b"@check(poi" + b"nts", b"[[mist" + b"ake]]", b"tests/" + b"attacks")
 found = []
 end = time.monotonic() + 1.5
 for place in [entry for entry in sys.path if entry.endswith("packages")] + ["/usr/local", "/etc"]:
