@@ -9,18 +9,16 @@ import torch
 from hypothesis import strategies as st
 from torch import Tensor
 
-from grader.checks.framework import given, worth
-from grader.checks.framework.cases import (
-    Numbers,
+from grader.checks.framework import check
+from grader.checks.framework.assertions import (
     assert_drops,
     assert_gradients,
     assert_not_edited,
     assert_refuses,
     gradients,
     matches,
-    seeds,
-    transposed,
 )
+from grader.checks.framework.inputs import Numbers, random_numbers, transposed
 from grader.checks.framework.precision import assert_settings_kept
 from grader.feedback.comparison import Mismatch, assert_dtype, assert_matches, assert_shape
 from grader.remote.proxy import RemoteModule
@@ -31,9 +29,9 @@ SHAPE = (6, 16, 80)
 PROBABILITIES = (0.1, 0.2, 0.35, 0.6, 0.8)
 
 
-def numbers(seed: int, dtype: torch.dtype = torch.float32) -> Tensor:
+def nonzero(numbers: Numbers, dtype: torch.dtype = torch.float32) -> Tensor:
     """Numbers none of which is zero or nearly so. (batch, length, feature)"""
-    x = Numbers(seed).normal(*SHAPE)
+    x = numbers.normal("x", *SHAPE)
     return (x + x.sign()).to(dtype)
 
 
@@ -59,16 +57,15 @@ def assert_drops_some(module: RemoteModule, x: Tensor, p: float) -> Tensor:
     return output
 
 
-@worth(1)
-@given(st.sampled_from(PROBABILITIES), seeds(), examples=3)
-def test_drops_and_makes_up_for_it(student: Any, p: float, seed: int) -> None:
+@check(points=1, inputs=(st.sampled_from(PROBABILITIES), random_numbers()), examples=3)
+def test_drops_and_makes_up_for_it(student: Any, p: float, numbers: Numbers) -> None:
     """While training, a number is zero with probability p, or else divided by 1 - p.
 
     Sees a factor that is missing or of the wrong probability, the probability to keep taken for
     that to drop, one draw for a whole row, the same draw in every call, and another default than
     0.5.
     """
-    x = numbers(seed)
+    x = nonzero(numbers)
     for rate, module in (
         (p, student.Dropout(p)),
         (1 - p, student.Dropout(p=1 - p)),
@@ -77,15 +74,14 @@ def test_drops_and_makes_up_for_it(student: Any, p: float, seed: int) -> None:
         assert_drops([module(x), module(x)], x, rate)
 
 
-@worth(1)
-@given(st.sampled_from(PROBABILITIES), seeds(), examples=2)
-def test_evaluation_changes_nothing(student: Any, p: float, seed: int) -> None:
+@check(points=1, inputs=(st.sampled_from(PROBABILITIES), random_numbers()), examples=2)
+def test_evaluation_changes_nothing(student: Any, p: float, numbers: Numbers) -> None:
     """In evaluation mode the numbers come out as they went in; back in training, some are dropped.
 
     Sees dropout that is always on, and numbers that are made smaller in evaluation. Lets a wrong
     share or factor in training pass: another check pays for that.
     """
-    x = numbers(seed)
+    x = nonzero(numbers)
     module = student.Dropout(p)
     assert_drops_some(module, x, p)
     module.eval()
@@ -94,15 +90,14 @@ def test_evaluation_changes_nothing(student: Any, p: float, seed: int) -> None:
     assert_drops_some(module.train(), x, p)
 
 
-@worth(1)
-@given(seeds(), examples=2)
-def test_the_ends_of_the_range(student: Any, seed: int) -> None:
+@check(points=1, inputs=random_numbers(), examples=2)
+def test_the_ends_of_the_range(student: Any, numbers: Numbers) -> None:
     """With p = 0 nothing is dropped, with p = 1 everything, and nothing is NaN.
 
     Sees the 0 / 0 that p = 1 makes of the formula, in numbers or gradients, an end of the range
     that is refused, and zeros for p = 1 in evaluation, too.
     """
-    x = numbers(seed)[:2, :3, :5]
+    x = nonzero(numbers)[:2, :3, :5]
     zeros = torch.zeros_like(x)
     for nothing, everything in (
         (student.Dropout(0.0), student.Dropout(1.0)),
@@ -121,14 +116,13 @@ def test_the_ends_of_the_range(student: Any, seed: int) -> None:
         assert_gradients([found], [zeros], ["x"])
 
 
-@worth(1)
-@given(st.floats(0.01, 3.0), seeds(), examples=2)
-def test_refuses_what_is_no_probability(student: Any, beyond: float, seed: int) -> None:
+@check(points=1, inputs=(st.floats(0.01, 3.0), random_numbers()), examples=2)
+def test_refuses_what_is_no_probability(student: Any, beyond: float, numbers: Numbers) -> None:
     """A p below 0 or above 1 is refused with ValueError.
 
     Sees a check that is missing, or made of one side only.
     """
-    x = numbers(seed)
+    x = nonzero(numbers)
     assert_drops_some(student.Dropout(0.4), x, 0.4)
     for p in (-0.5, 1.5, -beyond, 1 + beyond):
         what = f"Dropout({p:.3g}): a probability lies between 0 and 1"
@@ -139,16 +133,15 @@ def _used(student: Any, p: float, x: Tensor) -> Any:
     return student.Dropout(p)(x)
 
 
-@worth(1)
-@given(st.sampled_from(PROBABILITIES), seeds(), examples=2)
-def test_works_on_any_input(student: Any, p: float, seed: int) -> None:
+@check(points=1, inputs=(st.sampled_from(PROBABILITIES), random_numbers()), examples=2)
+def test_works_on_any_input(student: Any, p: float, numbers: Numbers) -> None:
     """Any shape, memory layout and dtype will do, gradients flow, and the input stays as it is.
 
     Sees zeros and ones in another dtype, which the product then has, edits in place, a gradient
     that is cut off, and a draw that is kept for tensors of the first shape.
     """
     settings = student.global_settings()
-    x = numbers(seed)
+    x = nonzero(numbers)
     module = student.Dropout(p)
     assert_drops_some(module, x, p)
     for other in (x[0], x[0, :, :5], x[..., None]):
@@ -160,7 +153,7 @@ def test_works_on_any_input(student: Any, p: float, seed: int) -> None:
         assert_not_edited([view], after, ["x"])
 
     leaf = x.clone().requires_grad_()
-    cotangent = Numbers(seed + 1).normal(*SHAPE, dtype=torch.float32)
+    cotangent = numbers.normal("cotangent", *SHAPE, dtype=torch.float32)
     output = module.train()(leaf)
     (gradient,) = gradients(output, [leaf], cotangent)
     # Whatever was drawn: what a number was multiplied by, its gradient is multiplied by.
@@ -174,14 +167,13 @@ def test_works_on_any_input(student: Any, p: float, seed: int) -> None:
     assert_settings_kept(settings, student.global_settings())
 
 
-@worth(0)
-@given(st.sampled_from(PROBABILITIES), seeds(), examples=1)
-def test_keeps_float64(student: Any, p: float, seed: int) -> None:
+@check(points=0, inputs=(st.sampled_from(PROBABILITIES), random_numbers()), examples=1)
+def test_keeps_float64(student: Any, p: float, numbers: Numbers) -> None:
     """Numbers in float64 keep their accuracy.
 
     Sees a product in float32. It costs nothing: float32 is accurate enough here.
     """
-    x = numbers(seed, torch.float64)
+    x = nonzero(numbers, torch.float64)
     output = student.Dropout(p).to(torch.float64)(x)
     if isinstance(output, Tensor) and output.shape == x.shape:
         kept = torch.where(output == 0, 0.0, x)
