@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from grader import curriculum
 from grader.checks import framework
 from grader.curriculum import mistakes, stubs
+from grader.curriculum.rules import rule
 from grader.judging.exercise_run import RightReplies
 from grader.judging.judge import Judge
 from grader.judging.recording import Recordings
@@ -43,11 +44,69 @@ def gist(result: ExerciseResult) -> list[object]:
     return [result.status, result.points, result.message, result.diagnoses, found]
 
 
+APART = [name for name in curriculum.NAMES if rule(name).apart]
+
+
 def test_a_right_submission_stays_in_one_process(judge: Judge) -> None:
+    """But for the exercises whose rules forbid what others need."""
     before = judge.host.server.forks
     results = grade(judge, SOLUTIONS)
     assert all(map(full_marks, results.values()))
-    assert judge.host.server.forks == before + 1
+    assert judge.host.server.forks == before + 1 + len(APART)
+
+
+def test_what_only_another_exercise_forbids_costs_nothing(judge: Judge) -> None:
+    """At import, in a call and hidden, in the first exercise of a process and in a later one."""
+    allowed = """
+
+import torch.nn.functional as F
+
+F.layer_norm(torch.ones(2, 2), (2,))
+_whole = {entry}
+
+
+def {entry}(*args, **options):
+    try:
+        F.embedding(torch.zeros(1, dtype=torch.long), torch.ones(1, 1))
+    except BaseException:
+        pass
+    return _whole(*args, **options)
+"""
+    sources = {
+        "masks": SOLUTIONS["masks"] + allowed.format(entry="causal_mask"),
+        "attention": SOLUTIONS["attention"] + allowed.format(entry="attention"),
+    }
+    results = grade(judge, {**SOLUTIONS, **sources})
+    assert all(map(full_marks, results.values())), results
+
+
+AT_IMPORT = """
+
+import torch
+from torch import nn
+
+x = torch.randn(2, 8)
+assert torch.allclose(LayerNorm(8)(x), nn.LayerNorm(8)(x))
+"""
+
+
+def test_a_comparison_with_torch_at_import_is_told_where_to_go(judge: Judge) -> None:
+    """It costs the exercise, and no other; where the message says, it costs nothing."""
+    number = (SOLUTIONS["layer_norm"] + AT_IMPORT).count("\n")
+    results = grade(judge, {**SOLUTIONS, "layer_norm": SOLUTIONS["layer_norm"] + AT_IMPORT})
+    result = results.pop("layer_norm")
+    assert (result.status, result.points) == ("failed", 0)
+    assert result.message.splitlines() == [
+        rule("layer_norm").message(["nn.LayerNorm"]),
+        f"  layer_norm.py, line {number}: "
+        "assert torch.allclose(LayerNorm(8)(x), nn.LayerNorm(8)(x))",
+        "This happened while the file was imported. If the line only compares your answer with "
+        'torch\'s, put it under `if __name__ == "__main__":` or in a test: there it costs nothing.',
+    ]
+    assert all(map(full_marks, results.values()))
+    moved = AT_IMPORT.replace("\nx =", '\nif __name__ == "__main__":\n    x =')
+    moved = moved.replace("\nassert", "\n    assert")
+    assert full_marks(grade(judge, {"layer_norm": SOLUTIONS["layer_norm"] + moved})["layer_norm"])
 
 
 @pytest.mark.parametrize("exercise", curriculum.NAMES)

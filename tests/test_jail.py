@@ -190,7 +190,7 @@ def test_without_a_layer_no_student_code_runs(
     monkeypatch.setattr(jail, "layers", lambda: layers)
     refused = pytest.raises(HostError, match=f"could not be locked in: .*{reason}")
     with Host("jail") as host, Channel(host.fork()) as child, refused:
-        child.admit({"work": ""}, rules={})
+        child.admit({"work": ""}, rule={})
         child.load("work", references={})
 
 

@@ -32,7 +32,7 @@ def host(request: pytest.FixtureRequest) -> Iterator[Host]:
 
 
 def load(child: Channel, source: str) -> None:
-    child.admit({"work": source}, rules={})
+    child.admit({"work": source}, rule={})
     child.load("work", references={})
 
 

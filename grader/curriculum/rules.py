@@ -1,13 +1,13 @@
 """The from-scratch rule as data: what may not be used in which exercise, and why.
 
-Every readable name stands for its targets, which `grader.sandbox.forbidden` explains: operators of
+Every readable name stands for its targets, which `grader.remote.guard` explains: operators of
 torch's dispatcher, Python functions, classes. Python functions are listed only where the operators
 behind them are allowed ones, or where torch has a second implementation written in Python.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 Targets = Mapping[str, tuple[str, ...]]
@@ -19,16 +19,16 @@ class Rule:
 
     `probe` is a forbidden call, as an expression over `torch`, `F`, `nn` and a tensor `x` of shape
     (1, 1, 2, 2): a process that carries it out has been tampered with.
+
+    An exercise that is `apart` has a process of its own: its rule forbids ordinary tools of others,
+    or it needs what others forbid.
     """
 
     exercise: str
     forbidden: Targets = field(default_factory=dict)
     why: str = ""
     probe: str = ""
-
-    def data(self) -> dict[str, list[str]]:
-        """The rule as plain data, for the process that holds the student's code."""
-        return {name: list(targets) for name, targets in self.forbidden.items()}
+    apart: bool = False
 
     def message(self, names: Sequence[str]) -> str:
         """What the student is told who used these names."""
@@ -39,13 +39,25 @@ class Rule:
 
 def rule(exercise: str) -> Rule:
     """The rule of an exercise; an exercise without one may use anything."""
-    return Rule(exercise, *_RULES.get(exercise, ({}, "")), probe=_PROBES.get(exercise, ""))
+    forbidden, why = _RULES.get(exercise, ({}, ""))
+    return Rule(exercise, forbidden, why, _PROBES.get(exercise, ""), exercise in _APART)
+
+
+def together(exercises: Iterable[str]) -> dict[str, list[str]]:
+    """What any of these exercises forbids, as plain data for the process that holds their code."""
+    found: dict[str, dict[str, None]] = {}
+    for exercise in exercises:
+        for name, targets in rule(exercise).forbidden.items():
+            found.setdefault(name, {}).update(dict.fromkeys(targets))
+    return {name: list(targets) for name, targets in found.items()}
 
 
 def _listed(names: Sequence[str]) -> str:
     *others, last = names
     return f"{', '.join(others)} and {last}" if others else last
 
+
+_APART = frozenset({"linear", "activations", "dropout", "by_hand"})
 
 _SQUARE_SUBSEQUENT_MASK: Targets = {
     "nn.Transformer.generate_square_subsequent_mask": (
@@ -66,6 +78,7 @@ _ATTENTION: Targets = {
         "torch._higher_order_ops.flex_attention:math_attention",
         "torch._higher_order_ops.flex_attention:sdpa_dense",
     ),
+    "torch.onnx.ops.attention": ("torch.onnx.ops._impl:attention_23",),
     "F.multi_head_attention_forward": (
         "torch.nn.functional:multi_head_attention_forward",
         # Its parts are named too, since a copy of its code leads to them.
@@ -100,7 +113,11 @@ _EMBEDDING: Targets = {
 _NORMS: Targets = {
     "nn.LayerNorm": ("torch.nn:LayerNorm",),
     "F.layer_norm": ("aten::layer_norm", "torch._refs.nn.functional:layer_norm"),
-    "torch.native_layer_norm": ("aten::native_layer_norm", "torch._refs:native_layer_norm"),
+    "torch.native_layer_norm": (
+        "aten::native_layer_norm",
+        "torch._refs:native_layer_norm",
+        "torch._refs:_normalize",
+    ),
     "nn.RMSNorm": ("torch.nn:RMSNorm.forward",),
     "F.rms_norm": (
         "aten::rms_norm",
@@ -129,6 +146,8 @@ _NORMS: Targets = {
     ),
     "nn.InstanceNorm": ("torch.nn.modules.instancenorm:_InstanceNorm.forward",),
     "F.instance_norm": ("aten::instance_norm",),
+    # TorchScript has norms of its own for tensors in MKL-DNN's layout.
+    "Tensor.to_mkldnn": ("aten::to_mkldnn",),
 }
 
 _RULES: dict[str, tuple[Targets, str]] = {

@@ -13,7 +13,7 @@ from hypothesis import Phase
 from grader import curriculum
 from grader.checks.framework import Check
 from grader.curriculum.rules import rule
-from grader.judging.explanation import explain
+from grader.judging.explanation import explain, explain_use
 from grader.judging.recording import Example, Recording
 from grader.judging.student_process import StudentProcess
 from grader.remote.channel import Channel, decoded
@@ -73,7 +73,8 @@ class ExerciseRun:
 
     Where it is not `alone`, code of the submission's other exercises has run in the process before.
     Anything but success is then no verdict: it raises `Doubt`, and the exercise is to be examined
-    again in a process of its own.
+    again in a fresh process. So is a call, `alone` or not, that only another exercise rules out:
+    it needs a process that keeps no other rule.
     """
 
     def __init__(
@@ -117,15 +118,26 @@ class ExerciseRun:
             self.lose()
             return check_result(check, lost.status, lost.message)
         except ForbiddenUse as use:
-            message = rule(self.exercise).message(use.names)
-            self.verdict = ("failed", message)
-            return check_result(check, "failed", message)
+            return self._used(use, check)
         except NotImportableError as error:
             self.verdict = ("error", str(error))
             return check_result(check, "not_run", "")
         if failure is None:
             return check_result(check, "passed", "")
         return check_result(check, _status_of(failure), explain(failure, self.process.sources))
+
+    def _used(self, found: ForbiddenUse, check: Check) -> CheckResult:
+        """What calls that are ruled out come to. `Doubt` if that is by another exercise's rule."""
+        uses = [use for use in found.uses if use.name in rule(self.exercise).forbidden]
+        if not uses and self.process.rules != (self.exercise,):
+            raise Doubt
+        if not uses:
+            self.lose()
+            return check_result(check, "protocol", TAMPERED)
+        imported = self.channel is None
+        message = explain_use(uses, self.exercise, self.process.sources, imported)
+        self.verdict = ("failed", message)
+        return check_result(check, "failed", message)
 
     def _loaded(self) -> Channel:
         """A line to the process with the exercise loaded. Raises `NotImportableError`."""

@@ -9,6 +9,7 @@ from dataclasses import replace
 from grader import curriculum
 from grader.checks import framework
 from grader.curriculum import stubs
+from grader.curriculum.rules import rule
 from grader.judging import integration
 from grader.judging.diagnosis import Diagnostician
 from grader.judging.exercise_run import Doubt, ExerciseRun, RightReplies, check_result
@@ -33,7 +34,8 @@ class Judge:
 
     def grade(self, submission: Submission) -> SubmissionResult:
         """Grades every exercise of the submission. Raises `HostError` if the sandbox fails."""
-        with StudentProcess(submission.sources, self.exercises, self.host) as process:
+        company = [name for name in self.exercises if not rule(name).apart]
+        with StudentProcess(submission.sources, company, self.host) as process:
             results = tuple(self._exercise(name, submission, process) for name in self.exercises)
             integrated = self._integration(submission, process)
         return SubmissionResult(
@@ -53,15 +55,20 @@ class Judge:
             return unchecked(name, "missing", f"There is no file {name}.py.")
         if stubs.is_untouched(submission.sources[name]):
             return unchecked(name, "todo", "Not started: the file is as it was handed out.")
-        if process.holds_code:
+        if name in process.rules:
+            if process.holds_code:
+                with contextlib.suppress(Doubt):
+                    return self._found(ExerciseRun(name, process, self.right, alone=False))
+                process.leave()
             with contextlib.suppress(Doubt):
-                return self._found(ExerciseRun(name, process, self.right, alone=False))
+                examination = ExerciseRun(name, process, self.right)
+                found = self._found(examination)
+                if examination.verdict is not None:
+                    process.leave()
+                return found
             process.leave()
-        examination = ExerciseRun(name, process, self.right)
-        found = self._found(examination)
-        if examination.verdict is not None:
-            process.leave()
-        return found
+        with StudentProcess(submission.sources, [name], self.host) as own:
+            return self._found(ExerciseRun(name, own, self.right))
 
     def _integration(self, submission: Submission, process: StudentProcess) -> Integration | None:
         """What becomes of the student's own pieces in one model, if their model is graded."""

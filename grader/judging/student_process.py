@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from grader.curriculum import reference
-from grader.curriculum.rules import rule
+from grader.curriculum.rules import together
 from grader.remote.channel import Channel
 from grader.sandbox.host import Host
 
@@ -14,12 +14,13 @@ class StudentProcess:
     """One submission before the judge, and the process that holds its code.
 
     Forking a process costs as much as checking a small exercise. So it is handed on from one
-    exercise to the next, for as long as what comes next is right in it.
+    exercise to the next, for as long as what comes next is right in it. All that is imported in it
+    keeps the rules of all these exercises, `rules`, together.
     """
 
     def __init__(self, sources: Mapping[str, str], rules: Iterable[str], host: Host) -> None:
         self.sources = sources
-        self.rules = {name: rule(name).data() for name in rules}
+        self.rules = tuple(rules)
         self.host = host
         self.channel: Channel | None = None
 
@@ -31,11 +32,11 @@ class StudentProcess:
     def load(self, exercise: str, given: Iterable[str]) -> Channel:
         """A line to a process with this exercise loaded, among the reference's answers to `given`.
 
-        Raises `StudentError` and `Lost`.
+        Raises `StudentError`, `Lost` and `ForbiddenUse`, all of them for what an import does.
         """
         if self.channel is None:
             self.channel = Channel(self.host.fork())
-            self.channel.admit(self.sources, self.rules)
+            self.channel.admit(self.sources, together(self.rules))
         self.channel.load(exercise, reference.compiled(given))
         return self.channel
 

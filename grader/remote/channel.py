@@ -53,9 +53,9 @@ class Channel:
         self.inbox = wire.Inbox(process.sock)
         self.unsent = b""
 
-    def admit(self, sources: Mapping[str, str], rules: Mapping[str, Rule]) -> None:
+    def admit(self, sources: Mapping[str, str], rule: Rule) -> None:
         """Hands over a submission, and by exercise what its code may not use. Nothing runs yet."""
-        self.unsent = wire.encode({"sources": dict(sources), "rules": dict(rules)})
+        self.unsent = wire.encode({"sources": dict(sources), "rule": dict(rule)})
 
     def load(self, exercise: str, references: Mapping[str, bytes]) -> None:
         """Imports an exercise of the submission; what it needs is taken from `references`.

@@ -5,12 +5,15 @@ A rule maps the readable name of what is forbidden to its targets. A target is o
 - an operator of torch's dispatcher, `"aten::native_layer_norm"`. Its kernels are replaced, and they
   are what every way of calling it ends in: `F`, `nn`, `torch._C`, `torch.ops`, a tensor's method,
   TorchScript; in another thread, under `vmap`, in any autograd mode, with Python's modes disabled.
+  With it go its overloads, its form that works in place, the one for lists and its derivative.
 - a Python function, `"torch.nn.functional:multi_head_attention_forward"`. Its code is replaced in
-  place, so that a reference taken earlier leads to the new code as well.
-- a class, `"torch.nn:LayerNorm"`. The methods of it and of all its subclasses, the student's own
-  included, are replaced like functions.
+  place, so that a reference taken earlier leads to the new code as well. In a module that is not
+  imported yet it is replaced when that is.
+- a class, `"torch.nn:LayerNorm"`. The methods of it and of its subclasses are replaced like
+  functions; a subclass of the student's runs into those that it does not write anew.
 
-Nothing is hooked into calls that are allowed, so they cost what they always cost.
+What was replaced is gone: nothing in Python leads to it, so there is nothing to take back by
+changing this module's objects. Nothing is hooked into calls that are allowed.
 
 Pages: https://docs.pytorch.org/docs/stable/library.html, on registering kernels, and
 https://blog.ezyang.com/2020/09/lets-talk-about-the-pytorch-dispatcher/, on what a kernel is.
@@ -21,9 +24,11 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import functools
+import importlib.abc
+import importlib.machinery
 import inspect
-import re
 import sys
+import types
 import warnings
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -32,33 +37,53 @@ from types import CodeType, FunctionType
 from typing import Any, NoReturn
 
 import torch
-from torch._C import _dispatch_has_kernel_for_dispatch_key as _has_kernel
 from torch._C import _dispatch_library as _library
 
+from grader.remote.modules import PACKAGE
+
 Rule = Mapping[str, Sequence[str]]
+Use = tuple[str, str | None, int | None]
 Stop = Callable[..., NoReturn]
 
-# Where torch keeps kernels that compute on the CPU. Autograd, autocast and the rest are layers
-# above these, which pass on to them. What sparse tensors have passes on as well.
-_KEYS: list[Any] = [
-    torch._C._parse_dispatch_key(key)
-    for key in (
-        "CompositeImplicitAutograd",
-        "CompositeExplicitAutograd",
-        "CPU",
-        "MkldnnCPU",
-        "NestedTensorCPU",
-        "FuncTorchBatched",
-        "FuncTorchBatchedDecomposition",
-        "FuncTorchVmapMode",
-        "FuncTorchDynamicLayerFrontMode",
-    )
-]
+# Where torch keeps kernels that compute on the CPU, or stand in for those that do. Autograd,
+# autocast and the rest are layers above these, which pass on to them.
+_KEYS = (
+    "CompositeImplicitAutograd",
+    "CompositeImplicitAutogradNestedTensor",
+    "CompositeExplicitAutograd",
+    "CompositeExplicitAutogradNonFunctional",
+    "CPU",
+    "Meta",
+    "MkldnnCPU",
+    "QuantizedCPU",
+    "SparseCPU",
+    "SparseCsrCPU",
+    "NestedTensorCPU",
+    "FuncTorchBatched",
+    "FuncTorchBatchedDecomposition",
+    "FuncTorchVmapMode",
+    "FuncTorchDynamicLayerFrontMode",
+)
+
+# The forms in which torch has an operator: itself, in place, for a list of tensors, its derivative.
+_FORMS = ("{}::{}", "{}::{}_", "{}::_foreach_{}", "{}::_foreach_{}_", "{}::{}_backward")
 
 # The full names of every operator's overloads, by the operator's: aten::tanh and aten::tanh.out.
 _OVERLOADS: defaultdict[str, list[str]] = defaultdict(list)
 for _name in torch._C._dispatch_get_all_op_names():
     _OVERLOADS[_name.partition(".")[0]].append(_name)
+
+# Every overload's dispatch keys that have a kernel.
+_KERNELS: defaultdict[str, list[Any]] = defaultdict(list)
+for _key in _KEYS:
+    for _name in torch._C._dispatch_get_registrations_for_dispatch_key(_key):
+        _KERNELS[_name].append(torch._C._parse_dispatch_key(_key))
+
+# Methods that run kernels of torch's without its dispatcher.
+_SIDE_DOORS = (
+    ("StaticModule", "__call__"),
+    ("StaticModule", "runAsync"),
+)
 
 
 class ForbiddenCall(BaseException):
@@ -68,143 +93,122 @@ class ForbiddenCall(BaseException):
     """
 
 
-class _Targets:
-    """What one rule names, found in this process. Each comes with what to call in its place."""
-
-    def __init__(self) -> None:
-        self.operators: dict[str, Stop] = {}
-        self.kernels: list[tuple[str, Any, Stop]] = []
-        self.functions: list[tuple[FunctionType, Stop]] = []
-        self.classes: list[tuple[type, Stop]] = []
-
-    def find(self, target: str, stop: Stop) -> None:
-        """Adds a target. Raises `AttributeError` or `KeyError` if torch does not have it."""
-        if "::" in target:
-            for operator in _OVERLOADS[target]:
-                self.operators[operator] = stop
-                keys = [key for key in _KEYS if _has_kernel(operator, key)]
-                self.kernels += [(operator, key, stop) for key in keys]
-            return
-        module, _, path = target.partition(":")
-        found = attrgetter(path)(sys.modules[module])
-        if isinstance(found, type):
-            self.classes.append((found, stop))
-        else:
-            self.functions.append((inspect.unwrap(found), stop))
-
-
 class Guard:
-    """Keeps rules in this process, each from when it is armed and for good.
+    """Keeps a rule in this process, from when it is made and for good.
 
-    `rules` are those of the exercises whose code will come, by exercise. What they name is found
-    here, so a guard is to be made before any code of the student's is imported: that may change
-    torch's own modules, and what it took hold of has to be found still. Targets that this version
-    of torch does not have are passed over.
+    It is to be made before any code of the student's runs. Targets that this version of torch does
+    not have are passed over.
     """
 
-    def __init__(self, rules: Mapping[str, Rule]) -> None:
-        self._seen: list[str] = []
-        self._in_force = False
-        self._stopped: dict[str, Stop] = {}
-        self._originals: list[tuple[CodeType, Stop]] = []
-        self._targets = {exercise: self._found(rule) for exercise, rule in rules.items() if rule}
-        if self._targets:
-            self._close_side_doors()
+    def __init__(self, rule: Rule | None = None) -> None:
+        self._seen: list[Use] = []
+        if rule:
+            self._keep(rule)
 
-    def _found(self, rule: Rule) -> _Targets:
-        targets = _Targets()
-        for name, names in rule.items():
-            for target in names:
-                with contextlib.suppress(KeyError, AttributeError):
-                    targets.find(target, functools.partial(self._stop, name))
-        return targets
+    def take(self) -> list[Use]:
+        """What was called since the last `take`, each name once, in their order.
 
-    def arm(self, exercise: str) -> None:
-        """Puts the exercise's rule in force, if it has one, once the student's module is imported.
-
-        What a module does while it is imported, comparing itself with torch say, is its own affair.
+        With each comes the place in the student's files that it was first called from, if any.
         """
-        targets = self._targets.get(exercise)
-        if targets is None:
-            return
-        _replace_kernels([one for one in targets.kernels if one[0] not in self._stopped])
-        self._stopped.update(targets.operators)
-        methods = [(method, stop) for kind, stop in targets.classes for method in _methods(kind)]
-        for function, stop in (*targets.functions, *methods):
-            if not _replaced(function):
-                self._originals.append((function.__code__, stop))
-            _replace_code(function, stop)
-        if "torch._dynamo" in sys.modules:
-            # What torch.compile made so far is thrown away, and made anew under the rule.
-            sys.modules["torch._dynamo"].reset()
-        self._in_force = True
-
-    def take(self) -> list[str]:
-        """The names of what was called since the last `take`, each once, in their order."""
-        names = list(dict.fromkeys(self._seen))
+        uses = list({use[0]: use for use in reversed(self._seen)}.values())[::-1]
         self._seen.clear()
-        return names
+        return uses
+
+    def _keep(self, rule: Rule) -> None:
+        stops = {name: functools.partial(self._stop, name) for name in rule}
+        targets = [(target, stops[name]) for name in rule for target in rule[name]]
+        _replace_kernels({target: stop for target, stop in targets if "::" in target})
+        later: defaultdict[str, list[tuple[str, Stop]]] = defaultdict(list)
+        for target, stop in targets:
+            module, colon, path = target.partition(":")
+            if "::" in target or not colon:
+                continue
+            if module in sys.modules:
+                _replace(sys.modules[module], path, stop)
+            else:
+                later[module].append((path, stop))
+        sys.meta_path.insert(0, _Later(later))
+        for kind, method in _SIDE_DOORS:
+            owner = getattr(torch._C, kind, None)
+            if owner is not None and method in vars(owner):
+                delattr(owner, method)
 
     def _stop(self, name: str, *_args: object, **_kwargs: object) -> NoReturn:
-        self._seen.append(name)
+        self._seen.append((name, *_place()))
         raise ForbiddenCall(f"{name} may not be used in this exercise")
 
-    def _close_side_doors(self) -> None:
-        """Watches the objects of torch that hold kernels, or code that was compiled from Python.
 
-        They can be made while the module is imported and run later without the dispatcher, or
-        without the Python function that they were made from.
-        """
-        for kind, method, check in (
-            ("_SafeKernelFunction", "call_boxed", self._check_kernel),
-            ("ScriptFunction", "__call__", self._check_graph),
-            ("ScriptMethod", "__call__", self._check_graph),
-            ("StaticModule", "__call__", self._check_static),
-            ("StaticModule", "runAsync", self._check_static),
-        ):
-            owner = getattr(torch._C, kind, None)
-            if owner is not None:
-                setattr(owner, method, self._checked(getattr(owner, method), check))
-
-    def _checked(
-        self, method: Callable[..., Any], check: Callable[[Any], None]
-    ) -> Callable[..., Any]:
-        def checked(owner: Any, *args: Any, **kwargs: Any) -> Any:
-            if self._in_force:
-                check(owner)
-            return method(owner, *args, **kwargs)
-
-        return checked
-
-    def _check_kernel(self, kernel: Any) -> None:
-        schema = kernel.op_handle.schema()
-        stop = self._stopped.get(f"{schema.name}.{schema.overload_name}".removesuffix("."))
-        if stop is not None:
-            stop()
-
-    def _check_graph(self, compiled: Any) -> None:
-        # Each line of a printed graph ends with the place in the source that it was compiled from.
-        places = set(re.findall(r"# (.+):(\d+):\d+$", str(compiled.inlined_graph), re.MULTILINE))
-        for code, stop in self._originals:
-            lines = {line for _, _, line in code.co_lines()}
-            if any(file == code.co_filename and int(line) in lines for file, line in places):
-                stop()
-
-    def _check_static(self, _module: Any) -> None:
-        self._stop("torch._C.StaticModule")
+def _place() -> tuple[str | None, int | None]:
+    """The file and line of the student's that is being executed in this thread."""
+    frame = inspect.currentframe()
+    while frame is not None:
+        if frame.f_code.co_filename.startswith(f"{PACKAGE}/"):
+            return frame.f_code.co_filename, frame.f_lineno
+        frame = frame.f_back
+    return None, None
 
 
-def _replace_kernels(kernels: Sequence[tuple[str, Any, Stop]]) -> None:
-    if not kernels:
-        return
-    library = _library("IMPL", "aten", "", __file__, 0)
+def _replace_kernels(stops: Mapping[str, Stop]) -> None:
+    """Replaces the kernels of these operators, and of what torch has of the same kind."""
+    libraries = {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # torch warns when a kernel is replaced
-        for operator, key, stop in kernels:
-            library.impl(operator.removeprefix("aten::"), key, stop)
+        for overload, stop in _with_their_kind(stops).items():
+            space, _, name = overload.partition("::")
+            if space not in libraries:
+                libraries[space] = _library("IMPL", space, "", __file__, 0)
+            for key in _KERNELS[overload]:
+                libraries[space].impl(name, key, stop)
     # The kernels live as long as the library does. One reference that no Python object holds keeps
     # it out of reach: it cannot be found with gc and reset.
-    ctypes.pythonapi.Py_IncRef(ctypes.py_object(library))
+    for library in libraries.values():
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(library))
+
+
+def _with_their_kind(stops: Mapping[str, Stop]) -> dict[str, Stop]:
+    found: dict[str, Stop] = {}
+    for operator, stop in stops.items():
+        space, _, name = operator.partition("::")
+        for form in _FORMS:
+            for overload in _OVERLOADS.get(form.format(space, name), ()):
+                found.setdefault(overload, stop)
+    # What is named itself goes by its own name.
+    found |= {one: stop for operator, stop in stops.items() for one in _OVERLOADS.get(operator, ())}
+    return found
+
+
+class _Later(importlib.abc.MetaPathFinder):
+    """Replaces what is forbidden in modules that are imported later, as they are."""
+
+    def __init__(self, targets: Mapping[str, Sequence[tuple[str, Stop]]]) -> None:
+        self.targets = targets
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: types.ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        """Python's own answer, with a loader that goes on to replace."""
+        if fullname not in self.targets:
+            return None
+        spec = importlib.machinery.PathFinder.find_spec(fullname, path, target)
+        if spec is None or spec.loader is None:
+            return None
+        run = spec.loader.exec_module
+
+        def exec_module(module: types.ModuleType) -> None:
+            run(module)
+            for name, stop in self.targets[fullname]:
+                _replace(module, name, stop)
+
+        spec.loader.exec_module = exec_module  # type: ignore[method-assign]
+        return spec
+
+
+def _replace(module: types.ModuleType, path: str, stop: Stop) -> None:
+    with contextlib.suppress(AttributeError):
+        found = attrgetter(path)(module)
+        for function in _methods(found) if isinstance(found, type) else [inspect.unwrap(found)]:
+            if isinstance(function, FunctionType):
+                _replace_code(function, stop)
 
 
 def _methods(kind: type) -> Iterator[FunctionType]:
@@ -218,10 +222,6 @@ def _methods(kind: type) -> Iterator[FunctionType]:
     heirs: list[type] = type.__subclasses__(kind)
     for heir in heirs:
         yield from _methods(heir)
-
-
-def _replaced(function: FunctionType) -> bool:
-    return function.__code__ is _stopping(function.__code__.co_freevars)
 
 
 def _replace_code(function: FunctionType, stop: Stop) -> None:

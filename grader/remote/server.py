@@ -43,7 +43,7 @@ class Server:
     """Carries out requests on one exercise's code. One request is one dict, its name under `op`."""
 
     def __init__(self, module: Any = None, guard: Guard | None = None) -> None:
-        self.guard = guard or Guard({})
+        self.guard = guard or Guard()
         self.module = module
         self.objects: dict[int, Any] = {}
         self.graphs: dict[int, tuple[list[Tensor], list[Tensor]]] = {}
@@ -57,10 +57,12 @@ class Server:
             reply: dict[str, Any] = {"ok": operation(**arguments)}
         except BaseException as error:  # a student may raise anything, SystemExit included
             reply = {"error": describe(error)}
+        return self.noticed(reply)
+
+    def noticed(self, reply: dict[str, Any]) -> dict[str, Any]:
+        """The reply, and under `forbidden` what was called that may not be, and where."""
         called = self.guard.take()
-        if called:
-            reply["forbidden"] = called
-        return reply
+        return {**reply, "forbidden": called} if called else reply
 
     def do_begin(self, seed: int) -> None:
         """Forgets what earlier checks made, undoes what they set, and seeds the generator."""
@@ -284,15 +286,15 @@ def _serve(sock: socket.socket, server: Server, requests: list[dict[str, Any]]) 
 
 
 class Work:
-    """A submission in this process: its code, and the rules that go with it, by exercise.
+    """A submission in this process: its code, and the rule that it is kept to from the first line.
 
     One exercise after another can be loaded. What an earlier one has set or replaced is put back
     where that is possible; the judge believes nothing but full marks after the first.
     """
 
-    def __init__(self, sources: dict[str, str], rules: dict[str, Rule]) -> None:
+    def __init__(self, sources: dict[str, str], rule: Rule) -> None:
         self.modules = Modules(sources)
-        self.guard = Guard(rules)
+        self.guard = Guard(rule)
         self.settings = Settings()
         self.server = Server()
 
@@ -302,11 +304,11 @@ class Work:
         self.server = Server(guard=self.guard)
         try:
             self.server.module = self.modules.load(exercise, references)
-            self.guard.arm(exercise)
             self.server.settings = Settings()
+            reply: dict[str, Any] = {"ok": None}
         except BaseException as error:  # a module may raise anything while it is imported
-            return {"error": describe(error)}
-        return {"ok": None}
+            reply = {"error": describe(error)}
+        return self.server.noticed(reply)
 
 
 def _frame(reply: dict[str, Any]) -> bytes:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 import torch
@@ -47,12 +48,21 @@ class Lost(Interrupted):
         self.message = message
 
 
-class ForbiddenUse(Interrupted):
-    """The student's code called what its exercise asks to be written by hand."""
+@dataclass(frozen=True)
+class Use:
+    """A call that is ruled out, by its readable name, and the student's line that led to it."""
 
-    def __init__(self, names: Sequence[str]) -> None:
-        super().__init__(", ".join(names))
-        self.names = tuple(names)
+    name: str
+    file: str | None = None
+    line: int | None = None
+
+
+class ForbiddenUse(Interrupted):
+    """The student's code called what an exercise asks to be written by hand."""
+
+    def __init__(self, uses: Sequence[Use]) -> None:
+        super().__init__(", ".join(use.name for use in uses))
+        self.uses = tuple(uses)
 
 
 class Diverged(Interrupted):
@@ -154,7 +164,7 @@ def unwrap(reply: Any) -> Any:
     if type(reply) is not dict or not reply.keys() <= {"ok", "error", "forbidden"}:
         raise Lost("protocol", "The reply is none of the kit's.")
     if "forbidden" in reply:
-        raise ForbiddenUse(_texts(reply["forbidden"]))
+        raise ForbiddenUse(_uses(reply["forbidden"]))
     if "ok" in reply:
         return reply["ok"]
     if "error" in reply:
@@ -175,6 +185,17 @@ def student_error(description: Any) -> StudentError:
     if not well_formed:
         raise Lost("protocol", "The reply is none of the kit's.")
     return StudentError(_texts(description["kinds"]), clean(text), file and clean(file), line)
+
+
+def _uses(value: Any) -> list[Use]:
+    if type(value) is not list or not value or any(type(item) is not tuple for item in value):
+        raise Lost("protocol", "The reply is none of the kit's.")
+    if any(list(map(type, item)) not in _USE_TYPES for item in value):
+        raise Lost("protocol", "The reply is none of the kit's.")
+    return [Use(clean(name)[:80], file and clean(file), line) for name, file, line in value[:8]]
+
+
+_USE_TYPES = ([str, str, int], [str, type(None), type(None)])
 
 
 def _texts(value: Any) -> list[str]:
