@@ -15,7 +15,7 @@ from typing import Annotated
 import typer
 
 from grader import curriculum, submission
-from grader.curriculum import stubs
+from grader.curriculum import CurriculumError, stubs
 from grader.judging import run, workers
 from grader.report import data, tables
 from grader.report import html as pages
@@ -50,7 +50,7 @@ def main() -> None:
     """Runs the command line: status 0 done, 2 wrong usage, 3 something could not be graded."""
     try:
         app()
-    except (UsageError, submission.SubmissionError, StoreError, stubs.StubError) as error:
+    except (UsageError, submission.SubmissionError, StoreError, CurriculumError) as error:
         Terminal().complain(str(error))
         sys.exit(USAGE)
 
@@ -268,13 +268,19 @@ def make_stubs(
 ) -> None:
     """Make exercises/*.py from solutions/*.py. A file that somebody has worked on is kept."""
     terminal = Terminal()
+    untested = [name for name in curriculum.NAMES if not (folder / f"test_{name}.py").exists()]
     if check:
         drifted = stubs.drift(folder, stubs.SOLUTIONS)
         if drifted:
             terminal.complain(f"Out of date: {', '.join(drifted)}. Run: grader stubs")
+        for name in untested:
+            terminal.complain(stubs.no_public_tests(name))
+        if drifted or untested:
             raise typer.Exit(1)
         terminal.say("Every stub is what its solution makes it.")
         return
     for outcome in stubs.write(folder, stubs.SOLUTIONS, curriculum.NAMES, force):
         note = "  (somebody's work; --force overwrites it)" if outcome.status == "kept" else ""
         terminal.say(f"{outcome.status:<10} {outcome.path}{note}")
+    for name in untested:
+        terminal.complain(stubs.no_public_tests(name))

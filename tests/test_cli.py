@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from grader import curriculum
-from grader.curriculum import mistakes, reference, stubs
+from grader.curriculum import mistakes, stubs
 
 CHEAP = ("masks", "attention")
 Graded = tuple[subprocess.CompletedProcess[str], dict[str, Any], list[dict[str, str]]]
@@ -50,7 +50,7 @@ def classroom(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("class")
     hand_in(folder, "ada", masks=right("masks"), attention=right("attention"))
     hand_in(folder, "bela", masks=right("masks"), attention=wrong("attention"))
-    stub = stubs.stub(reference.solution("attention"), "attention")
+    stub = stubs.stub(stubs.solution("attention"), "attention")
     hand_in(folder, "carl", attention=stub)
     hand_in(folder, "dora", masks="while True: pass", attention="import os\nos._exit(0)")
     hand_in(folder, "emil", masks="def padding_mask(:", attention="import sys\nsys.exit()")

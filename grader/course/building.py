@@ -62,14 +62,14 @@ def _exercise(name: str) -> list[NotebookNode]:
     tag["points"] = exercise.points
     return [
         _text(f"{name}-text", _explanation(name)),
-        _code(name, _body(_solution(name)), _tag(name, solution=True)),
+        _code(name, _body(stubs.solution(name)), _tag(name, solution=True)),
         _code(f"{name}{POINTS}", _public_tests(name), tag),
     ]
 
 
 def _given(name: str) -> list[NotebookNode]:
     text = f"## Given: {name}\n\nThe next exercises need this one. Here it is, solved."
-    lines = [line for line in _body(_solution(name)).split("\n") if not _is_mark(line)]
+    lines = [line for line in _body(stubs.solution(name)).split("\n") if not _is_mark(line)]
     return [
         _text(f"{name}-given-text", text),
         _code(f"{name}-given", "\n".join(lines), _tag(f"{name}-given", locked=True)),
@@ -101,7 +101,7 @@ for the others, so a mistake costs you once.
 
 def _explanation(name: str) -> str:
     """The docstring of the solution, one heading lower."""
-    docstring = ast.get_docstring(ast.parse(_solution(name)), clean=True) or name
+    docstring = ast.get_docstring(ast.parse(stubs.solution(name)), clean=True) or name
     title, _, text = docstring.partition("\n")
     text = re.sub(r"^(#+ )", r"#\1", text.strip(), flags=re.MULTILINE)
     points = curriculum.find(name).points
@@ -109,7 +109,10 @@ def _explanation(name: str) -> str:
 
 
 def _public_tests(name: str) -> str:
-    body = _body((TESTS / f"test_{name}.py").read_text(encoding="utf-8"))
+    path = TESTS / f"test_{name}.py"
+    if not path.exists():
+        raise curriculum.CurriculumError(stubs.no_public_tests(name))
+    body = _body(path.read_text(encoding="utf-8"))
     return f"%%check {name}\n# The public tests. Run this cell; it cannot be edited.\n\n{body}"
 
 
@@ -127,10 +130,6 @@ def _body(source: str) -> str:
         del lines[node.lineno - 1 : node.end_lineno]
     text = "\n".join(lines).strip("\n")
     return re.sub(r"\n{4,}", "\n\n\n", text)
-
-
-def _solution(name: str) -> str:
-    return (stubs.SOLUTIONS / f"{name}.py").read_text(encoding="utf-8")
 
 
 def _is_mark(line: str) -> bool:

@@ -11,6 +11,7 @@ import os
 import sys
 from dataclasses import asdict
 
+from grader.curriculum import CurriculumError
 from grader.judging import workers
 from grader.submission import Submission
 
@@ -23,6 +24,9 @@ def main() -> None:
     task = json.load(sys.stdin)
     plan = workers.Plan(**{**task["plan"], "exercises": tuple(task["plan"]["exercises"])})
     submissions = [Submission(**one) for one in task["submissions"]]
-    for result in workers.grade(submissions, plan):
-        results.write(json.dumps(asdict(result)) + "\n")
-        results.flush()
+    try:
+        for result in workers.grade(submissions, plan):
+            results.write(json.dumps(asdict(result)) + "\n")
+            results.flush()
+    except CurriculumError as error:
+        sys.exit(str(error))

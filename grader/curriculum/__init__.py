@@ -1,5 +1,12 @@
 """What is taught, as data: exercises, stubs, the reference, the rules and the known mistakes."""
 
-from grader.curriculum.exercises import EXERCISES, NAMES, Exercise, closure, find
+from grader.curriculum.exercises import (
+    EXERCISES,
+    NAMES,
+    CurriculumError,
+    Exercise,
+    closure,
+    find,
+)
 
-__all__ = ["EXERCISES", "NAMES", "Exercise", "closure", "find"]
+__all__ = ["EXERCISES", "NAMES", "CurriculumError", "Exercise", "closure", "find"]

@@ -8,6 +8,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 
+class CurriculumError(Exception):
+    """An exercise lacks something, or its parts disagree. The message says what to write, where."""
+
+
 @dataclass(frozen=True)
 class Exercise:
     """One exercise of the curriculum.

@@ -53,8 +53,3 @@ def _code(name: str) -> bytes:
     source = stubs.reference_source(name)
     code = compile(source, "<reference>", "exec", optimize=2, dont_inherit=True)
     return marshal.dumps(code)
-
-
-def solution(name: str) -> str:
-    """The source of an exercise's answer, as it stands in `solutions/`."""
-    return (stubs.SOLUTIONS / f"{name}.py").read_text(encoding="utf-8")

@@ -18,6 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from grader.curriculum.exercises import CurriculumError
+
 BEGIN = "### BEGIN SOLUTION"
 END = "### END SOLUTION"
 
@@ -30,7 +32,7 @@ _IMPORT = re.compile(r"\bfrom solutions(?=\.\w+ import | import )")
 _SEAL = "# Made by grader stubs, "
 
 
-class StubError(Exception):
+class StubError(CurriculumError):
     """A solution of which no stub can be made. The message says where, why and what to do."""
 
     def __init__(self, name: str, line: int | None, problem: str, remedy: str) -> None:
@@ -88,12 +90,27 @@ def is_untouched(source: str) -> bool:
     return bool(seal) and found.strip() == _hash(body.rstrip("\n") + "\n")
 
 
+def solution(name: str, solutions_dir: Path = SOLUTIONS) -> str:
+    """The source of an exercise's answer, as it stands in `solutions/`.
+
+    Raises `StubError` when there is none.
+    """
+    try:
+        return (solutions_dir / f"{name}.py").read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise StubError(
+            name, None, f"no such file in {solutions_dir.parent}", "Write it, or name another"
+        ) from None
+    except UnicodeDecodeError:
+        raise StubError(name, None, "it is not UTF-8", "Save it as UTF-8") from None
+
+
 def reference_source(name: str, solutions_dir: Path = SOLUTIONS) -> str:
     """The solution of `name`, importing from `exercises` as a student's file does.
 
     Raises `StubError` when there is none.
     """
-    return _for_exercises(_read_solution(name, solutions_dir))
+    return _for_exercises(solution(name, solutions_dir))
 
 
 def write(
@@ -104,7 +121,7 @@ def write(
     A file that somebody has edited is kept, unless `force`. All stubs are made before the first is
     written: after a `StubError` every file is as it was.
     """
-    stubs = {name: stub(_read_solution(name, solutions_dir), name) for name in names}
+    stubs = {name: stub(solution(name, solutions_dir), name) for name in names}
     exercises_dir.mkdir(parents=True, exist_ok=True)
     return [_write(exercises_dir / f"{name}.py", text, force) for name, text in stubs.items()]
 
@@ -118,8 +135,16 @@ def drift(exercises_dir: Path, solutions_dir: Path) -> list[str]:
     return [
         name
         for name in names
-        if _read(exercises_dir / f"{name}.py") != stub(_read_solution(name, solutions_dir), name)
+        if _read(exercises_dir / f"{name}.py") != stub(solution(name, solutions_dir), name)
     ]
+
+
+def no_public_tests(name: str) -> str:
+    """What to say where an exercise has no file of public tests."""
+    return (
+        f"{name} has no public tests. Write exercises/test_{name}.py, with functions test_… that "
+        "take nothing; exercises/test_masks.py is an example."
+    )
 
 
 def _write(path: Path, text: str, force: bool) -> Outcome:
@@ -138,17 +163,6 @@ def _read(path: Path) -> str | None:
         return path.read_text(encoding="utf-8", errors="replace")
     except FileNotFoundError:
         return None
-
-
-def _read_solution(name: str, solutions_dir: Path) -> str:
-    try:
-        return (solutions_dir / f"{name}.py").read_text(encoding="utf-8")
-    except FileNotFoundError:
-        raise StubError(
-            name, None, f"no such file in {solutions_dir.parent}", "Write it, or name another"
-        ) from None
-    except UnicodeDecodeError:
-        raise StubError(name, None, "it is not UTF-8", "Save it as UTF-8") from None
 
 
 def _for_exercises(source: str) -> str:

@@ -87,7 +87,11 @@ def record(check: Check, answer: Any, run_seed: int) -> Recording:
             return _record(check, answer, number)
         except Exception as error:
             failure = error
-    raise RecordingError(f"the reference fails {name} at seed {run_seed}: {failure}") from failure
+    raise RecordingError(
+        f"the reference fails {name} at seed {run_seed}: {failure}. If it does at other seeds too, "
+        f"mend the check in grader/checks/{check.exercise}.py or the answer in "
+        f"solutions/{check.exercise}.py."
+    ) from failure
 
 
 def _record(check: Check, answer: Any, number: int) -> Recording:

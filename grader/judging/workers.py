@@ -43,7 +43,8 @@ def grade(submissions: Sequence[Submission], plan: Plan) -> Iterator[SubmissionR
     """Yields a result for every submission, in the order in which they are finished.
 
     Equal submissions are graded once. What the grader itself fails at is tried a second time and
-    then yielded with the status `grader_error`.
+    then yielded with the status `grader_error`. Raises `CurriculumError` before the first if an
+    exercise of the plan is not complete.
     """
     groups: dict[str, list[Submission]] = {}
     for submission in submissions:
@@ -77,7 +78,12 @@ class _Workforce:
         self.plan = plan
         # The fork server loads its torch while this process loads its own.
         hosts = _hosts(plan, count)
-        self.recordings = _recordings(plan.seed, exercises)
+        try:
+            self.recordings = _recordings(plan, exercises)
+        except curriculum.CurriculumError:
+            for started in filter(None, hosts):
+                started.close()
+            raise
         self.workers: list[_Worker] = []
         for number, host in enumerate(hosts, 1):
             self.workers.append(_Worker(plan, self.recordings, host, hosts[number:]))
@@ -191,15 +197,21 @@ def _hosts(plan: Plan, count: int) -> Sequence[Host | None]:
         return [None] * count
 
 
-def _recordings(seed: int, exercises: Iterable[str]) -> Recordings:
-    """The recorded checks of these exercises, for the workers to inherit."""
+def _recordings(plan: Plan, exercises: Iterable[str]) -> Recordings:
+    """The recorded checks of these exercises, for the workers to inherit.
+
+    Raises `CurriculumError` if the checks of one in the plan are missing or do not add up.
+    """
     os.environ.update(OMP_NUM_THREADS="1", MKL_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
     gc.disable()  # nearly all that is made here stays
 
+    from grader.checks import framework
     from grader.judging import judge  # noqa: F401 - for the workers to inherit, too
     from grader.judging.recording import Recordings
 
-    recordings = Recordings(seed)
+    for name in plan.exercises:
+        framework.load(name)
+    recordings = Recordings(plan.seed)
     # What fails here fails again in a worker, which tells it of each submission that it concerns.
     for name in exercises:
         with contextlib.suppress(Exception):

@@ -366,7 +366,7 @@ def _handed_out_shapes(name: str) -> frozenset[str]:
 
 @cache
 def _handed_out(name: str) -> str:
-    return stubs.stub((stubs.SOLUTIONS / f"{name}.py").read_text(encoding="utf-8"), name)
+    return stubs.stub(stubs.solution(name), name)
 
 
 def _shape(node: ast.stmt) -> str:

@@ -15,7 +15,7 @@ cannot.
 from __future__ import annotations
 
 import functools
-import importlib
+import importlib.util
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -25,7 +25,9 @@ import hypothesis
 from hypothesis import HealthCheck, Phase
 from hypothesis.strategies import SearchStrategy
 
+from grader import curriculum
 from grader.checks.framework.inputs import Inputs
+from grader.curriculum import CurriculumError
 
 Drawn: TypeAlias = Inputs[Any] | SearchStrategy[Any]
 PREFIX = "test_"
@@ -90,6 +92,25 @@ def check(
 
 
 def load(exercise: str) -> list[Check]:
-    """The checks of an exercise, in the order in which its module declares them."""
-    importlib.import_module(f"grader.checks.{exercise}")
-    return list(_declared[exercise].values())
+    """The checks of an exercise, in the order in which its module declares them.
+
+    Raises `CurriculumError` if there are none, or if they do not make the exercise's points.
+    """
+    module, file = f"grader.checks.{exercise}", f"grader/checks/{exercise}.py"
+    wanted = curriculum.find(exercise).points
+    if importlib.util.find_spec(module) is not None:
+        importlib.import_module(module)
+    checks = list(_declared.get(exercise, {}).values())
+    if not checks:
+        raise CurriculumError(
+            f"{exercise} has no hidden checks. Write {file}, with checks that make {wanted} points "
+            "in all; grader/checks/masks.py is an example."
+        )
+    made = sum(check.points for check in checks)
+    if made != wanted:
+        raise CurriculumError(
+            f"The checks of {exercise} are worth {made:g} points, the exercise {wanted}. Edit the "
+            f"points of the checks in {file}, or those of the exercise in "
+            "grader/curriculum/exercises.py."
+        )
+    return checks

@@ -10,8 +10,10 @@ import tomllib
 from dataclasses import dataclass
 from importlib import resources
 
+from grader.curriculum.exercises import CurriculumError
 
-class MistakeError(Exception):
+
+class MistakeError(CurriculumError):
     """A mistake that cannot be applied, or a data file that is not as it should be."""
 
 
