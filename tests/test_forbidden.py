@@ -224,6 +224,7 @@ SOLUTIONS = {
     "embedding": "TransformerEmbedding(5, 8, padding_idx=0)(ids)",
     "layer_norm": "LayerNorm(8)(x)",
     "linear": "Linear(8, 3)(x)",
+    "activations": "relu(tanh(x)) + gelu(x) + gelu(x, 'tanh')",
     "dropout": "Dropout(0.3)(x)",
     "feed_forward": "FeedForward(8, 16, activation='gelu')(x)",
     "sublayer": "SublayerConnection(8)(x, torch.sin)",

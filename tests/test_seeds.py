@@ -2,7 +2,22 @@
 
 import torch
 
+from solutions.activations import gelu, tanh
 from solutions.dropout import Dropout
+
+
+def test_tanh_and_gelu_where_a_lesson_has_nan() -> None:
+    """`(eˣ - e⁻ˣ) / (eˣ + e⁻ˣ)` overflows from 89 on, and a GELU made of it from 13 on."""
+    x = torch.tensor([-1e30, -100.0, -13.0, 13.0, 100.0, 1e30], requires_grad=True)
+    signs = torch.tensor([-1.0, -1.0, -1.0, 1.0, 1.0, 1.0])
+    naive = (x.exp() - (-x).exp()) / (x.exp() + (-x).exp())
+    assert naive.isnan().tolist() == [True, True, False, False, True, True]
+    right = x.detach().clamp(min=0)
+    torch.testing.assert_close(tanh(x), signs)
+    for output in (gelu(x), gelu(x, approximate="tanh")):
+        torch.testing.assert_close(output, right)
+        slopes = torch.autograd.grad(output.sum(), x)[0]
+        torch.testing.assert_close(slopes, (signs + 1) / 2)
 
 
 def test_dropout_where_a_lesson_divides_zero_by_zero() -> None:

@@ -49,6 +49,7 @@ EXERCISES: tuple[Exercise, ...] = (
     ),
     Exercise(8, "layer_norm", 10, ("LayerNorm",), core=True),
     Exercise(9, "linear", 5, ("Linear",)),
+    Exercise(10, "activations", 5, ("relu", "tanh", "gelu")),
     Exercise(11, "dropout", 5, ("Dropout",)),
     Exercise(12, "feed_forward", 10, ("FeedForward",), core=True),
     Exercise(13, "sublayer", 5, ("SublayerConnection",), needs=("layer_norm",)),

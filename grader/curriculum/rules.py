@@ -264,6 +264,7 @@ _PROBES = {
     "embedding": "F.embedding(torch.zeros(1, dtype=torch.long), x[0, 0])",
     "layer_norm": _NORMALISE,
     "linear": "F.linear(x, x[0, 0])",
+    "activations": "F.relu(x)",
     "dropout": "F.dropout(x)",
     "feed_forward": "nn.TransformerEncoderLayer(2, 1, 2)",
     "sublayer": _NORMALISE,

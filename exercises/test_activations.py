@@ -1,0 +1,82 @@
+"""Public tests of activations. Run them with: pytest exercises/test_activations.py."""
+
+from functools import partial
+from math import log
+
+import torch
+from torch import Tensor
+
+from exercises.activations import gelu, relu, tanh
+from grader.feedback.comparison import assert_finite, assert_matches, assert_raises
+
+AXES = ("row", "number")
+
+
+def test_relu_by_hand() -> None:
+    """What is negative becomes zero, the rest stays."""
+    x = torch.tensor([[-2.0, -0.5, 0.0], [0.5, 1.0, 300.0]])
+    expected = torch.tensor([[0.0, 0.0, 0.0], [0.5, 1.0, 300.0]])
+    assert_matches(relu(x), expected, "relu", axes=AXES)
+
+
+def test_tanh_by_hand() -> None:
+    """tanh(ln 2) is 0.6 and tanh(ln 3) is 0.8.
+
+    e to the power of ln 2 is 2, so it is (2 - 1/2) / (2 + 1/2).
+    """
+    x = torch.tensor([[log(2), log(3), 0.0], [-log(2), -log(3), 0.0]])
+    expected = torch.tensor([[0.6, 0.8, 0.0], [-0.6, -0.8, 0.0]])
+    assert_matches(tanh(x), expected, "tanh", axes=AXES)
+
+
+def test_gelu_by_hand() -> None:
+    """gelu(x) is x times the share of the normal distribution below x.
+
+    0.13499 % of it are below -3, 15.86553 % below -1, 84.13447 % below 1.
+    """
+    x = torch.tensor([[-3.0, -1.0, 0.0, 1.0]])
+    expected = torch.tensor([[-3 * 0.00134990, -0.1586553, 0.0, 0.8413447]])
+    assert_matches(gelu(x), expected, "gelu", axes=AXES)
+
+
+def test_the_other_form_of_gelu() -> None:
+    """With approximate="tanh" gelu(-3) is -0.00364, not -0.00405.
+
+    √(2/π) * (-3 - 0.044715 * 27) is -3.35704, and the tanh of that is -0.9975751.
+    """
+    x = torch.tensor([[-3.0, -1.0, 0.0, 1.0]])
+    expected = torch.tensor([[-0.00363739, -0.1588080, 0.0, 0.8411920]])
+    output = gelu(x, approximate="tanh")
+    assert_matches(output, expected, 'gelu with approximate="tanh"', axes=AXES)
+    with assert_raises(ValueError, 'gelu with approximate="sigmoid"'):
+        gelu(x, approximate="sigmoid")
+
+
+def test_far_away_numbers() -> None:
+    """Numbers of the size 100 or 1e30 come out right, gradients finite.
+
+    tanh is -1 and 1 there; relu and gelu are 0 on the left and x on the right.
+    """
+    for size in (100.0, 1e30):
+        x = torch.tensor([[-size, size]])
+        ends = torch.tensor([[-1.0, 1.0]])
+        assert_matches(tanh(x), ends, f"tanh of ±{size:g}", axes=AXES)
+        cut = torch.tensor([[0.0, size]])
+        for name, function in (
+            ("relu", relu),
+            ("gelu", gelu),
+            ('gelu with approximate="tanh"', partial(gelu, approximate="tanh")),
+        ):
+            assert_matches(function(x), cut, f"{name} of ±{size:g}", axes=AXES)
+    x = torch.tensor([[-100.0, 100.0]], requires_grad=True)
+    for name, output in (
+        ("tanh", tanh(x)),
+        ("gelu", gelu(x)),
+        ('gelu with approximate="tanh"', gelu(x, approximate="tanh")),
+    ):
+        assert_finite(gradient(output, x), f"gradient of {name} at ±100", axes=AXES)
+
+
+def gradient(output: Tensor, x: Tensor) -> Tensor:
+    """The slope of a function at each number of x."""
+    return torch.autograd.grad(output.sum(), x)[0]

@@ -1,0 +1,255 @@
+"""Hidden checks of `activations`: ReLU, tanh and both forms of GELU (Hendrycks and Gimpel 2016)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from hypothesis import strategies as st
+from torch import Tensor
+
+from grader.checks.framework import given, worth
+from grader.checks.framework.cases import (
+    Numbers,
+    assert_not_edited,
+    assert_refuses,
+    gradients,
+    matches,
+    pull_back,
+    seeds,
+    transposed,
+)
+from grader.checks.framework.precision import assert_settings_kept
+from grader.feedback.comparison import (
+    Mismatch,
+    assert_dtype,
+    assert_finite,
+    assert_matches,
+    assert_shape,
+)
+
+AXES = ("batch", "length", "feature")
+SHAPE = (3, 4, 10)
+# e^89 and 1e13 cubed are infinite in float32, e^710 in float64.
+SIZES = (20.0, 100.0, 1e3, 1e10, 1e30)
+# Where torch's own tanh form of GELU has finite gradients.
+MODERATE_SIZES = (20.0, 100.0, 1e3, 1e4)
+
+
+@dataclass(frozen=True)
+class Function:
+    """One of the student's functions, and torch's. `keywords` go to both."""
+
+    name: str
+    entry: str
+    torch_function: Callable[..., Tensor]
+    keywords: tuple[tuple[str, str], ...] = ()
+
+    def expected(self, x: Tensor) -> Tensor:
+        """What torch's function returns."""
+        return self.torch_function(x, **dict(self.keywords))
+
+    def of(self, student: Any) -> Callable[[Tensor], Any]:
+        """The student's function, to be called with a tensor."""
+        return partial(getattr(student, self.entry), **dict(self.keywords))
+
+
+RELU = Function("relu", "relu", torch.relu)
+TANH = Function("tanh", "tanh", torch.tanh)
+GELU = Function("gelu", "gelu", F.gelu)
+GELU_TANH = Function(
+    'gelu with approximate="tanh"', "gelu", F.gelu, keywords=(("approximate", "tanh"),)
+)
+FUNCTIONS = (RELU, TANH, GELU, GELU_TANH)
+
+
+def spread(seed: int) -> Tensor:
+    """Numbers all over the range from -4 to 4, none within 0.01 of zero. (batch, length, feature)
+
+    The two forms of GELU differ by 4.7e-4 between 2 and 3, where the usual tolerance is 1.4e-4.
+    """
+    count = SHAPE[0] * SHAPE[1] * SHAPE[2]
+    numbers = Numbers(seed)
+    steps = torch.linspace(-4, 4, count, dtype=torch.float64)
+    jitter = 0.02 * numbers.normal(count).tanh()
+    order = torch.randperm(count, generator=numbers.generator)
+    return (steps + jitter)[order].reshape(SHAPE)
+
+
+def extremes(size: float) -> Tensor:
+    """Numbers of this size on both sides, in float32. (number,)"""
+    return torch.tensor([size, -size, 0.7 * size, -0.7 * size])
+
+
+def assert_agrees(student: Any, function: Function, seed: int) -> None:
+    """The student's function is torch's, near zero and far away from it."""
+    call = function.of(student)
+    x = spread(seed)
+    assert_matches(call(x), function.expected(x), function.name, axes=AXES)
+    for size in SIZES:
+        x = extremes(size)
+        what = f"{function.name} of numbers of the size {size:g}"
+        help = "Which part of your formula is infinite there, or as good as that?"
+        assert_matches(call(x), function.expected(x), what, help=help)
+
+
+def assert_bends(x: Tensor, output: Any, again: Any, name: str) -> None:
+    """The output depends on x alone, and is no multiple of x nor constant.
+
+    No lazy answer is like that.
+    """
+    assert_shape(output, dict(zip(AXES, x.shape, strict=True)), name)
+    assert_matches(again, output, name, axes=AXES, sides=("second call", "first call"))
+    assert_finite(output, name, axes=AXES)
+    slopes = output.double() / x
+    if (slopes.amax() - slopes.amin()).item() < 1e-3:
+        raise Mismatch(f"Your {name} is x times one number: there is no bend in it.")
+    if (output - output.flatten()[0]).abs().max().item() < 1e-3:
+        raise Mismatch(f"Your {name} is the same for all numbers.")
+
+
+@worth(0.5)
+@given(seeds(), examples=2)
+def test_relu(student: Any, seed: int) -> None:
+    """relu(x) is x above zero, and zero below.
+
+    Sees the smaller of two numbers taken for the larger, an absolute value, a slope on the left.
+    """
+    assert_agrees(student, RELU, seed)
+
+
+@worth(1)
+@given(seeds(), examples=2)
+def test_tanh(student: Any, seed: int) -> None:
+    """tanh(x) is right for every number, and -1 or 1 far away.
+
+    Sees the formula taken as it stands, which is infinity over infinity from 89 on, a sigmoid that
+    was not stretched, and a factor of two that is missing.
+    """
+    assert_agrees(student, TANH, seed)
+
+
+@worth(1)
+@given(seeds(), examples=2)
+def test_gelu(student: Any, seed: int) -> None:
+    """gelu(x) is x Φ(x) in the exact form, for every number, if nothing else is asked for.
+
+    Sees the approximation taken for the exact form, which differs by 0.0005, and an erf whose
+    argument is not divided by √2.
+    """
+    assert_agrees(student, GELU, seed)
+    x = spread(seed)
+    named = student.gelu(x, approximate="none")
+    assert_matches(named, GELU.expected(x), 'gelu with approximate="none"', axes=AXES)
+
+
+@worth(1)
+@given(seeds(), st.sampled_from(("sigmoid", "Tanh", "erf", "")), examples=2)
+def test_gelu_by_tanh(student: Any, seed: int, other: str) -> None:
+    """With approximate="tanh", gelu is the form with tanh, for every number; others are refused.
+
+    Sees an argument that is ignored, √(2π) for √(2/π), a slip in the constant or in the power, a
+    tanh that overflows where x³ does, and an unknown form that is let through.
+    """
+    assert_agrees(student, GELU_TANH, seed)
+    x = spread(seed)
+    positional = student.gelu(x, "tanh")
+    assert_matches(positional, GELU_TANH.expected(x), 'gelu(x, "tanh")', axes=AXES)
+    for name in (other, "none at all"):
+        what = f"gelu has no form called {name!r}"
+        assert_refuses(ValueError, partial(student.gelu, x, approximate=name), what)
+
+
+@worth(1)
+@given(seeds(), examples=2)
+def test_gradients(student: Any, seed: int) -> None:
+    """The gradients are torch's, and finite where numbers are large.
+
+    Sees an infinite gradient, times zero, in a branch that `where` does not take, a value that is
+    cut off by clamp too early, and a graph that is cut. Lets the two forms of GELU be mixed up:
+    other checks pay for that.
+    """
+    for function in FUNCTIONS:
+        for x in (spread(seed), *(extremes(size) for size in MODERATE_SIZES)):
+            leaf, own = (x.clone().requires_grad_() for _ in range(2))
+            cotangent = 2.0 + Numbers(seed + 1).normal(*x.shape, dtype=x.dtype).tanh()
+            expected = pull_back(function.expected(own), [own], cotangent)[0]
+            (found,) = gradients(function.of(student)(leaf), [leaf], cotangent)
+            if found is None:
+                raise Mismatch(f"No gradient flows back through your {function.name}.")
+            what = f"slope of {function.name} for numbers up to {x.abs().max().item():.3g}"
+            slopes = found / cotangent, expected / cotangent
+            assert_matches(*slopes, what, rtol=1e-2, atol=1e-2)
+
+
+@worth(0.5)
+@given(seeds(), examples=2)
+def test_works_on_any_input(student: Any, seed: int) -> None:
+    """Any shape, memory layout and dtype will do, and the input stays as it is.
+
+    Sees edits in place, a constant whose dtype the result takes on, and settings of torch that are
+    changed for everybody. Lets wrong numbers pass: other checks pay for them.
+    """
+    settings = student.global_settings()
+    for function in FUNCTIONS:
+        call, name = function.of(student), function.name
+        x = spread(seed)
+        output = call(x)
+        assert_bends(x, output, call(x), name)
+        for other, wanted in ((x[0, 0, 0], output[0, 0, 0]), (x[None], output[None])):
+            what = f"{name} for an input of shape {tuple(other.shape)}"
+            assert_matches(call(other), wanted, what)
+        view = transposed(x)
+        found, after = _echo(student, function, view)
+        assert_matches(found, output, f"{name} of x that is not contiguous", axes=AXES)
+        assert_not_edited([view], after, ["x"])
+        # In bfloat16, right code is off by up to 0.03 for numbers up to 4.
+        for dtype, tolerance in ((torch.float32, 1e-4), (torch.bfloat16, 0.1)):
+            low = call(x.to(dtype))
+            assert_dtype(low, dtype, f"{name} for {dtype} input")
+            assert_matches(
+                low, output, f"{name} for {dtype} input", axes=AXES, rtol=tolerance, atol=tolerance
+            )
+    assert_settings_kept(settings, student.global_settings())
+
+
+def _echo(student: Any, function: Function, x: Tensor) -> tuple[Any, list[Any]]:
+    """The value, and x as the call left it."""
+    approximate = [value for _, value in function.keywords]
+    value, after = getattr(student, function.entry).echo(x, *approximate)
+    return value, after[:1]
+
+
+@worth(0)
+def test_gradients_at_zero_and_far_away(student: Any) -> None:
+    """The slope of tanh at 0 is 1, and no gradient is NaN even where x³ is infinite.
+
+    Sees a sign and an absolute value, whose slopes at 0 are 0. It costs nothing: torch's own GELU
+    by tanh gives NaN at 1e20.
+    """
+    zero = torch.zeros(3, dtype=torch.float64, requires_grad=True)
+    (slope,) = gradients(student.tanh(zero), [zero], torch.ones(3))
+    if slope is None or not matches(slope, torch.ones(3)):
+        raise Mismatch("The gradient of your tanh at 0 is not 1.")
+    for function in FUNCTIONS:
+        x = extremes(1e20).requires_grad_()
+        (found,) = gradients(function.of(student)(x), [x], torch.ones_like(x))
+        assert_finite(found, f"gradient of {function.name} at 1e20")
+
+
+@worth(0)
+@given(seeds(), examples=1)
+def test_keeps_float64(student: Any, seed: int) -> None:
+    """Numbers in float64 are bent in float64.
+
+    Sees a computation in float32. It costs nothing: float32 is accurate enough here.
+    """
+    x = spread(seed)
+    for function in FUNCTIONS:
+        output, expected = function.of(student)(x), function.expected(x)
+        if matches(output, expected):
+            assert_matches(output, expected, function.name, axes=AXES, rtol=1e-9, atol=1e-9)

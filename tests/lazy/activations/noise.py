@@ -1,0 +1,17 @@
+"""Random numbers of the right shape."""
+
+import torch
+
+
+def relu(x):
+    return torch.randn_like(x) + 0 * x.clamp(-1, 1)
+
+
+def tanh(x):
+    return torch.randn_like(x) + 0 * x.clamp(-1, 1)
+
+
+def gelu(x, approximate="none"):
+    if approximate not in ("none", "tanh"):
+        raise ValueError(approximate)
+    return torch.randn_like(x) + 0 * x.clamp(-1, 1)
