@@ -12,17 +12,15 @@ import torch.nn.functional as F
 from hypothesis import strategies as st
 from torch import Tensor
 
-from grader.checks.framework import given, worth
-from grader.checks.framework.cases import (
-    Numbers,
+from grader.checks.framework import check
+from grader.checks.framework.assertions import (
     assert_not_edited,
     assert_refuses,
     gradients,
     matches,
     pull_back,
-    seeds,
-    transposed,
 )
+from grader.checks.framework.inputs import Numbers, random_numbers, transposed
 from grader.checks.framework.precision import assert_settings_kept
 from grader.feedback.comparison import (
     Mismatch,
@@ -67,16 +65,15 @@ GELU_TANH = Function(
 FUNCTIONS = (RELU, TANH, GELU, GELU_TANH)
 
 
-def spread(seed: int) -> Tensor:
+def spread(numbers: Numbers) -> Tensor:
     """Numbers all over the range from -4 to 4, none within 0.01 of zero. (batch, length, feature)
 
     The two forms of GELU differ by 4.7e-4 between 2 and 3, where the usual tolerance is 1.4e-4.
     """
     count = SHAPE[0] * SHAPE[1] * SHAPE[2]
-    numbers = Numbers(seed)
     steps = torch.linspace(-4, 4, count, dtype=torch.float64)
-    jitter = 0.02 * numbers.normal(count).tanh()
-    order = torch.randperm(count, generator=numbers.generator)
+    jitter = 0.02 * numbers.normal("jitter", count).tanh()
+    order = torch.randperm(count, generator=numbers.generator("order"))
     return (steps + jitter)[order].reshape(SHAPE)
 
 
@@ -85,10 +82,10 @@ def extremes(size: float) -> Tensor:
     return torch.tensor([size, -size, 0.7 * size, -0.7 * size])
 
 
-def assert_agrees(student: Any, function: Function, seed: int) -> None:
+def assert_agrees(student: Any, function: Function, numbers: Numbers) -> None:
     """The student's function is torch's, near zero and far away from it."""
     call = function.of(student)
-    x = spread(seed)
+    x = spread(numbers)
     assert_matches(call(x), function.expected(x), function.name, axes=AXES)
     for size in SIZES:
         x = extremes(size)
@@ -112,51 +109,51 @@ def assert_bends(x: Tensor, output: Any, again: Any, name: str) -> None:
         raise Mismatch(f"Your {name} is the same for all numbers.")
 
 
-@worth(0.5)
-@given(seeds(), examples=2)
-def test_relu(student: Any, seed: int) -> None:
+@check(points=0.5, inputs=random_numbers(), examples=2)
+def test_relu(student: Any, numbers: Numbers) -> None:
     """relu(x) is x above zero, and zero below.
 
     Sees the smaller of two numbers taken for the larger, an absolute value, a slope on the left.
     """
-    assert_agrees(student, RELU, seed)
+    assert_agrees(student, RELU, numbers)
 
 
-@worth(1)
-@given(seeds(), examples=2)
-def test_tanh(student: Any, seed: int) -> None:
+@check(points=1, inputs=random_numbers(), examples=2)
+def test_tanh(student: Any, numbers: Numbers) -> None:
     """tanh(x) is right for every number, and -1 or 1 far away.
 
     Sees the formula taken as it stands, which is infinity over infinity from 89 on, a sigmoid that
     was not stretched, and a factor of two that is missing.
     """
-    assert_agrees(student, TANH, seed)
+    assert_agrees(student, TANH, numbers)
 
 
-@worth(1)
-@given(seeds(), examples=2)
-def test_gelu(student: Any, seed: int) -> None:
+@check(points=1, inputs=random_numbers(), examples=2)
+def test_gelu(student: Any, numbers: Numbers) -> None:
     """gelu(x) is x Φ(x) in the exact form, for every number, if nothing else is asked for.
 
     Sees the approximation taken for the exact form, which differs by 0.0005, and an erf whose
     argument is not divided by √2.
     """
-    assert_agrees(student, GELU, seed)
-    x = spread(seed)
+    assert_agrees(student, GELU, numbers)
+    x = spread(numbers)
     named = student.gelu(x, approximate="none")
     assert_matches(named, GELU.expected(x), 'gelu with approximate="none"', axes=AXES)
 
 
-@worth(1)
-@given(seeds(), st.sampled_from(("sigmoid", "Tanh", "erf", "")), examples=2)
-def test_gelu_by_tanh(student: Any, seed: int, other: str) -> None:
+@check(
+    points=1,
+    inputs=(random_numbers(), st.sampled_from(("sigmoid", "Tanh", "erf", ""))),
+    examples=2,
+)
+def test_gelu_by_tanh(student: Any, numbers: Numbers, other: str) -> None:
     """With approximate="tanh", gelu is the form with tanh, for every number; others are refused.
 
     Sees an argument that is ignored, √(2π) for √(2/π), a slip in the constant or in the power, a
     tanh that overflows where x³ does, and an unknown form that is let through.
     """
-    assert_agrees(student, GELU_TANH, seed)
-    x = spread(seed)
+    assert_agrees(student, GELU_TANH, numbers)
+    x = spread(numbers)
     positional = student.gelu(x, "tanh")
     assert_matches(positional, GELU_TANH.expected(x), 'gelu(x, "tanh")', axes=AXES)
     for name in (other, "none at all"):
@@ -164,9 +161,8 @@ def test_gelu_by_tanh(student: Any, seed: int, other: str) -> None:
         assert_refuses(ValueError, partial(student.gelu, x, approximate=name), what)
 
 
-@worth(1)
-@given(seeds(), examples=2)
-def test_gradients(student: Any, seed: int) -> None:
+@check(points=1, inputs=random_numbers(), examples=2)
+def test_gradients(student: Any, numbers: Numbers) -> None:
     """The gradients are torch's, and finite where numbers are large.
 
     Sees an infinite gradient, times zero, in a branch that `where` does not take, a value that is
@@ -174,9 +170,9 @@ def test_gradients(student: Any, seed: int) -> None:
     other checks pay for that.
     """
     for function in FUNCTIONS:
-        for x in (spread(seed), *(extremes(size) for size in MODERATE_SIZES)):
+        for x in (spread(numbers), *(extremes(size) for size in MODERATE_SIZES)):
             leaf, own = (x.clone().requires_grad_() for _ in range(2))
-            cotangent = 2.0 + Numbers(seed + 1).normal(*x.shape, dtype=x.dtype).tanh()
+            cotangent = 2.0 + numbers.normal("cotangent", *x.shape, dtype=x.dtype).tanh()
             expected = pull_back(function.expected(own), [own], cotangent)[0]
             (found,) = gradients(function.of(student)(leaf), [leaf], cotangent)
             if found is None:
@@ -186,9 +182,8 @@ def test_gradients(student: Any, seed: int) -> None:
             assert_matches(*slopes, what, rtol=1e-2, atol=1e-2)
 
 
-@worth(0.5)
-@given(seeds(), examples=2)
-def test_works_on_any_input(student: Any, seed: int) -> None:
+@check(points=0.5, inputs=random_numbers(), examples=2)
+def test_works_on_any_input(student: Any, numbers: Numbers) -> None:
     """Any shape, memory layout and dtype will do, and the input stays as it is.
 
     Sees edits in place, a constant whose dtype the result takes on, and settings of torch that are
@@ -197,7 +192,7 @@ def test_works_on_any_input(student: Any, seed: int) -> None:
     settings = student.global_settings()
     for function in FUNCTIONS:
         call, name = function.of(student), function.name
-        x = spread(seed)
+        x = spread(numbers)
         output = call(x)
         assert_bends(x, output, call(x), name)
         for other, wanted in ((x[0, 0, 0], output[0, 0, 0]), (x[None], output[None])):
@@ -224,7 +219,7 @@ def _echo(student: Any, function: Function, x: Tensor) -> tuple[Any, list[Any]]:
     return value, after[:1]
 
 
-@worth(0)
+@check(points=0)
 def test_gradients_at_zero_and_far_away(student: Any) -> None:
     """The slope of tanh at 0 is 1, and no gradient is NaN even where x³ is infinite.
 
@@ -241,14 +236,13 @@ def test_gradients_at_zero_and_far_away(student: Any) -> None:
         assert_finite(found, f"gradient of {function.name} at 1e20")
 
 
-@worth(0)
-@given(seeds(), examples=1)
-def test_keeps_float64(student: Any, seed: int) -> None:
+@check(points=0, inputs=random_numbers(), examples=1)
+def test_keeps_float64(student: Any, numbers: Numbers) -> None:
     """Numbers in float64 are bent in float64.
 
     Sees a computation in float32. It costs nothing: float32 is accurate enough here.
     """
-    x = spread(seed)
+    x = spread(numbers)
     for function in FUNCTIONS:
         output, expected = function.of(student)(x), function.expected(x)
         if matches(output, expected):
