@@ -17,14 +17,15 @@ import pytest
 import torch
 
 from grader.board import time_limit
-from grader.board.failure import RIGHT, TODO, WRONG, Told, cut_printed, tell
+from grader.board.failure import Result, cut_printed, failure
 from grader.board.probe import is_done
-from grader.board.progress import Progress, find_blocked, next_exercise
+from grader.board.progress import WRONG, Progress, find_blocked, next_exercise
 from grader.board.rendering import Line, board, messages
 from grader.board.time_limit import TookTooLong
 from grader.board.workspace import Workspace
 from grader.curriculum import EXERCISES, NAMES
 from grader.feedback.comparison import Mismatch
+from grader.feedback.finding import Finding, Status
 from grader.feedback.hints import HINTS, hint_for
 
 REPOSITORY = Path(__file__).parent.parent
@@ -45,8 +46,8 @@ def workspace(tmp_path: Path) -> Workspace:
     return Workspace(folder, tmp_path)
 
 
-def told_about(workspace: Workspace, code: str, call: Callable[[dict[str, Any]], Any]) -> Told:
-    """What is told when `call`, given the names that `code` in attention.py defines, fails."""
+def failed_with(workspace: Workspace, code: str, call: Callable[[dict[str, Any]], Any]) -> Result:
+    """The result when `call`, given the names that `code` in attention.py defines, fails."""
     path = workspace.code_path("attention")
     write(path, code)
     names: dict[str, Any] = {}
@@ -57,12 +58,14 @@ def told_about(workspace: Workspace, code: str, call: Callable[[dict[str, Any]],
 
     with pytest.raises(BaseException) as caught:  # noqa: PT011 - any error may be told
         run()
-    told = tell(caught.value, "attention", workspace.tests("attention")["test_by_hand"], workspace)
-    assert Told.from_wire(json.loads(json.dumps(told.to_wire()))).text() == told.text()
-    return told
+    result = failure(
+        caught.value, "attention", workspace.tests("attention")["test_by_hand"], workspace
+    )
+    assert Result.from_wire(json.loads(json.dumps(result.to_wire()))) == result
+    return result
 
 
-# What is told
+# What is said
 
 
 def test_an_untouched_stub_is_to_do(workspace: Workspace) -> None:
@@ -72,9 +75,9 @@ def test_an_untouched_stub_is_to_do(workspace: Workspace) -> None:
         def forward(self):
             raise NotImplementedError("attention: Part.forward is not written yet")
     """
-    told = told_about(workspace, code, lambda names: names["Part"]().forward())
-    assert told.status == TODO
-    assert told.unwritten == "Part.forward"
+    result = failed_with(workspace, code, lambda names: names["Part"]().forward())
+    assert result.status is Status.TODO
+    assert result.unwritten == "Part.forward"
 
 
 def test_a_torch_module_without_forward_is_wrong(workspace: Workspace) -> None:
@@ -85,9 +88,9 @@ def test_a_torch_module_without_forward_is_wrong(workspace: Workspace) -> None:
         def foward(self, x):
             return x
     """
-    told = told_about(workspace, code, lambda names: names["Part"]()(1))
-    assert told.status == WRONG
-    assert told.headline.startswith("Part has no `forward`.")
+    result = failed_with(workspace, code, lambda names: names["Part"]()(1))
+    assert result.status is Status.FAILED
+    assert result.headline.startswith("Part has no `forward`.")
 
 
 def test_an_error_in_torch_is_shown_at_the_students_line(workspace: Workspace) -> None:
@@ -98,10 +101,10 @@ def test_an_error_in_torch_is_shown_at_the_students_line(workspace: Workspace) -
         scores = query @ key
         return scores @ value, scores
     """
-    told = told_about(
+    result = failed_with(
         workspace, code, lambda names: names["attention"](*map(torch.ones, [(2, 3)] * 3))
     )
-    assert told.text().splitlines() == [
+    assert result.text().splitlines() == [
         "A matrix product needs equal inner sizes; here 2x3 meets 2x3. "
         "Which axis should be last in each?",
         "RuntimeError: mat1 and mat2 shapes cannot be multiplied (2x3 and 2x3)",
@@ -124,16 +127,16 @@ def test_a_mismatch_points_at_the_return(workspace: Workspace) -> None:
     def fail(_: dict[str, Any]) -> None:
         raise Mismatch("Your attention output is wrong.")
 
-    place = told_about(workspace, code, fail).places[0]
+    place = failed_with(workspace, code, fail).places[0]
     assert (place.line, place.inside, place.source) == (6, "attention", "return query")
 
 
 def test_a_syntax_error_is_shown_at_its_line(workspace: Workspace) -> None:
     """Python's words and the line, without a traceback."""
-    told = told_about(workspace, "def attention(:\n    pass\n", lambda _: None)
-    assert told.in_import
-    assert told.places[0].line == 1
-    assert "SyntaxError: invalid syntax" in told.text()
+    result = failed_with(workspace, "def attention(:\n    pass\n", lambda _: None)
+    assert result.in_import
+    assert result.places[0].line == 1
+    assert "SyntaxError: invalid syntax" in result.text()
 
 
 def test_an_endless_loop_is_stopped(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -152,9 +155,9 @@ def test_an_endless_loop_is_stopped(workspace: Workspace, monkeypatch: pytest.Mo
         with time_limit.time_limit():
             names["attention"]()
 
-    told = told_about(workspace, code, run)
-    assert "did not come back" in told.headline
-    assert told.places[0].source == "while True: pass"
+    result = failed_with(workspace, code, run)
+    assert "did not come back" in result.headline
+    assert result.places[0].source == "while True: pass"
 
 
 def test_the_time_limit_leaves_a_debugger_alone(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -195,7 +198,7 @@ def test_errors_without_a_line_of_the_student(
     def fail(_: dict[str, Any]) -> None:
         raise error from None
 
-    assert words in told_about(workspace, "def attention(query):\n    return query\n", fail).text()
+    assert words in failed_with(workspace, "def attention(query):\n    return query\n", fail).text()
 
 
 def test_every_hint_can_be_filled_in() -> None:
@@ -232,26 +235,26 @@ def test_what_was_printed_is_cut() -> None:
 # Where an exercise stands
 
 
-def progresses(**statuses: str) -> dict[str, Progress]:
+def progress_of(**statuses: Status | None) -> dict[str, Progress]:
     """One progress for each exercise given, of one test with this status."""
     found = {}
     for name, status in statuses.items():
         found[name] = Progress(name, ("test",), selected=1)
         if status:
-            found[name].add(Told(name, "test", "Title.", status=status))
+            found[name].add(Result(name, "test", "Title.", status=status))
     return found
 
 
 def test_only_what_fails_is_blocked_and_by_the_first_causes() -> None:
     """The encoder is blocked by attention, not by multi_head that waits for attention, too."""
-    found = progresses(
-        attention=WRONG,
-        multi_head=WRONG,
-        feed_forward=TODO,
-        layer_norm=RIGHT,
-        sublayer=RIGHT,
-        encoder=WRONG,
-        decoder=TODO,
+    found = progress_of(
+        attention=Status.FAILED,
+        multi_head=Status.FAILED,
+        feed_forward=Status.TODO,
+        layer_norm=Status.PASSED,
+        sublayer=Status.PASSED,
+        encoder=Status.FAILED,
+        decoder=Status.TODO,
     )
     find_blocked(found, lambda name: pytest.fail(f"{name} was run already"))
     assert found["encoder"].blocked_by == ("attention", "feed_forward")
@@ -271,7 +274,7 @@ def test_only_what_fails_is_blocked_and_by_the_first_causes() -> None:
 def test_needs_that_were_not_run_are_asked_for() -> None:
     """Only those of a failing exercise are run on the side."""
     asked: list[str] = []
-    found = progresses(multi_head=WRONG, embedding=RIGHT, encoder=TODO)
+    found = progress_of(multi_head=Status.FAILED, embedding=Status.PASSED, encoder=Status.TODO)
     find_blocked(found, lambda name: asked.append(name) or False)  # type: ignore[func-returns-value]
     assert asked == ["attention"]
     assert found["multi_head"].status == "blocked"
@@ -280,8 +283,8 @@ def test_needs_that_were_not_run_are_asked_for() -> None:
 
 def test_code_that_cannot_be_imported_is_wrong_by_itself() -> None:
     """A syntax error of its own is told, although a need is missing as well."""
-    found = progresses(multi_head=WRONG)
-    found["multi_head"].told["test"].in_import = True
+    found = progress_of(multi_head=Status.FAILED)
+    found["multi_head"].results["test"].in_import = True
     find_blocked(found, lambda _: False)
     assert found["multi_head"].status == WRONG
 
@@ -294,7 +297,7 @@ def text(lines: Any) -> str:
 
 def test_the_board_of_some_tests(workspace: Workspace) -> None:
     """Tests that were not selected or not run keep the points away and are told."""
-    found = progresses(attention=RIGHT, multi_head="")
+    found = progress_of(attention=Status.PASSED, multi_head=None)
     found["attention"].tests = ("test", "other")
     assert text(board(found, workspace)).splitlines() == [
         "  attention   right so far   0 of 15   1 of 2 tests run",
@@ -311,7 +314,7 @@ def test_the_board_of_some_tests(workspace: Workspace) -> None:
 
 def test_the_board_when_all_is_done(workspace: Workspace) -> None:
     """All points, said with the reserve that is due."""
-    found = progresses(**dict.fromkeys(NAMES, RIGHT))
+    found = progress_of(**dict.fromkeys(NAMES, Status.PASSED))
     whole = sum(exercise.points for exercise in EXERCISES)
     lines = text(board(found, workspace)).splitlines()
     assert lines[-5].startswith(f"Points: up to {whole} of {whole}. The hidden checks")
@@ -323,9 +326,8 @@ def test_the_same_message_is_told_once() -> None:
     """Failures with the same reason are one message; others follow in one line each."""
     found = {"masks": Progress("masks", ("a", "b", "c"), selected=3)}
     for name, reason in (("a", "Same."), ("b", "Same."), ("c", "Another.")):
-        told = Told("masks", name, f"Title {name}.", status=WRONG, headline=reason)
-        told.lines = [[(reason, False)]]
-        found["masks"].add(told)
+        finding = Finding(reason)
+        found["masks"].add(Result("masks", name, f"Title {name}.", "", Status.FAILED, finding))
     assert text(messages(found, 80, in_full=False)).splitlines() == [
         "masks: 2 tests fail for the same reason.",
         "",

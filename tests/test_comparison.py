@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -24,14 +25,17 @@ from grader.feedback.comparison import (
     assert_shape,
     assert_zero,
 )
+from grader.feedback.finding import Finding, finding_fields, finding_from
+from grader.feedback.text import grid_texts, plain
 
 
-def mismatch(check: Callable[..., None], *args: Any, **options: Any) -> Mismatch:
-    """The `Mismatch` that the check raises."""
+def mismatch(check: Callable[..., None], *args: Any, **options: Any) -> Finding:
+    """The finding of the `Mismatch` that the check raises, which its text shows too."""
     with pytest.raises(Mismatch) as caught:
         check(*args, **options)
-    assert str(caught.value).startswith(caught.value.headline)
-    return caught.value
+    assert str(caught.value) == plain(caught.value.finding)
+    assert finding_from(json.loads(json.dumps(finding_fields(caught.value.finding)))) is not None
+    return caught.value.finding
 
 
 def normal(seed: int, *shape: int, scale: float = 1.0) -> Tensor:
@@ -152,7 +156,7 @@ def test_a_single_wrong_number_is_shown(place: int, off: float) -> None:
     assert found.grid is not None
     assert sum(sum(row) for row in found.grid.differs) == 1
     assert f"batch {place // 6}" in found.grid.where
-    assert str(found).count("*") == 1
+    assert plain(found).count("*") == 1
 
 
 # What it says
@@ -167,7 +171,7 @@ def test_the_words_for_a_shape() -> None:
         "attention output",
         axes=("batch", "query", "d_v"),
     )
-    assert str(found) == (
+    assert plain(found) == (
         "The shape of your attention output is (batch 3, query 5, d_v 6); "
         "it should be (batch 3, query 5, d_v 2)."
     )
@@ -198,7 +202,7 @@ def test_the_whole_message() -> None:
     found = mismatch(
         assert_matches, actual, expected, "weights", axes=("query", "key"), help="Which axis?"
     )
-    assert str(found).splitlines() == [
+    assert plain(found).splitlines() == [
         "2 of 4 numbers in your weights are wrong; the largest difference is 0.5.",
         "",
         "            yours            expected",
@@ -240,7 +244,7 @@ def test_small_differences_get_enough_digits() -> None:
     """Two numbers that differ are never shown alike."""
     grid = mismatch(assert_matches, torch.tensor([1.0002]), torch.tensor([1.0]), atol=1e-6).grid
     assert grid is not None
-    yours, expected = grid.texts()
+    yours, expected = grid_texts(grid)
     assert yours != expected
 
 
@@ -351,7 +355,9 @@ def test_parameters_by_name() -> None:
     assert missing.headline == (
         "Linear has no parameter `gamma`. The parameters it has: `weight`, `bias`."
     )
-    assert missing.points_at == "__init__"
+    with pytest.raises(Mismatch) as caught:
+        assert_parameters(linear, {"gamma": (2,)}, "Linear")
+    assert caught.value.points_at == "__init__"
     turned = mismatch(assert_parameters, linear, {"weight": (3, 2), "bias": (2,)}, "Linear")
     assert "has shape (2, 3); it should have (3, 2)" in turned.headline
     extra = mismatch(assert_parameters, linear, {"weight": (2, 3)}, "Linear")
@@ -376,10 +382,12 @@ def test_raises_refuses_the_rest() -> None:
 
     with pytest.raises(Mismatch) as other, assert_raises(ValueError, "the call"):
         raise RuntimeError
-    assert other.value.headline == "the call raised RuntimeError; it should raise ValueError."
+    assert (
+        other.value.finding.headline == "the call raised RuntimeError; it should raise ValueError."
+    )
     with pytest.raises(Mismatch) as none, assert_raises(ValueError, "the call"):
         pass
-    assert none.value.headline == "the call went through; it should raise ValueError."
+    assert none.value.finding.headline == "the call went through; it should raise ValueError."
     with pytest.raises(NotImplementedError), assert_raises(ValueError, "the call"):
         raise NotImplementedError
 

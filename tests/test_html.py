@@ -6,11 +6,12 @@ import re
 from html.parser import HTMLParser
 from pathlib import Path
 
-from grader.feedback.finding import Grid
+from grader.feedback.finding import Finding, Grid, Status
 from grader.report import html
 from grader.report.results import CheckResult, Diagnosis, ExerciseResult, Report, SubmissionResult
 
 SCRIPT = "<script>alert(1)</script>"
+ODD = f"{SCRIPT} \x1b[31m \u202e"
 GRID = Grid(
     yours=((0.25, float("nan")),),
     expected=((0.25, 0.75),),
@@ -21,14 +22,14 @@ GRID = Grid(
 )
 
 
-def exercise(status: str = "failed") -> ExerciseResult:
+def exercise(status: Status = Status.FAILED) -> ExerciseResult:
     checks = (
-        CheckResult("one", "Takes `x` as it comes.", "passed", 2, 2),
-        CheckResult("two", "Is finite.", "failed", 0, 3, f"{SCRIPT} \x1b[31m \u202e"),
-        CheckResult("three", "Is finite too.", "failed", 0, 1, f"{SCRIPT} \x1b[31m \u202e"),
+        CheckResult("one", "Takes `x` as it comes.", Status.PASSED, 2, 2),
+        CheckResult("two", "Is finite.", Status.FAILED, 0, 3, Finding(ODD)),
+        CheckResult("three", "Is finite too.", Status.FAILED, 0, 1, Finding(ODD)),
     )
     diagnosis = Diagnosis(("scaled",), f"You divide by `d_k`.\nWhy {SCRIPT}?")
-    return ExerciseResult("attention", status, 2, 6, SCRIPT, checks, (diagnosis,))  # type: ignore[arg-type]
+    return ExerciseResult("attention", status, 2, 6, Finding(SCRIPT), checks, (diagnosis,))
 
 
 class Tags(HTMLParser):
@@ -87,7 +88,7 @@ def test_a_grid_shows_the_wrong_cells() -> None:
 
 def test_pages_are_written_for_the_whole_class(tmp_path: Path) -> None:
     results = [SubmissionResult(name, 2, 6, (exercise(),)) for name in ("ada", "../" + SCRIPT)]
-    failed = ExerciseResult("attention", "grader_error", None, 6, "again")
+    failed = ExerciseResult("attention", Status.GRADER_ERROR, None, 6, Finding("again"))
     results.append(SubmissionResult("carl", None, 6, (failed,)))
     index = html.write_pages(Report(7, "jail", tuple(results)), tmp_path / "pages")
     names = sorted(path.name for path in index.parent.iterdir())

@@ -11,6 +11,7 @@ import pytest
 
 from grader import curriculum, submission
 from grader.curriculum import stubs
+from grader.feedback.finding import Finding, Place, Status
 from grader.judging.places import located
 from grader.report.results import CheckResult, ExerciseResult, SubmissionResult
 from grader.submission.cells import Cell, NotebookError, read
@@ -156,10 +157,10 @@ def test_a_message_names_the_line_of_the_cell() -> None:
     cells = [code("import math"), code("# mine\n" + ATTENTION.format("math"), "attention")]
     pieces = gather(cells)
     line = pieces.sources["attention"].splitlines().index("    return math") + 1
-    check = CheckResult("c", "t", "error", 0, 1, f"It raised\n  attention.py, line {line}: return")
-    result = SubmissionResult(
-        "ada", 0, 1, (ExerciseResult("attention", "error", 0, 1, "", (check,)),)
-    )
+    finding = Finding("It raised", places=(Place("attention.py", line, "return"),))
+    check = CheckResult("c", "t", Status.ERROR, 0, 1, finding)
+    exercise = ExerciseResult("attention", Status.ERROR, 0, 1, None, (check,))
+    result = SubmissionResult("ada", 0, 1, (exercise,))
     said = located(result, pieces.places).exercises[0].checks[0].message
     assert said == "It raised\n  cell of attention, line 3: return"
 

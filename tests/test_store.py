@@ -2,20 +2,38 @@
 
 from __future__ import annotations
 
+import json
+import math
 from pathlib import Path
 
 import pytest
 
+from grader.feedback.finding import Finding, Grid, Place, Status
 from grader.report.results import (
     CheckResult,
     Diagnosis,
     ExerciseResult,
     Integration,
     SubmissionResult,
+    submission_fields,
+    submission_result,
 )
 from grader.report.store import Store, StoreError
 
 PLAN: dict[str, object] = {"exercises": ["attention"], "seed": 7}
+FINDING = Finding(
+    "1 of 2 numbers in your output is wrong.",
+    Grid(
+        yours=((0.5, math.inf),),
+        expected=((0.5, 0.25),),
+        differs=((False, True),),
+        rows=("query 0",),
+        columns=("key 0", "key 1"),
+        where="batch 1",
+    ),
+    "Divided by what?",
+    (Place("attention.py", 3, "return weights"),),
+)
 RESULT = SubmissionResult(
     "ada",
     3.0,
@@ -23,15 +41,18 @@ RESULT = SubmissionResult(
     (
         ExerciseResult(
             "attention",
-            "failed",
+            Status.FAILED,
             3.0,
             15.0,
-            "",
-            (CheckResult("agrees", "The output …", "passed", 3.0, 3.0),),
+            None,
+            (
+                CheckResult("shape", "The shape …", Status.PASSED, 3.0, 3.0),
+                CheckResult("agrees", "The output …", Status.FAILED, 0.0, 3.0, FINDING),
+            ),
             (Diagnosis(("scaled-by-d-k",), "Your scores …"),),
         ),
     ),
-    Integration("passed", "They do."),
+    Integration(Status.PASSED, Finding("They do.")),
 )
 
 
@@ -45,6 +66,25 @@ def test_what_was_added_is_there_after_a_crash(tmp_path: Path) -> None:
         assert again.plan == PLAN
         again.add("digest", RESULT)
         assert len(again.results()) == 1
+
+
+def test_the_json_is_json_and_has_the_finding_beside_its_text() -> None:
+    fields = submission_fields(RESULT)
+    text = json.dumps(fields, allow_nan=False)  # "Infinity" is a word that no other program reads
+    assert json.loads(text) == fields
+    (_, agrees) = fields["exercises"][0]["checks"]
+    assert agrees["message"].splitlines()[0] == "1 of 2 numbers in your output is wrong."
+    assert agrees["message"].splitlines()[-1] == "  attention.py, line 3: return weights"
+    assert agrees["finding"]["grid"]["yours"] == [[0.5, "inf"]]
+    assert agrees["finding"]["places"][0]["line"] == 3
+
+
+def test_a_report_older_than_findings_is_read() -> None:
+    data = json.loads(json.dumps(submission_fields(RESULT)))
+    for check in data["exercises"][0]["checks"]:
+        del check["finding"]
+    (_, agrees) = submission_result(data).exercises[0].checks
+    assert agrees.message == RESULT.exercises[0].checks[1].message
 
 
 def test_an_unfinished_run_is_not_overwritten(tmp_path: Path) -> None:

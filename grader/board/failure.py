@@ -1,37 +1,44 @@
-"""Turning what happened in a test into what a student is told."""
+"""Turning what happened in a public test into a result with a finding."""
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, replace
 from typing import Any
 
 from grader.board.time_limit import TookTooLong
-from grader.board.workspace import Place, PublicTest, Workspace
+from grader.board.workspace import PublicTest, Workspace
 from grader.curriculum import NAMES, find
-from grader.feedback.finding import Mismatch, Piece
+from grader.feedback import text
+from grader.feedback.finding import Finding, Place, Status, finding_fields, finding_from
 from grader.feedback.hints import hint_for
+from grader.feedback.mismatch import Mismatch
 from grader.feedback.tensors import type_name
+from grader.feedback.text import Line
 
-RIGHT, WRONG, TODO = "right", "wrong", "to do"
+_ENDLESS = "Your code did not come back and was stopped. Is there an endless loop?"
+_FLAKY = Finding(
+    "Your code gives different results for the same input.",
+    help="Is something random left on, or kept from one call to the next?",
+)
 _PRINTED_LINES = 20
 
 
 @dataclass
-class Told:
-    """The result of one public test. Plain data: it travels between the processes of xdist.
+class Result:
+    """What came of one public test. Plain data: it travels between the processes of xdist.
 
-    `waits_for` is the exercise whose code is not written yet or cannot be imported, if that was
-    the reason; `unwritten` is the function in it.
+    `finding` says why it did not pass. `waits_for` is the exercise whose code is not written yet or
+    cannot be imported, if that was the reason; `unwritten` is the function in it. `example` is the
+    smallest case that hypothesis found.
     """
 
     exercise: str
     test: str
     title: str
     where: str = ""
-    status: str = RIGHT
-    headline: str = ""
-    lines: list[list[Piece]] = field(default_factory=list)
-    places: list[Place] = field(default_factory=list)
+    status: Status = Status.PASSED
+    finding: Finding | None = None
+    example: str = ""
     waits_for: str = ""
     unwritten: str = ""
     in_import: bool = False
@@ -39,23 +46,41 @@ class Told:
 
     def to_wire(self) -> dict[str, Any]:
         """As dicts, lists and strings."""
-        return asdict(self)
+        return {**vars(self), "status": self.status.value, "finding": finding_fields(self.finding)}
 
     @classmethod
-    def from_wire(cls, data: dict[str, Any]) -> Told:
+    def from_wire(cls, data: dict[str, Any]) -> Result:
         """The inverse of `to_wire`."""
-        return cls(**{**data, "places": [Place(**place) for place in data["places"]]})
+        status, finding = Status(data["status"]), finding_from(data["finding"])
+        return cls(**{**data, "status": status, "finding": finding})
+
+    @property
+    def headline(self) -> str:
+        """What is wrong, in a sentence; "" for nothing."""
+        return self.finding.headline if self.finding is not None else ""
+
+    @property
+    def places(self) -> tuple[Place, ...]:
+        """The lines of code to look at."""
+        return self.finding.places if self.finding is not None else ()
+
+    def lines(self) -> list[Line]:
+        """What is wrong, line by line, without the places in the code."""
+        lines = text.lines(self.finding) if self.finding is not None else []
+        if self.example:
+            lines += [[], [(f"Smallest case found: {self.example}", False)]]
+        return lines
 
     def text(self) -> str:
-        """The message as plain text, for editors and reports."""
-        lines = ["".join(text for text, _ in line).rstrip() for line in self.lines]
+        """All of it as plain text, for editors and reports."""
+        lines = list(map(text.flattened, self.lines()))
         for place in self.places:
             lines += ["", *place_lines(place)]
         return "\n".join(lines)
 
 
 def place_lines(place: Place) -> list[str]:
-    """A place in two lines: where, and the line of code itself."""
+    """A place in two lines, as terminals and editors follow it: where, and the line of code."""
     where = f"{place.file}:{place.line}" if place.line else place.file
     lines = [f"{where}, in {place.inside}" if place.inside else where]
     if place.source:
@@ -63,109 +88,100 @@ def place_lines(place: Place) -> list[str]:
     return lines
 
 
-def tell(error: BaseException, exercise: str, test: PublicTest, workspace: Workspace) -> Told:
-    """What to tell about a test of `exercise` that ended with `error`."""
-    told = Told(
+def failure(error: BaseException, exercise: str, test: PublicTest, workspace: Workspace) -> Result:
+    """The result of a test of `exercise` that ended with `error`."""
+    result = Result(
         exercise,
         test.name,
         test.title,
         f"{workspace.shown(workspace.test_path(exercise))}:{test.line}",
+        Status.FAILED,
+        example=_smallest_case(error),
     )
-    told.status = WRONG
-    example = _smallest_case(error)
     error = _unwrapped(error)
     frames = list(workspace.places(error.__traceback__))
     if isinstance(error, NotImplementedError) and _is_own_raise(error, workspace):
         path, place = frames[-1]
-        told.waits_for, told.unwritten = path.stem, place.inside
-        told.status = TODO if path.stem == exercise else WRONG
-        told.headline = f"{place.inside or path.stem} is not written yet."
-        told.places = [place]
+        result.waits_for, result.unwritten = path.stem, place.inside
+        result.status = Status.TODO if path.stem == exercise else Status.FAILED
+        headline = f"{place.inside or path.stem} is not written yet."
+        result.finding = Finding(headline, places=(place,))
     elif isinstance(error, Mismatch):
-        _tell_mismatch(told, error, test, workspace)
+        places = _mismatch_places(error, exercise, test, workspace)
+        result.finding = replace(error.finding, places=places)
     elif isinstance(error, ImportError) and not frames:
-        _tell_import(told, error, workspace)
+        result.finding = Finding(_explain_import(result, error, workspace))
     elif isinstance(error, AssertionError) and not frames:
-        told.headline = _text(error).split("\nassert ")[0] or "This does not hold."
-        told.places = _answers(told.headline, test, workspace, exercise, "return")
+        headline = _text(error).split("\nassert ")[0] or "This does not hold."
+        places = _answers(headline, test, workspace, exercise, "return")
+        result.finding = Finding(headline, places=places)
     else:
-        _tell_error(told, error, frames, test, workspace)
-    if not told.lines:
-        told.lines = [[(line, False)] for line in told.headline.splitlines()]
-    if example:
-        told.lines += [[], [(f"Smallest case found: {example}", False)]]
-    return told
+        result.finding = _explain_error(result, error, frames, test, workspace)
+    return result
 
 
-def _tell_mismatch(told: Told, error: Mismatch, test: PublicTest, workspace: Workspace) -> None:
-    told.headline = error.headline
-    told.lines = error.lines()
+def _mismatch_places(
+    error: Mismatch, exercise: str, test: PublicTest, workspace: Workspace
+) -> tuple[Place, ...]:
     cause = error.__cause__
     frames = [place for _, place in workspace.places(cause.__traceback__)] if cause else []
-    told.places = frames[-1:] or _answers(
-        error.headline, test, workspace, told.exercise, error.points_at
+    return tuple(frames[-1:]) or _answers(
+        error.finding.headline, test, workspace, exercise, error.points_at
     )
 
 
-def _tell_import(told: Told, error: ImportError, workspace: Workspace) -> None:
-    """The test file could not import a name: the file or the name is missing."""
+def _explain_import(result: Result, error: ImportError, workspace: Workspace) -> str:
+    """Why the test file could not import a name: the file or the name is missing."""
     module = error.name or ""
     stem = module.rpartition(".")[2]
-    told.in_import = True
-    told.waits_for = stem if stem in NAMES and stem != told.exercise else ""
+    result.in_import = True
+    result.waits_for = stem if stem in NAMES and stem != result.exercise else ""
     file = workspace.shown(workspace.code_path(stem))
     if isinstance(error, ModuleNotFoundError) and module.startswith(f"{workspace.folder.name}."):
-        told.headline = f"The file {file} is missing. `grader stubs` makes it anew."
-    elif stem in NAMES:
+        return f"The file {file} is missing. `grader stubs` makes it anew."
+    if stem in NAMES:
         missing = [n for n in find(stem).entries if f"'{n}'" in _text(error)]
         name = missing[0] if missing else "a name that is needed"
-        told.headline = f"{file} does not define `{name}`. Was it renamed or deleted?"
-    else:
-        told.headline = _one_line(error)
+        return f"{file} does not define `{name}`. Was it renamed or deleted?"
+    return _one_line(error)
 
 
-def _tell_error(
-    told: Told,
+def _explain_error(
+    result: Result,
     error: BaseException,
     frames: list[tuple[Any, Place]],
     test: PublicTest,
     workspace: Workspace,
-) -> None:
+) -> Finding:
     """An error raised in the student's code, or by torch at the student's line."""
     syntax = workspace.syntax_place(error) if isinstance(error, SyntaxError) else None
     if syntax is not None:
         frames = [*frames, syntax]
+    places: tuple[Place, ...] = ()
     if frames:
         deepest, place = frames[-1]
-        own = [p for path, p in frames if path.stem == told.exercise]
-        told.places = [place] if deepest.stem == told.exercise else [*own[-1:], place]
-        told.in_import = syntax is not None or all(not p.inside for _, p in frames)
+        own = [p for path, p in frames if path.stem == result.exercise]
+        places = (place,) if deepest.stem == result.exercise else (*own[-1:], place)
+        result.in_import = syntax is not None or all(not p.inside for _, p in frames)
         missing = (error.name or "").rpartition(".")[2] if isinstance(error, ImportError) else ""
         reason = missing if missing in NAMES else deepest.stem
-        if told.in_import and reason in NAMES and reason != told.exercise:
-            told.waits_for = reason
+        if result.in_import and reason in NAMES and reason != result.exercise:
+            result.waits_for = reason
     if isinstance(error, TookTooLong):
-        told.headline = "Your code did not come back and was stopped. Is there an endless loop?"
-        return
+        return Finding(_ENDLESS, places=places)
     if type_name(error).startswith("Flaky"):
-        told.headline = "Your code gives different results for the same input."
-        told.lines = [
-            [(told.headline, False)],
-            [("Is something random left on, or kept from one call to the next?", False)],
-        ]
-        return
+        return replace(_FLAKY, places=places)
     line = _one_line(error)
     hint = hint_for(line)
-    told.headline = hint or line
-    told.lines = [[(hint, False)], [(line, False)]] if hint else [[(line, False)]]
     if not frames:
         points_at = "__init__" if "__init__" in hint else "def"
-        told.places = _answers(line, test, workspace, told.exercise, points_at)
+        places = _answers(line, test, workspace, result.exercise, points_at)
+    return Finding(hint, help=line, places=places) if hint else Finding(line, places=places)
 
 
 def _answers(
     words: str, test: PublicTest, workspace: Workspace, exercise: str, points_at: str
-) -> list[Place]:
+) -> tuple[Place, ...]:
     """Where the answer is made: the entry that the message names, or that the test uses."""
     entries = find(exercise).entries
     named = [entry for entry in entries if entry in words]
@@ -173,8 +189,8 @@ def _answers(
     for entry in (*named, *used, *entries):
         place = workspace.answer(exercise, entry, points_at)
         if place is not None:
-            return [place]
-    return []
+            return (place,)
+    return ()
 
 
 def _is_own_raise(error: NotImplementedError, workspace: Workspace) -> bool:

@@ -12,17 +12,19 @@ from typing import Any
 import pytest
 
 from grader.board import probe
-from grader.board.failure import RIGHT, TODO, WRONG, Told, cut_printed, tell
+from grader.board.failure import Result, cut_printed, failure
 from grader.board.modules import BrokenTest, TestFile
 from grader.board.progress import Progress, find_blocked
 from grader.board.rendering import STYLES, Line, board, messages
 from grader.board.time_limit import TookTooLong, time_limit
 from grader.board.workspace import PublicTest, Workspace
 from grader.curriculum import NAMES
+from grader.feedback.finding import Status
+from grader.feedback.text import WORDS
 
 # Tracebacks that pytest itself shows when asked to: --tb=long and the like.
 _OWN_STYLES = ("auto", "no")
-_ATTRIBUTE = "told"
+_ATTRIBUTE = "board_result"
 
 
 class Board:
@@ -36,7 +38,7 @@ class Board:
         """Watch the workspace at `folder`; called while pytest is being configured."""
         self.config = config
         self.workspace = Workspace(folder, config.invocation_params.dir)
-        self.progresses: dict[str, Progress] = {}
+        self.progress: dict[str, Progress] = {}
         self.seen: set[str] = set()
         self.hung: dict[str, TookTooLong] = {}
         self.verbosity: int = config.option.verbose
@@ -105,7 +107,7 @@ class Board:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_node_collection_finished(self, ids: list[str]) -> None:
-        """Count what was selected, told by a worker of xdist."""
+        """Count what was selected, as a worker of xdist says."""
         self._select(ids)
 
     def _select(self, node_ids: Iterable[str]) -> None:
@@ -114,12 +116,12 @@ class Board:
             exercise = self.workspace.exercise_of(path)
             if exercise and node_id not in self.seen:
                 self.seen.add(node_id)
-                self._standing(exercise).selected += 1
+                self._progress(exercise).selected += 1
 
-    def _standing(self, exercise: str) -> Progress:
-        if exercise not in self.progresses:
-            self.progresses[exercise] = Progress(exercise, tuple(self.workspace.tests(exercise)))
-        return self.progresses[exercise]
+    def _progress(self, exercise: str) -> Progress:
+        if exercise not in self.progress:
+            self.progress[exercise] = Progress(exercise, tuple(self.workspace.tests(exercise)))
+        return self.progress[exercise]
 
     # Running
 
@@ -135,7 +137,7 @@ class Board:
     def pytest_runtest_makereport(
         self, item: pytest.Item, call: pytest.CallInfo[None]
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        """Attach to the report what the student is told."""
+        """Attach to the report what the board shows of it."""
         report = yield
         exercise = self.workspace.exercise_of(item.path)
         if exercise is None:
@@ -143,41 +145,42 @@ class Board:
         name = getattr(item, "originalname", None) or item.name
         test = self.workspace.tests(exercise).get(name) or PublicTest(name, name, 0)
         if report.failed and call.excinfo is not None:
-            told = tell(call.excinfo.value, exercise, test, self.workspace)
-            told.printed = cut_printed(report.capstdout)
-            if self.in_own_words or told.status == TODO:
-                report.longrepr = told.text()
+            result = failure(call.excinfo.value, exercise, test, self.workspace)
+            result.printed = cut_printed(report.capstdout)
+            if self.in_own_words or result.status is Status.TODO:
+                report.longrepr = result.text()
         elif report.passed and report.when == "call":
-            told = Told(exercise, test.name, test.title)
+            result = Result(exercise, test.name, test.title)
         else:
             return report
-        setattr(report, _ATTRIBUTE, told.to_wire())
+        setattr(report, _ATTRIBUTE, result.to_wire())
         return report
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Take a result in; under xdist it comes from another process."""
         data = getattr(report, _ATTRIBUTE, None)
         if data is not None:
-            told = Told.from_wire(data)
-            self._standing(told.exercise).add(told)
+            result = Result.from_wire(data)
+            self._progress(result.exercise).add(result)
 
     def pytest_report_teststatus(
         self, report: pytest.TestReport
     ) -> tuple[str, str, str | tuple[str, dict[str, bool]]] | None:
-        """Name a result, so that pytest does not tell again what the board tells."""
+        """Name a result, so that pytest does not say again what the board says."""
         data = getattr(report, _ATTRIBUTE, None)
         if data is None:
             return None
-        status = data["status"]
-        category = "passed" if status == RIGHT else status
-        if status == WRONG and not self.in_own_words:
+        status = Status(data["status"])
+        word = WORDS[status]
+        category = "passed" if status is Status.PASSED else word
+        if status is Status.FAILED and not self.in_own_words:
             category = "failed"  # so that pytest shows its traceback
         if self.alone and self.config.option.verbose < 0:
             return category, "", ""
         if category in ("passed", "failed"):
             return None
-        markup = {"yellow": True} if status == TODO else {"red": True}
-        return category, status[0], (status.upper(), markup)
+        markup = {"yellow": True} if status is Status.TODO else {"red": True}
+        return category, word[0], (word.upper(), markup)
 
     # Showing
 
@@ -185,17 +188,17 @@ class Board:
         """Write the messages and the board."""
         if config.option.collectonly or config.option.no_summary:
             return
-        if not self.alone and not self.progresses:
+        if not self.alone and not self.progress:
             return
-        find_blocked(self.progresses, lambda name: probe.is_done(self.workspace, name))
+        find_blocked(self.progress, lambda name: probe.is_done(self.workspace, name))
         width = shutil.get_terminal_size().columns
-        told_here = config.option.asked_tbstyle == "auto" and self.verbosity >= 0
-        in_full = len(self.progresses) == 1 or self.verbosity > 0
+        shown_here = config.option.asked_tbstyle == "auto" and self.verbosity >= 0
+        in_full = len(self.progress) == 1 or self.verbosity > 0
         if not self.alone or config.option.verbose > 0 or not self.in_own_words:
             terminalreporter.write_sep("=", "the board")
-        if told_here:
-            self._write(terminalreporter, messages(self.progresses, width, in_full))
-        self._write(terminalreporter, board(self.progresses, self.workspace))
+        if shown_here:
+            self._write(terminalreporter, messages(self.progress, width, in_full))
+        self._write(terminalreporter, board(self.progress, self.workspace))
 
     def _write(self, terminalreporter: Any, lines: Iterable[Line]) -> None:
         for line in lines:

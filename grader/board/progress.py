@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from grader.board.failure import RIGHT, TODO, WRONG, Told
+from grader.board.failure import Result
 from grader.curriculum import NAMES, closure, find
+from grader.feedback.finding import Status
+from grader.feedback.text import WORDS
 
-DONE, PART, BLOCKED, NOT_RUN = "done", "right so far", "blocked", "not run"
+DONE, PART, BLOCKED = "done", "right so far", "blocked"
+WRONG, TODO, NOT_RUN = (WORDS[one] for one in (Status.FAILED, Status.TODO, Status.NOT_RUN))
 
 
 @dataclass
@@ -18,34 +21,34 @@ class Progress:
     exercise: str
     tests: tuple[str, ...]
     selected: int = 0
-    told: dict[str, Told] = field(default_factory=dict)
+    results: dict[str, Result] = field(default_factory=dict)
     blocked_by: tuple[str, ...] = ()
 
-    def add(self, told: Told) -> None:
+    def add(self, result: Result) -> None:
         """Take in the result of one test; a failure of its setup or teardown outweighs a pass."""
-        before = self.told.get(told.test)
-        if before is None or before.status == RIGHT:
-            self.told[told.test] = told
+        before = self.results.get(result.test)
+        if before is None or before.status is Status.PASSED:
+            self.results[result.test] = result
 
-    def failures(self) -> list[Told]:
+    def failures(self) -> list[Result]:
         """The tests that are wrong, in the order of their file."""
-        wrong = [told for told in self.told.values() if told.status == WRONG]
+        wrong = [one for one in self.results.values() if one.status is Status.FAILED]
         place = {name: number for number, name in enumerate(self.tests)}
-        return sorted(wrong, key=lambda told: place.get(told.test, len(place)))
+        return sorted(wrong, key=lambda one: place.get(one.test, len(place)))
 
     def rights(self) -> int:
         """How many tests passed."""
-        return sum(told.status == RIGHT for told in self.told.values())
+        return sum(one.status is Status.PASSED for one in self.results.values())
 
     def unwritten(self) -> tuple[str, ...]:
         """The functions of this exercise that still raise NotImplementedError."""
-        todo = [told.unwritten for told in self.told.values() if told.status == TODO]
+        todo = [one.unwritten for one in self.results.values() if one.status is Status.TODO]
         return tuple(dict.fromkeys(filter(None, todo)))
 
     @property
     def status(self) -> str:
         """One of done, wrong, to do, blocked, right so far (not all tests ran) and not run."""
-        statuses = {told.status for told in self.told.values()}
+        statuses = {WORDS[one.status] for one in self.results.values()}
         if self.blocked_by:
             return BLOCKED
         for status in (WRONG, TODO):
@@ -53,7 +56,7 @@ class Progress:
                 return status
         if self.rights() >= max(len(self.tests), 1):
             return DONE
-        return PART if self.told else NOT_RUN
+        return PART if self.results else NOT_RUN
 
     @property
     def points(self) -> int:
@@ -61,7 +64,7 @@ class Progress:
         return find(self.exercise).points if self.status == DONE else 0
 
 
-def find_blocked(progresses: dict[str, Progress], is_done: Callable[[str], bool]) -> None:
+def find_blocked(by_exercise: dict[str, Progress], is_done: Callable[[str], bool]) -> None:
     """Fill in `blocked_by` of each wrong exercise whose needs are not right yet.
 
     `is_done` finds out about an exercise that was not (wholly) run. An exercise that cannot even
@@ -71,24 +74,24 @@ def find_blocked(progresses: dict[str, Progress], is_done: Callable[[str], bool]
 
     def done(name: str) -> bool:
         if name not in known:
-            progress = progresses.get(name)
+            progress = by_exercise.get(name)
             complete = progress is not None and progress.status in (DONE, WRONG, TODO)
             known[name] = progress.status == DONE if progress and complete else is_done(name)
         return known[name]
 
     blocked = {}
-    for name, progress in progresses.items():
+    for name, progress in by_exercise.items():
         if progress.status == WRONG and not _broken_itself(progress):
             open_needs = [need for need in closure(name) if not done(need)]
             # Of these only the first causes: those that do not themselves wait for another.
             blocked[name] = tuple(n for n in open_needs if not set(closure(n)) & set(open_needs))
     for name, needs in blocked.items():
-        progresses[name].blocked_by = needs
+        by_exercise[name].blocked_by = needs
 
 
-def next_exercise(progresses: dict[str, Progress]) -> str:
+def next_exercise(by_exercise: dict[str, Progress]) -> str:
     """What to work on: what is wrong, then what blocks another, then what is to do; or ""."""
-    in_order = [progresses[name] for name in NAMES if name in progresses]
+    in_order = [by_exercise[name] for name in NAMES if name in by_exercise]
     for progress in in_order:
         if progress.status == WRONG:
             return progress.exercise
@@ -102,4 +105,4 @@ def _first(names: Iterable[str]) -> str:
 
 
 def _broken_itself(progress: Progress) -> bool:
-    return any(told.in_import and not told.waits_for for told in progress.failures())
+    return any(one.in_import and not one.waits_for for one in progress.failures())

@@ -6,12 +6,21 @@ import textwrap
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from grader.board.failure import TODO, WRONG, Told, place_lines
-from grader.board.progress import BLOCKED, DONE, NOT_RUN, PART, Progress, next_exercise
+from grader.board.failure import Result, place_lines
+from grader.board.progress import (
+    BLOCKED,
+    DONE,
+    NOT_RUN,
+    PART,
+    TODO,
+    WRONG,
+    Progress,
+    next_exercise,
+)
 from grader.board.workspace import Workspace
 from grader.curriculum import EXERCISES, NAMES, find
 from grader.curriculum.stubs import is_untouched
-from grader.feedback.finding import Piece
+from grader.feedback import text
 
 # A line is made of (text, style) pairs; a style is a word of STYLES or "".
 Line = list[tuple[str, str]]
@@ -31,13 +40,13 @@ STYLES: dict[str, dict[str, bool]] = {
 _WIDTH = 88
 
 
-def messages(progresses: dict[str, Progress], width: int, in_full: bool) -> Iterator[Line]:
+def messages(by_exercise: dict[str, Progress], width: int, in_full: bool) -> Iterator[Line]:
     """What is wrong, exercise by exercise: the first failing test of each in full, or all."""
     for name in NAMES:
-        progress = progresses.get(name)
+        progress = by_exercise.get(name)
         if progress is None or progress.status != WRONG:
             continue
-        groups = _same_together(progress.failures())
+        groups = _grouped(progress.failures())
         shown = len(groups) if in_full else 1
         for group in groups[:shown]:
             yield from _message(name, group, width)
@@ -50,9 +59,9 @@ def messages(progresses: dict[str, Progress], width: int, in_full: bool) -> Iter
             yield []
 
 
-def board(progresses: dict[str, Progress], workspace: Workspace) -> Iterator[Line]:
+def board(by_exercise: dict[str, Progress], workspace: Workspace) -> Iterator[Line]:
     """One line an exercise, the points, and what to do next."""
-    in_order = [progresses[name] for name in NAMES if name in progresses]
+    in_order = [by_exercise[name] for name in NAMES if name in by_exercise]
     if not in_order:
         yield [("No test of an exercise was selected.", "")]
         return
@@ -70,7 +79,7 @@ def board(progresses: dict[str, Progress], workspace: Workspace) -> Iterator[Lin
         begun = any(progress.rights() for progress in in_order)
         yield [*nothing, (f" {_ALL_OR_NOTHING}", "")] if begun else nothing
     yield []
-    yield from _next(progresses, workspace)
+    yield from _next(by_exercise, workspace)
 
 
 _ALL_OR_NOTHING = "Here an exercise counts once all of its tests are right."
@@ -102,7 +111,7 @@ def _status(progress: Progress) -> str:
 
 
 def _note(progress: Progress) -> str:
-    run, rights = len(progress.told), progress.rights()
+    run, rights = len(progress.results), progress.rights()
     if progress.status in (DONE, NOT_RUN):
         return ""
     if progress.status == PART:
@@ -115,29 +124,29 @@ def _note(progress: Progress) -> str:
     return "; ".join(notes)
 
 
-def _next(progresses: dict[str, Progress], workspace: Workspace) -> Iterator[Line]:
-    name = next_exercise(progresses)
+def _next(by_exercise: dict[str, Progress], workspace: Workspace) -> Iterator[Line]:
+    name = next_exercise(by_exercise)
     everything = workspace.shown(workspace.folder)
     if name:
         code, tests = (
             workspace.shown(workspace.code_path(name)),
             workspace.shown(workspace.test_path(name)),
         )
-        waiting = [n for n, s in progresses.items() if name in s.blocked_by]
-        reason = f", which {waiting[0]} needs" if waiting and name not in progresses else ""
+        waiting = [n for n, s in by_exercise.items() if name in s.blocked_by]
+        reason = f", which {waiting[0]} needs" if waiting and name not in by_exercise else ""
         if (
-            name in progresses
-            and progresses[name].status == TODO
+            name in by_exercise
+            and by_exercise[name].status == TODO
             and _begun(workspace.code_path(name))
         ):
             reason = ", which still comes to `raise NotImplementedError`"
         yield [(f"Next: {name}{reason}. ", "title"), (f"Edit {code}, then run", "")]
         yield [(f"  pytest {tests}", "code")]
-    elif any(progress.status == PART for progress in progresses.values()):
-        files = [workspace.shown(workspace.test_path(n)) for n in NAMES if n in progresses]
+    elif any(progress.status == PART for progress in by_exercise.values()):
+        files = [workspace.shown(workspace.test_path(n)) for n in NAMES if n in by_exercise]
         yield [("Next: run all tests, not only some of them.", "title")]
         yield [(f"  pytest {files[0] if len(files) == 1 else everything}", "code")]
-    elif len(progresses) < len(EXERCISES):
+    elif len(by_exercise) < len(EXERCISES):
         yield [("Next: see where the others stand.", "title")]
         yield [(f"  pytest {everything}", "code")]
     else:
@@ -154,35 +163,35 @@ def _begun(path: Path) -> bool:
         return False
 
 
-def _message(exercise: str, group: list[Told], width: int) -> Iterator[Line]:
-    """One message, told once for all tests that fail in the same way."""
-    told = group[0]
-    title = told.title if len(group) == 1 else f"{len(group)} tests fail for the same reason."
+def _message(exercise: str, group: list[Result], width: int) -> Iterator[Line]:
+    """One message, given once for all tests that fail in the same way."""
+    result = group[0]
+    title = result.title if len(group) == 1 else f"{len(group)} tests fail for the same reason."
     yield [(f"{exercise}: ", WRONG), (title, "title")]
     if len(group) == 1:
-        yield [(f"  {told.where}", "quiet")]
+        yield [(f"  {result.where}", "quiet")]
     yield []
-    for line in told.lines:
+    for line in result.lines():
         yield from _styled(line, width)
-    for place in told.places:
+    for place in result.places:
         where, *source = place_lines(place)
         yield []
         yield [(f"  {where}", "quiet")]
-        yield from ([(f"  {text}", "code")] for text in source)
-    if told.printed:
+        yield from ([(f"  {code}", "code")] for code in source)
+    if result.printed:
         yield []
         yield [("  Printed by your code:", "quiet")]
-        yield from ([(f"    {line}", "")] for line in told.printed.splitlines())
+        yield from ([(f"    {line}", "")] for line in result.printed.splitlines())
     yield []
 
 
-def _styled(line: list[Piece], width: int) -> Iterator[Line]:
-    text = "".join(piece for piece, _ in line)
-    is_grid = text.startswith("  ")
+def _styled(line: text.Line, width: int) -> Iterator[Line]:
+    whole = "".join(piece for piece, _ in line)
+    is_grid = whole.startswith("  ")
     if is_grid:
         yield [("  ", ""), *((piece, "cell" if wrong else "") for piece, wrong in line)]
-    elif text:
-        yield from _wrapped(text, width, "  ")
+    elif whole:
+        yield from _wrapped(whole, width, "  ")
     else:
         yield []
 
@@ -200,9 +209,9 @@ def _wrapped(text: str, width: int, indent: str) -> Iterator[Line]:
         yield [(line, "")]
 
 
-def _same_together(failures: Iterable[Told]) -> list[list[Told]]:
-    """Failures grouped by what is told about them, in order of their first."""
-    groups: dict[str, list[Told]] = {}
-    for told in failures:
-        groups.setdefault(told.text(), []).append(told)
+def _grouped(failures: Iterable[Result]) -> list[list[Result]]:
+    """Failures grouped by what is said about them, in order of their first."""
+    groups: dict[str, list[Result]] = {}
+    for result in failures:
+        groups.setdefault(result.text(), []).append(result)
     return list(groups.values())

@@ -11,16 +11,7 @@ from pathlib import Path
 from types import TracebackType
 
 from grader.curriculum import NAMES
-
-
-@dataclass(frozen=True)
-class Place:
-    """A line of the student's code: where it is, inside what, and the line itself."""
-
-    file: str
-    line: int = 0
-    inside: str = ""
-    source: str = ""
+from grader.feedback.finding import Place
 
 
 @dataclass(frozen=True)
@@ -82,7 +73,7 @@ class Workspace:
         path = self.holds_code(error.filename or "")
         if path is None:
             return None
-        return path, Place(self.shown(path), error.lineno or 0, "", (error.text or "").strip())
+        return path, Place(self.shown(path), error.lineno or 0, (error.text or "").strip())
 
     def answer(self, exercise: str, entry: str, points_at: str) -> Place | None:
         """The line of `entry` to look at: its only `return`, its `__init__` or its beginning.
@@ -111,7 +102,7 @@ class Workspace:
 
     def _place(self, path: Path, line: int, inside: str) -> Place:
         source = linecache.getline(str(path), line).strip()
-        return Place(self.shown(path), line, "" if inside == "<module>" else inside, source)
+        return Place(self.shown(path), line, source, "" if inside == "<module>" else inside)
 
 
 _Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef

@@ -12,9 +12,10 @@ from nbgrader.api import Gradebook
 from nbgrader.preprocessors import Execute, NbGraderPreprocessor
 
 from grader.course.building import KEY
+from grader.feedback.finding import Status
+from grader.feedback.text import WORDS
 from grader.report import html
-from grader.report.data import exercise_fields
-from grader.report.results import ExerciseResult
+from grader.report.results import ExerciseResult, exercise_fields
 from grader.submission.cells import POINTS
 
 MIME = "application/vnd.transformer-by-hand.exercise+json"
@@ -110,9 +111,9 @@ def _output(result: ExerciseResult, worth: float) -> NotebookNode:
 
 
 def _comment(result: ExerciseResult) -> str:
-    said = [f"{html.points(result.points, result.max_points)} points: {html.WORDS[result.status]}."]
-    failed = [one for one in result.checks if one.max_points and one.status != "passed"]
-    if failed and result.status != "todo":
+    said = [f"{html.points(result.points, result.max_points)} points: {WORDS[result.status]}."]
+    failed = [one for one in result.checks if one.max_points and one.status is not Status.PASSED]
+    if failed and result.status is not Status.TODO:
         counted = [one for one in result.checks if one.max_points]
         said.append(f"{len(failed)} of {len(counted)} checks failed, the first: {failed[0].title}")
     said += [" ".join(one.message.split()) for one in result.diagnoses]

@@ -20,7 +20,9 @@ import torch
 from torch import Tensor
 from torch.nn import Module
 
-from grader.feedback.finding import Grid, Mismatch, cut_grid
+from grader.feedback.finding import Grid
+from grader.feedback.grids import cut_grid
+from grader.feedback.mismatch import Mismatch
 from grader.feedback.tensors import article, as_tensor, type_name
 
 __all__ = [

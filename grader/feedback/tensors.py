@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 from torch.nn import Parameter
 
-from grader.feedback.finding import Mismatch
+from grader.feedback.mismatch import Mismatch
 
 
 def type_name(value: object) -> str:

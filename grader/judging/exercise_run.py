@@ -13,6 +13,7 @@ from hypothesis import Phase
 from grader import curriculum
 from grader.checks.framework import Check
 from grader.curriculum.rules import rule
+from grader.feedback.finding import Finding, Status
 from grader.judging.explanation import explain, explain_use
 from grader.judging.recording import Example, Recording
 from grader.judging.student_process import StudentProcess
@@ -27,18 +28,23 @@ from grader.remote.session import (
     Replay,
     StudentError,
 )
-from grader.report.results import CheckResult, Status
+from grader.report.results import CheckResult
 
 EXERCISE_SECONDS = 20.0
 COMPANY_SECONDS = 5.0
 MAX_LOSSES = 2
 MAX_REMEMBERED = 100_000
 SHRINK_SECONDS = 0.2
+NOT_RUN = Finding("Not run, since your code hung or died before.")
 TAMPERED = "Your code interferes with how it is graded: a call that is ruled out was carried out."
 
 
 class NotImportableError(Exception):
-    """The student's module raises while it is imported; the text says how."""
+    """The student's module raises while it is imported; the finding says how."""
+
+    def __init__(self, finding: Finding) -> None:
+        super().__init__(finding.headline)
+        self.finding = finding
 
 
 class Doubt(Interrupted):
@@ -90,7 +96,7 @@ class ExerciseRun:
         self.losses = 0
         self.shrunk = False
         self.diverged = False
-        self.verdict: tuple[Status, str] | None = None
+        self.verdict: tuple[Status, Finding] | None = None
 
     @property
     def first_replies(self) -> dict[str, list[Any]]:
@@ -102,28 +108,28 @@ class ExerciseRun:
     def check(self, recording: Recording) -> CheckResult:
         """Runs one check. Whatever the student's code does becomes its result, or `Doubt`."""
         result = self._check(recording)
-        if not self.alone and result.status != "passed":
+        if not self.alone and result.status is not Status.PASSED:
             raise Doubt
         return result
 
     def _check(self, recording: Recording) -> CheckResult:
         check = recording.check
         if self.verdict is not None:
-            return check_result(check, "not_run", "")
+            return check_result(check, Status.NOT_RUN)
         if self.losses >= MAX_LOSSES or time.monotonic() > self.deadline:
-            return check_result(check, "not_run", "Not run, since your code hung or died before.")
+            return check_result(check, Status.NOT_RUN, NOT_RUN)
         try:
             failure = self._failure(recording, self._loaded())
         except Lost as lost:
             self.lose()
-            return check_result(check, lost.status, lost.message)
+            return check_result(check, Status(lost.status), Finding(lost.message))
         except ForbiddenUse as use:
             return self._used(use, check)
         except NotImportableError as error:
-            self.verdict = ("error", str(error))
-            return check_result(check, "not_run", "")
+            self.verdict = (Status.ERROR, error.finding)
+            return check_result(check, Status.NOT_RUN)
         if failure is None:
-            return check_result(check, "passed", "")
+            return check_result(check, Status.PASSED)
         return check_result(check, _status_of(failure), explain(failure, self.process.sources))
 
     def _used(self, found: ForbiddenUse, check: Check) -> CheckResult:
@@ -133,11 +139,11 @@ class ExerciseRun:
             raise Doubt
         if not uses:
             self.lose()
-            return check_result(check, "protocol", TAMPERED)
+            return check_result(check, Status.PROTOCOL, Finding(TAMPERED))
         imported = self.channel is None
-        message = explain_use(uses, self.exercise, self.process.sources, imported)
-        self.verdict = ("failed", message)
-        return check_result(check, "failed", message)
+        finding = explain_use(uses, self.exercise, self.process.sources, imported)
+        self.verdict = (Status.FAILED, finding)
+        return check_result(check, Status.FAILED, finding)
 
     def _loaded(self) -> Channel:
         """A line to the process with the exercise loaded. Raises `NotImportableError`."""
@@ -229,13 +235,13 @@ class ExerciseRun:
         self.process.leave()
 
 
-def check_result(check: Check, status: Status, message: str) -> CheckResult:
+def check_result(check: Check, status: Status, finding: Finding | None = None) -> CheckResult:
     """What became of one check, with its points if it passed."""
-    points = check.points if status == "passed" else 0.0
-    return CheckResult(check.name, check.title, status, points, check.points, message)
+    points = check.points if status is Status.PASSED else 0.0
+    return CheckResult(check.name, check.title, status, points, check.points, finding)
 
 
 def _status_of(failure: Exception) -> Status:
     if not isinstance(failure, StudentError):
-        return "failed"
-    return "todo" if "NotImplementedError" in failure.kinds else "error"
+        return Status.FAILED
+    return Status.TODO if "NotImplementedError" in failure.kinds else Status.ERROR

@@ -1,4 +1,4 @@
-"""What went wrong, in a student's words."""
+"""What went wrong, as a finding in a student's words."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath
 
 from grader.curriculum.rules import rule
+from grader.feedback.finding import Finding, Place
 from grader.feedback.hints import hint_for
+from grader.feedback.mismatch import Mismatch
 from grader.remote.session import StudentError, Use
 
 _BY_NAME = (
@@ -21,42 +23,46 @@ _AT_IMPORT = (
 )
 
 
-def explain(error: Exception, sources: Mapping[str, str]) -> str:
-    """The message for a failed check. `sources` are the student's files, by exercise."""
+def explain(error: Exception, sources: Mapping[str, str]) -> Finding:
+    """The finding of a failed check. `sources` are the student's files, by exercise."""
     if isinstance(error, StudentError):
         return _raised(error, sources)
+    if isinstance(error, Mismatch):
+        return error.finding
     if isinstance(error, AssertionError):
-        return str(error)
-    return (
+        return Finding(str(error))
+    return Finding(
         "What your code returned is not of the form that the exercise describes, "
         f"so that it could not be checked ({type(error).__name__}: {error})."
     )
 
 
-def _raised(error: StudentError, sources: Mapping[str, str]) -> str:
+def _raised(error: StudentError, sources: Mapping[str, str]) -> Finding:
     if "MissingParameterError" in error.kinds:
-        return f"Your module has no parameter called `{error.text}`. {_BY_NAME}"
+        return Finding(f"Your module has no parameter called `{error.text}`. {_BY_NAME}")
     if "ParameterShapeError" in error.kinds:
-        return f"The parameter {error.text}. {_BY_NAME}"
+        return Finding(f"The parameter {error.text}. {_BY_NAME}")
+    raised = f"Your code raised {error}"
+    places = _places(error, sources)
     meaning = hint_for(str(error))
-    said = f"{meaning}\nYour code raised {error}" if meaning else f"Your code raised {error}"
-    return said + _place(error.file, error.line, sources)
+    if meaning:
+        return Finding(meaning, help=raised, places=places)
+    return Finding(raised, places=places)
 
 
 def explain_use(
     uses: Sequence[Use], exercise: str, sources: Mapping[str, str], imported: bool
-) -> str:
-    """The message for calls that the exercise rules out, noticed in a call or at its import."""
-    said = rule(exercise).message([use.name for use in uses])
-    places = dict.fromkeys(_place(use.file, use.line, sources) for use in uses)
-    return "".join([said, *places, f"\n{_AT_IMPORT}" if imported else ""])
+) -> Finding:
+    """The finding of calls that the exercise rules out, noticed in a call or at its import."""
+    headline = rule(exercise).message([use.name for use in uses])
+    places = (place for use in uses for place in _places(use, sources))
+    return Finding(headline, None, _AT_IMPORT if imported else "", tuple(dict.fromkeys(places)))
 
 
-def _place(file: str | None, number: int | None, sources: Mapping[str, str]) -> str:
-    """A line of the student's, after a line break; nothing if it is not known."""
-    if file is None or number is None:
-        return ""
-    name = PurePosixPath(file).stem
+def _places(noticed: StudentError | Use, sources: Mapping[str, str]) -> tuple[Place, ...]:
+    if noticed.file is None or noticed.line is None:
+        return ()
+    name = PurePosixPath(noticed.file).stem
     lines = sources.get(name, "").splitlines()
-    own = lines[number - 1].strip() if 0 < number <= len(lines) else ""
-    return f"\n  {name}.py, line {number}: {own}" if own else ""
+    own = lines[noticed.line - 1].strip() if 0 < noticed.line <= len(lines) else ""
+    return (Place(f"{name}.py", noticed.line, own),) if own else ()

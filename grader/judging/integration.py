@@ -13,6 +13,7 @@ from torch import Tensor
 
 from grader import curriculum
 from grader.feedback.comparison import assert_finite, assert_shape
+from grader.feedback.finding import Finding, Status
 from grader.judging.explanation import explain
 from grader.judging.student_process import StudentProcess
 from grader.remote.proxy import Student
@@ -28,12 +29,12 @@ def run(sources: Mapping[str, str], process: StudentProcess) -> Integration:
     try:
         _forward_and_backward(Student(Live(process.load("transformer", missing))))
     except Lost as lost:
-        return Integration(lost.status, lost.message)
+        return Integration(Status(lost.status), Finding(lost.message))
     except (StudentError, AssertionError) as error:
-        return Integration("failed", explain(error, sources))
+        return Integration(Status.FAILED, explain(error, sources))
     except ForbiddenUse as use:
-        return Integration("failed", str(use))
-    return Integration("passed", _passed(missing))
+        return Integration(Status.FAILED, Finding(str(use)))
+    return Integration(Status.PASSED, Finding(_passed(missing)))
 
 
 def _forward_and_backward(student: Any) -> None:

@@ -10,12 +10,13 @@ from grader import curriculum
 from grader.checks import framework
 from grader.curriculum import stubs
 from grader.curriculum.rules import rule
+from grader.feedback.finding import Finding, Status
 from grader.judging import integration
 from grader.judging.diagnosis import Diagnostician
 from grader.judging.exercise_run import Doubt, ExerciseRun, RightReplies, check_result
 from grader.judging.recording import Recordings
 from grader.judging.student_process import StudentProcess
-from grader.report.results import CheckResult, ExerciseResult, Integration, Status, SubmissionResult
+from grader.report.results import CheckResult, ExerciseResult, Integration, SubmissionResult
 from grader.sandbox.host import Host
 from grader.submission import Submission
 
@@ -43,18 +44,18 @@ class Judge:
             points=sum(result.points or 0.0 for result in results),
             max_points=sum(result.max_points for result in results),
             exercises=results,
-            together=integrated,
+            integration=integrated,
         )
 
     def _exercise(
         self, name: str, submission: Submission, process: StudentProcess
     ) -> ExerciseResult:
         if name in submission.problems:
-            return unchecked(name, "error", submission.problems[name])
+            return unchecked(name, Status.ERROR, submission.problems[name])
         if name not in submission.sources:
-            return unchecked(name, "missing", f"There is no file {name}.py.")
+            return unchecked(name, Status.MISSING, f"There is no file {name}.py.")
         if stubs.is_untouched(submission.sources[name]):
-            return unchecked(name, "todo", "Not started: the file is as it was handed out.")
+            return unchecked(name, Status.TODO, "Not started: the file is as it was handed out.")
         if name in process.rules:
             if process.holds_code:
                 with contextlib.suppress(Doubt):
@@ -81,7 +82,7 @@ class Judge:
             return None
         if process.holds_code:
             found = integration.run(own, process)
-            if found.status == "passed":
+            if found.status is Status.PASSED:
                 return found
         with StudentProcess(own, (), self.host) as free:
             return integration.run(own, free)
@@ -90,7 +91,7 @@ class Judge:
         name = examination.exercise
         results = [examination.check(recording) for recording in self.recordings.of(name)]
         found = summary(name, results, examination.verdict)
-        if found.status == "passed" or examination.verdict is not None:
+        if found.status is Status.PASSED or examination.verdict is not None:
             return found
         return replace(
             found, diagnoses=self._diagnostician(name).diagnose(examination.first_replies)
@@ -103,28 +104,30 @@ class Judge:
 
 
 def summary(
-    name: str, results: Sequence[CheckResult], verdict: tuple[Status, str] | None
+    name: str, results: Sequence[CheckResult], verdict: tuple[Status, Finding] | None
 ) -> ExerciseResult:
     """The exercise's result from those of its checks. A `verdict` on the whole costs all points."""
     max_points = curriculum.find(name).points
     if verdict is not None:
-        status, message = verdict
+        status, finding = verdict
         lost = tuple(replace(result, points=0.0) for result in results)
-        return ExerciseResult(name, status, 0.0, max_points, message, lost)
+        return ExerciseResult(name, status, 0.0, max_points, finding, lost)
     points = sum(result.points for result in results)
-    return ExerciseResult(name, _status(results), points, max_points, "", tuple(results))
+    return ExerciseResult(name, _status(results), points, max_points, None, tuple(results))
 
 
 def _status(results: Sequence[CheckResult]) -> Status:
-    counted = {result.status for result in results if result.max_points} - {"not_run"}
-    if counted <= {"passed"}:
-        return "passed"
+    counted = {result.status for result in results if result.max_points} - {Status.NOT_RUN}
+    if counted <= {Status.PASSED}:
+        return Status.PASSED
     if len(counted) == 1:
         return counted.pop()
-    return "failed"
+    return Status.FAILED
 
 
 def unchecked(name: str, status: Status, message: str) -> ExerciseResult:
     """The result of an exercise that no check could be run on: no points."""
-    results = tuple(check_result(check, "not_run", "") for check in framework.load(name))
-    return ExerciseResult(name, status, 0.0, curriculum.find(name).points, message, results)
+    results = tuple(check_result(check, Status.NOT_RUN) for check in framework.load(name))
+    return ExerciseResult(
+        name, status, 0.0, curriculum.find(name).points, Finding(message), results
+    )

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from grader.report.results import CheckResult, ExerciseResult, SubmissionResult
+from grader.feedback.finding import Finding, Place, Status
+from grader.report.results import ExerciseResult, SubmissionResult
 
-_LINE = re.compile(r"^(\s*)(\w+)\.py, line (\d+)(?=:)", re.MULTILINE)
-_MISSING = "The notebook defines none of its names: was the cell deleted, or a name changed?"
+_MISSING = Finding(
+    "The notebook defines none of its names: was the cell deleted, or a name changed?"
+)
 
+# For each exercise and line: where that stands, such as "cell of attention, line 5".
 Places = Mapping[str, Sequence[str]]
 
 
@@ -21,20 +23,20 @@ def located(result: SubmissionResult, places: Places) -> SubmissionResult:
 
 
 def _exercise(result: ExerciseResult, places: Places) -> ExerciseResult:
-    message = _MISSING if result.status == "missing" else _located(result.message, places)
-    checks = tuple(_check(check, places) for check in result.checks)
-    return replace(result, message=message, checks=checks)
+    missing = result.status is Status.MISSING
+    finding = _MISSING if missing else _finding(result.finding, places)
+    checks = tuple(replace(one, finding=_finding(one.finding, places)) for one in result.checks)
+    return replace(result, finding=finding, checks=checks)
 
 
-def _check(result: CheckResult, places: Places) -> CheckResult:
-    return replace(result, message=_located(result.message, places))
+def _finding(finding: Finding | None, places: Places) -> Finding | None:
+    if finding is None or not finding.places:
+        return finding
+    return replace(finding, places=tuple(_place(one, places) for one in finding.places))
 
 
-def _located(message: str, places: Places) -> str:
-    def place(found: re.Match[str]) -> str:
-        lines = places.get(found[2], ())
-        number = int(found[3])
-        known = lines[number - 1] if 0 < number <= len(lines) else ""
-        return found[1] + known if known else found[0]
-
-    return _LINE.sub(place, message)
+def _place(place: Place, places: Places) -> Place:
+    lines = places.get(place.file.removesuffix(".py"), ())
+    known = lines[place.line - 1] if place.line <= len(lines) else ""
+    cell, comma, number = known.rpartition(", line ")
+    return replace(place, file=cell, line=int(number)) if comma else place

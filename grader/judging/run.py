@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from grader.feedback.finding import Status
 from grader.judging import workers
 from grader.judging.places import located
 from grader.judging.workers import Plan
@@ -67,4 +68,4 @@ def complete(report: Report) -> bool:
 
 
 def _failed(result: SubmissionResult) -> bool:
-    return any(exercise.status == "grader_error" for exercise in result.exercises)
+    return any(exercise.status is Status.GRADER_ERROR for exercise in result.exercises)

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from grader import curriculum
 from grader.curriculum import stubs
+from grader.feedback.finding import Finding, Status
 from grader.report.results import ExerciseResult, SubmissionResult
 from grader.sandbox.host import Host, HostError
 from grader.submission import Submission
@@ -226,9 +227,9 @@ def _recordings(plan: Plan, exercises: Iterable[str]) -> Recordings:
 
 def failed(submission: Submission, exercises: Sequence[str], reason: str) -> SubmissionResult:
     """The result of what the grader itself failed at: no points, which are not zero points."""
-    message = f"The grader failed, not this code: {reason} Grade this submission again."
+    finding = Finding(f"The grader failed, not this code: {reason} Grade this submission again.")
     results = tuple(
-        ExerciseResult(name, "grader_error", None, curriculum.find(name).points, message)
+        ExerciseResult(name, Status.GRADER_ERROR, None, curriculum.find(name).points, finding)
         for name in exercises
     )
     total = sum(result.max_points for result in results)

@@ -10,22 +10,14 @@ from dataclasses import dataclass
 from io import StringIO
 from typing import Any
 
-from grader.board.failure import RIGHT, TODO, WRONG, Told, cut_printed, tell
+from grader.board.failure import Result, cut_printed, failure
 from grader.board.probe import calm
 from grader.board.time_limit import TookTooLong, time_limit
 from grader.board.workspace import PublicTest
 from grader.curriculum import closure, find
-from grader.feedback.finding import Grid, Mismatch
+from grader.feedback.finding import Status
+from grader.feedback.text import WORDS
 from grader.magic.workspace import NotebookWorkspace
-
-
-@dataclass(frozen=True)
-class Result:
-    """One test: what to tell, and the numbers to show, if they are the point."""
-
-    told: Told
-    grid: Grid | None = None
-    help: str = ""
 
 
 @dataclass(frozen=True)
@@ -37,17 +29,17 @@ class Outcome:
     missing: tuple[str, ...] = ()
 
     @property
-    def status(self) -> str:
-        """right, wrong or to do."""
-        statuses = {one.told.status for one in self.results}
-        if self.missing or (TODO in statuses and WRONG not in statuses):
-            return TODO
-        return WRONG if statuses - {RIGHT} else RIGHT
+    def status(self) -> Status:
+        """Passed, failed or to do."""
+        statuses = {one.status for one in self.results}
+        if self.missing or (Status.TODO in statuses and Status.FAILED not in statuses):
+            return Status.TODO
+        return Status.FAILED if statuses - {Status.PASSED} else Status.PASSED
 
     @property
     def right(self) -> bool:
         """Whether all public tests passed."""
-        return self.status == RIGHT
+        return self.status is Status.PASSED
 
     @property
     def headline(self) -> str:
@@ -55,8 +47,10 @@ class Outcome:
         if self.missing:
             names = ", ".join(self.missing)
             return f"{self.exercise}: {names} is not defined. Run its cell first."
-        rights = sum(one.told.status == RIGHT for one in self.results)
-        return f"{self.exercise}: {self.status}, {rights} of {len(self.results)} tests passed."
+        rights = sum(one.status is Status.PASSED for one in self.results)
+        return (
+            f"{self.exercise}: {WORDS[self.status]}, {rights} of {len(self.results)} tests passed."
+        )
 
 
 def run(exercise: str, tests: str, namespace: dict[str, Any]) -> Outcome:
@@ -112,10 +106,8 @@ def _result(function: Any, test: PublicTest, exercise: str, workspace: NotebookW
             warnings.simplefilter("ignore")
             calm(function)()
     except (Exception, SystemExit, TookTooLong) as error:
-        told = tell(error, exercise, test, workspace)
-        told.where = ""
-        told.printed = cut_printed(printed.getvalue())
-        if isinstance(error, Mismatch):
-            return Result(told, error.grid, error.help)
-        return Result(told)
-    return Result(Told(exercise, test.name, test.title))
+        result = failure(error, exercise, test, workspace)
+        result.where = ""
+        result.printed = cut_printed(printed.getvalue())
+        return result
+    return Result(exercise, test.name, test.title)

@@ -9,8 +9,9 @@ from pathlib import Path
 from types import CodeType, TracebackType
 from typing import Any
 
-from grader.board.workspace import Place, Workspace
+from grader.board.workspace import Workspace
 from grader.curriculum import EXERCISES
+from grader.feedback.finding import Place
 
 _CELL = ("ipykernel_", "<ipython-input-")
 
@@ -57,7 +58,7 @@ class NotebookWorkspace(Workspace):
 def _place(file: str, line: int, inside: str) -> Place:
     label = f"cell of {_exercise_in(_source(file)) or 'your notebook'}"
     text = linecache.getline(file, line).strip()
-    return Place(f"{label}, line {line}", 0, "" if inside == "<module>" else inside, text)
+    return Place(f"{label}, line {line}", 0, text, "" if inside == "<module>" else inside)
 
 
 def _source(file: str) -> str:

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
-from grader.report.results import ExerciseResult, Report
+from grader.report.results import Report, submission_fields
 
 
 def write_json(report: Report, path: Path) -> None:
     """Writes the report to `path`, which holds either all of it or what it held before."""
-    fields = {"schema": report.schema, **asdict(report)}
+    fields = {
+        "schema": report.schema,
+        "seed": report.seed,
+        "isolation": report.isolation,
+        "submissions": [submission_fields(one) for one in report.submissions],
+    }
     write(path, json.dumps(fields, indent=1, ensure_ascii=False) + "\n")
 
 
@@ -25,9 +28,3 @@ def write(path: Path, text: str) -> None:
         beside.replace(path)
     finally:
         beside.unlink(missing_ok=True)
-
-
-def exercise_fields(result: ExerciseResult) -> dict[str, Any]:
-    """One exercise of the report, as the JSON has it."""
-    fields: dict[str, Any] = json.loads(json.dumps(asdict(result)))
-    return fields

@@ -8,36 +8,20 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from grader.feedback import text as words
+from grader.feedback.finding import Finding, Grid, Status
+from grader.feedback.text import WORDS
 from grader.report.data import write
 from grader.report.results import (
     CheckResult,
     Diagnosis,
     ExerciseResult,
     Report,
-    Status,
     SubmissionResult,
 )
-
-if TYPE_CHECKING:  # it needs torch, which a page of grades does not
-    from grader.feedback.finding import Grid
-
-WORDS: dict[Status, str] = {
-    "passed": "right",
-    "failed": "wrong",
-    "todo": "to do",
-    "missing": "missing",
-    "error": "error",
-    "timeout": "did not end",
-    "died": "died",
-    "protocol": "died",
-    "not_run": "not run",
-    "grader_error": "not graded",
-}
 
 # Every style that a piece may have. A sanitiser can let exactly these pass.
 STYLES: dict[str, str] = {
@@ -50,6 +34,7 @@ STYLES: dict[str, str] = {
     "check": "margin:6px 0 2px 0",
     "tick": "color:#2e9e5b;font-weight:bold",
     "cross": "color:#d9483b;font-weight:bold",
+    "finding": "margin:2px 0 8px 20px",
     "quiet": "opacity:0.75",
     "message": "background-color:rgba(128,128,128,0.12);color:inherit;border:none;padding:6px 10px;"
     "margin:4px 0 4px 20px;white-space:pre-wrap;font-family:monospace;font-size:92%",
@@ -90,7 +75,7 @@ _STYLE_VALUES = frozenset(STYLES.values())
 
 def exercise(result: ExerciseResult) -> str:
     """What was found about one exercise: its points, why it is wrong, and every check."""
-    style = "right" if result.status == "passed" else "wrong"
+    style = "right" if result.status is Status.PASSED else "wrong"
     parts = [
         _tag(
             "div",
@@ -99,41 +84,43 @@ def exercise(result: ExerciseResult) -> str:
             + _tag("span", "quiet", f" · {WORDS[result.status]}"),
         )
     ]
-    if result.message:
-        parts.append(_tag("pre", "message", _text(result.message)))
+    if result.finding is not None:
+        parts.append(finding(result.finding))
     parts += [_diagnosis(one) for one in result.diagnoses]
-    told: set[str] = set()
+    said: set[str] = set()
     for check in result.checks:
-        if check.status == "not_run" and result.message:
+        if check.status is Status.NOT_RUN and result.finding is not None:
             continue
-        parts.append(_check(check, told))
-    return _tag("div", "box" if result.status in ("todo", "grader_error") else style, *parts)
+        parts.append(_check(check, said))
+    return _tag(
+        "div", "box" if result.status in (Status.TODO, Status.GRADER_ERROR) else style, *parts
+    )
 
 
 def submission(result: SubmissionResult) -> str:
     """All exercises of one submission."""
     parts = [exercise(one) for one in result.exercises]
-    if result.together is not None:
-        text = f"All of it together (no points): {result.together.message}"
+    if result.integration is not None:
+        text = f"All of it together (no points): {result.integration.message}"
         parts.append(_tag("div", "box", _text(text)))
     return "\n".join(parts)
 
 
-def message(headline: str, grid: Grid | None, help_text: str, where: Sequence[str] = ()) -> str:
-    """A failed test as a student sees it in a notebook: what is wrong, the numbers, a question."""
-    parts = [_tag("div", "check", _prose(headline))]
-    if grid is not None:
-        parts.append(table(grid))
-    if help_text:
-        parts.append(_tag("div", "question", _prose(help_text)))
-    if where:
-        parts.append(_tag("pre", "message", _text("\n".join(where))))
-    return "\n".join(parts)
+def finding(found: Finding) -> str:
+    """What is wrong, the numbers as a picture, what leads on, and the lines of code."""
+    parts = [_tag("div", "check", _prose(found.headline))]
+    if found.grid is not None:
+        parts.append(table(found.grid))
+    if found.help:
+        parts.append(_tag("div", "question", _prose(found.help)))
+    if found.places:
+        parts.append(pre("\n".join(map(words.place, found.places))))
+    return _tag("div", "finding", *parts)
 
 
 def table(grid: Grid) -> str:
     """A grid as a picture: the larger a number the darker its cell, the wrong ones framed."""
-    yours, expected = grid.texts()
+    yours, expected = words.grid_texts(grid)
     columns = len(grid.columns)
     sides = [_cell("th", "side", grid.sides[0], columns)]
     header = [_cell("th", "axis", name) for name in grid.columns]
@@ -188,7 +175,7 @@ def write_pages(report: Report, folder: Path) -> Path:
         body = f'<p><a href="index.html">All submissions</a></p>{submission(result)}'
         total = points(result.points, result.max_points)
         write(folder / page, _page(f"{result.submission}: {total} points", body, report))
-        cells = "".join(f"<td>{_standing(one)}</td>" for one in result.exercises)
+        cells = "".join(f"<td>{_earned(one)}</td>" for one in result.exercises)
         link = f'<a href="{page}">{_text(result.submission)}</a>'
         rows.append(f"<tr><td>{link}</td>{cells}<td><b>{total}</b></td></tr>")
     first = report.submissions[0].exercises if report.submissions else ()
@@ -200,9 +187,9 @@ def write_pages(report: Report, folder: Path) -> Path:
     return index
 
 
-def _standing(result: ExerciseResult) -> str:
+def _earned(result: ExerciseResult) -> str:
     """The points of an exercise or, where none could be earned, why."""
-    if result.status in ("passed", "failed"):
+    if result.status in (Status.PASSED, Status.FAILED):
         return points(result.points, result.max_points)
     return WORDS[result.status]
 
@@ -245,16 +232,16 @@ def _diagnosis(diagnosis: Diagnosis) -> str:
     return _tag("div", "diagnosis", _prose(tells), *question)
 
 
-def _check(check: CheckResult, told: set[str]) -> str:
-    passed = check.status == "passed"
+def _check(check: CheckResult, said: set[str]) -> str:
+    passed = check.status is Status.PASSED
     mark = _tag("span", "tick" if passed else "cross", "✓" if passed else "✗")
     worth = points(check.points, check.max_points) if check.max_points else "remark"
     text = _tag(
         "div", "check", f"{mark} {_prose(check.title)} ", _tag("span", "quiet", f"({worth})")
     )
-    if check.message and check.message not in told:
-        told.add(check.message)
-        text += _tag("pre", "message", _text(check.message))
+    if check.finding is not None and check.message not in said:
+        said.add(check.message)
+        text += finding(check.finding)
     return text
 
 

@@ -1,14 +1,16 @@
-"""What grading finds, as data: `report/` renders it, the JSON of `grader grade` is made of it."""
+"""What grading finds, as data: `report/` renders it, the JSON of `grader grade` is made of it.
+
+The JSON is an interface: it grows, and nothing in it is renamed. `message` in it is the finding's
+plain text, for programs that show it as it is.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
-Status = Literal[
-    "passed", "failed", "todo", "missing", "error", "timeout", "died", "protocol", "not_run",
-    "grader_error",
-]  # fmt: skip
+from grader.feedback import text
+from grader.feedback.finding import Finding, Status, finding_fields, finding_from
 
 SCHEMA = 1
 
@@ -22,7 +24,12 @@ class CheckResult:
     status: Status
     points: float
     max_points: float
-    message: str = ""
+    finding: Finding | None = None
+
+    @property
+    def message(self) -> str:
+        """The finding as plain text; "" for none."""
+        return text.plain(self.finding)
 
 
 @dataclass(frozen=True)
@@ -35,7 +42,7 @@ class Diagnosis:
 
 @dataclass(frozen=True)
 class ExerciseResult:
-    """What the checks of one exercise found. `message` is what concerns them all.
+    """What the checks of one exercise found. `finding` is what concerns them all.
 
     `points` is None where the grader failed: that is no zero.
     """
@@ -44,9 +51,14 @@ class ExerciseResult:
     status: Status
     points: float | None
     max_points: float
-    message: str = ""
+    finding: Finding | None = None
     checks: tuple[CheckResult, ...] = ()
     diagnoses: tuple[Diagnosis, ...] = ()
+
+    @property
+    def message(self) -> str:
+        """The finding as plain text; "" for none."""
+        return text.plain(self.finding)
 
 
 @dataclass(frozen=True)
@@ -54,7 +66,12 @@ class Integration:
     """Whether the student's own pieces work together as a whole model. Worth no points."""
 
     status: Status
-    message: str
+    finding: Finding
+
+    @property
+    def message(self) -> str:
+        """The finding as plain text."""
+        return text.plain(self.finding)
 
 
 @dataclass(frozen=True)
@@ -65,7 +82,7 @@ class SubmissionResult:
     points: float | None
     max_points: float
     exercises: tuple[ExerciseResult, ...]
-    together: Integration | None = None
+    integration: Integration | None = None
 
 
 @dataclass(frozen=True)
@@ -78,17 +95,72 @@ class Report:
     schema: int = SCHEMA
 
 
-def exercise_result(data: dict[str, Any]) -> ExerciseResult:
-    """An exercise's result from its JSON, as `dataclasses.asdict` made it."""
-    checks = tuple(CheckResult(**check) for check in data["checks"])
-    diagnoses = tuple(
-        Diagnosis(tuple(one["mistakes"]), one["message"]) for one in data["diagnoses"]
-    )
-    return ExerciseResult(**{**data, "checks": checks, "diagnoses": diagnoses})
+def submission_fields(result: SubmissionResult) -> dict[str, Any]:
+    """One submission of the report, as the JSON has it."""
+    return {
+        "submission": result.submission,
+        "points": result.points,
+        "max_points": result.max_points,
+        "exercises": [exercise_fields(one) for one in result.exercises],
+        "together": result.integration and _said(result.integration),
+    }
+
+
+def exercise_fields(result: ExerciseResult) -> dict[str, Any]:
+    """One exercise of the report, as the JSON has it."""
+    return {
+        **_said(result),
+        "checks": [_said(check) for check in result.checks],
+        "diagnoses": [
+            {"mistakes": list(one.mistakes), "message": one.message} for one in result.diagnoses
+        ],
+    }
+
+
+def _said(result: CheckResult | ExerciseResult | Integration) -> dict[str, Any]:
+    fields = {**vars(result), "message": result.message}
+    return {**fields, "finding": finding_fields(result.finding)}
 
 
 def submission_result(data: dict[str, Any]) -> SubmissionResult:
-    """A submission's result from its JSON, as `dataclasses.asdict` made it."""
-    exercises = tuple(map(exercise_result, data["exercises"]))
-    together = Integration(**data["together"]) if data["together"] else None
-    return SubmissionResult(**{**data, "exercises": exercises, "together": together})
+    """The inverse of `submission_fields`."""
+    together = data["together"]
+    return SubmissionResult(
+        submission=data["submission"],
+        points=data["points"],
+        max_points=data["max_points"],
+        exercises=tuple(map(exercise_result, data["exercises"])),
+        integration=together and Integration(Status(together["status"]), _found(together)),
+    )
+
+
+def exercise_result(data: dict[str, Any]) -> ExerciseResult:
+    """The inverse of `exercise_fields`."""
+    return ExerciseResult(
+        exercise=data["exercise"],
+        status=Status(data["status"]),
+        points=data["points"],
+        max_points=data["max_points"],
+        finding=_found(data),
+        checks=tuple(map(_check_result, data["checks"])),
+        diagnoses=tuple(
+            Diagnosis(tuple(one["mistakes"]), one["message"]) for one in data["diagnoses"]
+        ),
+    )
+
+
+def _check_result(data: dict[str, Any]) -> CheckResult:
+    return CheckResult(
+        check=data["check"],
+        title=data["title"],
+        status=Status(data["status"]),
+        points=data["points"],
+        max_points=data["max_points"],
+        finding=_found(data),
+    )
+
+
+def _found(data: dict[str, Any]) -> Any:
+    """The finding; in a report that is older than findings, its message is all there is of one."""
+    found = finding_from(data.get("finding"))
+    return found or (Finding(data["message"]) if data["message"] else None)

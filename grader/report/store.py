@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from dataclasses import asdict
 from pathlib import Path
 from types import TracebackType
 
-from grader.report.results import SubmissionResult, submission_result
+from grader.report.results import SubmissionResult, submission_fields, submission_result
 
 
 class StoreError(Exception):
@@ -60,7 +59,7 @@ class Store:
         try:
             self.database.execute(
                 "INSERT OR REPLACE INTO results VALUES (?, ?, ?)",
-                (result.submission, digest, json.dumps(asdict(result))),
+                (result.submission, digest, json.dumps(submission_fields(result))),
             )
         except sqlite3.OperationalError as error:
             raise StoreError(_refusal(self.path, error)) from None

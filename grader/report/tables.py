@@ -54,7 +54,7 @@ def as_gradescope(submission: SubmissionResult) -> str:
     https://gradescope-autograders.readthedocs.io/en/latest/specs/#output-format
     """
     tests = [test for exercise in submission.exercises for test in _tests(exercise)]
-    output = submission.together.message if submission.together else ""
+    output = submission.integration.message if submission.integration else ""
     results = {
         "score": submission.points,
         "output": output,
@@ -68,9 +68,9 @@ def as_gradescope(submission: SubmissionResult) -> str:
 def _tests(exercise: ExerciseResult) -> list[dict[str, Any]]:
     if not exercise.checks:
         return [_test(exercise.exercise, exercise.points, exercise.max_points, exercise.message)]
-    told = "\n".join([exercise.message, *(one.message for one in exercise.diagnoses)]).strip()
+    whole = "\n".join([exercise.message, *(one.message for one in exercise.diagnoses)]).strip()
     first, *others = exercise.checks
-    return [_check(exercise, first, told), *(_check(exercise, one, "") for one in others)]
+    return [_check(exercise, first, whole), *(_check(exercise, one, "") for one in others)]
 
 
 def _check(exercise: ExerciseResult, check: CheckResult, before: str) -> dict[str, Any]:

@@ -6,7 +6,6 @@ What a student's code said is printed as it is, never read as markup.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
 
 from rich.console import Console
 from rich.markup import escape
@@ -14,36 +13,38 @@ from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
     Progress,
+    ProgressColumn,
+    Task,
     TextColumn,
     TimeRemainingColumn,
 )
 from rich.table import Table
 from rich.text import Text
 
-from grader.report.results import CheckResult, ExerciseResult, Report, Status, SubmissionResult
+from grader.feedback import text as words
+from grader.feedback.finding import Finding, Status
+from grader.feedback.text import WORDS
+from grader.report.results import CheckResult, ExerciseResult, Report, SubmissionResult
 
-_WORDS: dict[Status, str] = {
-    "passed": "right",
-    "failed": "wrong",
-    "todo": "to do",
-    "missing": "missing",
-    "error": "error",
-    "timeout": "hung",
-    "died": "died",
-    "protocol": "died",
-    "not_run": "not run",
-    "grader_error": "not graded",
-}
 _STYLES: dict[Status, str] = {
-    "passed": "green",
-    "failed": "red",
-    "error": "red",
-    "timeout": "red",
-    "died": "red",
-    "protocol": "red",
-    "grader_error": "bold magenta",
+    Status.PASSED: "green",
+    Status.FAILED: "red",
+    Status.ERROR: "red",
+    Status.TIMEOUT: "red",
+    Status.DIED: "red",
+    Status.PROTOCOL: "red",
+    Status.GRADER_ERROR: "bold magenta",
 }
+_WRONG = "bold red"
 _PIPE_WIDTH = 160
+
+
+class _RateColumn(ProgressColumn):
+    """How many are finished a second, over the whole run."""
+
+    def render(self, task: Task) -> Text:
+        """The rate, once there is one."""
+        return Text(f"{task.completed / task.elapsed:.1f}/s" if task.elapsed else "")
 
 
 class Terminal:
@@ -65,27 +66,16 @@ class Terminal:
 
     def track(self, results: Iterable[SubmissionResult], total: int) -> Iterator[SubmissionResult]:
         """Passes the results on, with a bar that moves: count, rate, time left. Quiet in a pipe."""
-        with self._progress() as progress:
-            task = progress.add_task("grading", total=total)
-            for done, result in enumerate(results, 1):
-                elapsed = progress.tasks[task].elapsed or 0.0
-                progress.update(task, advance=1, rate=f"{done / elapsed:.1f}/s" if elapsed else "")
-                yield result
-
-    @contextmanager
-    def _progress(self) -> Iterator[Progress]:
         columns = (
             TextColumn("{task.description}"),
             BarColumn(),
             MofNCompleteColumn(),
-            TextColumn("{task.fields[rate]}"),
+            _RateColumn(),
             TimeRemainingColumn(),
         )
         quiet = not self.errors.is_terminal
         with Progress(*columns, console=self.errors, transient=True, disable=quiet) as progress:
-            add = progress.add_task
-            progress.add_task = lambda *args, **kwargs: add(*args, rate="", **kwargs)  # type: ignore[method-assign]
-            yield progress
+            yield from progress.track(results, total, description="grading")
 
     def report(self, report: Report) -> None:
         """The whole report."""
@@ -117,38 +107,49 @@ class Terminal:
         self.say(submission.submission, "bold")
         for exercise in submission.exercises:
             self.exercise(exercise)
-        if submission.together is not None:
-            self.say(f"\ntogether (no points): {submission.together.message}")
+        if submission.integration is not None:
+            self.say(f"\ntogether (no points): {submission.integration.message}")
         self.say(f"\n{_points(submission.points, submission.max_points)} points", "bold")
 
     def exercise(self, exercise: ExerciseResult) -> None:
         """One exercise: its points, and what each check that failed says, each thing once."""
         points = _points(exercise.points, exercise.max_points)
         line = Text(f"\n{exercise.exercise:<14}{points:>9}   ", style="bold")
-        self.console.print(line + Text(_WORDS[exercise.status], _STYLES.get(exercise.status, "")))
-        if exercise.message:
-            self.say(_indented(exercise.message))
+        self.console.print(line + Text(WORDS[exercise.status], _STYLES.get(exercise.status, "")))
+        if exercise.finding is not None:
+            self.finding(exercise.finding, 4)
         for diagnosis in exercise.diagnoses:
             self.say(_indented(diagnosis.message), "yellow")
-        told: set[str] = set()
-        for check in exercise.checks if exercise.status != "passed" else _remarks(exercise):
-            self.check(check, told, silent=bool(exercise.message))
+        said: set[str] = set()
+        for check in exercise.checks:
+            if exercise.status is not Status.PASSED or check.status is not Status.PASSED:
+                self.check(check, said, silent=exercise.finding is not None)
 
-    def check(self, check: CheckResult, told: set[str], silent: bool) -> None:
-        """One line for a check, and its message unless that was told before."""
-        if check.status == "not_run" and silent:
+    def check(self, check: CheckResult, said: set[str], silent: bool) -> None:
+        """One line for a check, and its message unless that was said before."""
+        if check.status is Status.NOT_RUN and silent:
             return
-        mark = "✓" if check.status == "passed" else "✗"
-        style = "green" if check.status == "passed" else "red"
+        mark = "✓" if check.status is Status.PASSED else "✗"
+        style = "green" if check.status is Status.PASSED else "red"
         worth = f"{check.points:g}/{check.max_points:g}" if check.max_points else "remark"
         self.say(f"  {mark} {check.title} ({worth})", style)
-        if check.message and not silent:
-            self.say(_indented("As above." if check.message in told else check.message, 6))
-            told.add(check.message)
+        if check.finding is None or silent:
+            return
+        if check.message in said:
+            self.say("      As above.")
+        else:
+            said.add(check.message)
+            self.finding(check.finding, 6)
 
-
-def _remarks(exercise: ExerciseResult) -> list[CheckResult]:
-    return [check for check in exercise.checks if check.status != "passed"]
+    def finding(self, finding: Finding, indent: int) -> None:
+        """Headline, grid and help, the wrong numbers in red besides their stars, and places."""
+        for line in words.lines(finding):
+            pieces = [(piece, _WRONG if wrong else "") for piece, wrong in line]
+            shown = Text.assemble(" " * indent, *pieces)
+            shown.rstrip()
+            self.console.print(shown, soft_wrap=True)
+        for place in finding.places:
+            self.say(_indented(words.place(place), indent + 2))
 
 
 def _points(points: float | None, max_points: float) -> str:
@@ -156,9 +157,9 @@ def _points(points: float | None, max_points: float) -> str:
 
 
 def _cell(exercise: ExerciseResult) -> Text:
-    if exercise.status in ("passed", "failed"):
+    if exercise.status in (Status.PASSED, Status.FAILED):
         return Text(f"{exercise.points:g}", style=_STYLES[exercise.status])
-    return Text(_WORDS[exercise.status], style=_STYLES.get(exercise.status, "dim"))
+    return Text(WORDS[exercise.status], style=_STYLES.get(exercise.status, "dim"))
 
 
 def _indented(text: str, spaces: int = 4) -> str:

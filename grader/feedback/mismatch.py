@@ -1,0 +1,26 @@
+"""The exception of a check that a result does not pass."""
+
+from __future__ import annotations
+
+from grader.feedback import text
+from grader.feedback.finding import Finding, Grid
+
+
+class Mismatch(AssertionError):  # noqa: N818 - the student's result differs, no error of ours
+    """A result that is not what it should be; `finding` tells the person who wrote the code.
+
+    `points_at` says where in the code the reason is to be looked for: at its "return", in its
+    "__init__" or anywhere in it, "def".
+    """
+
+    def __init__(
+        self, headline: str, grid: Grid | None = None, help: str = "", points_at: str = "return"
+    ) -> None:
+        """Make one from a sentence, the numbers to show, and a sentence that leads on."""
+        super().__init__(headline, grid, help, points_at)
+        self.finding = Finding(headline, grid, help)
+        self.points_at = points_at
+
+    def __str__(self) -> str:
+        """The finding as plain text."""
+        return text.plain(self.finding)
