@@ -118,9 +118,12 @@ def test_the_json_is_schema_1(
     assert attention["exercise"] == "attention"
     assert attention["points"] == sum(check["points"] for check in attention["checks"])
     for check in attention["checks"]:
-        keys = {"check", "title", "status", "points", "max_points", "message"}
+        keys = {"check", "title", "status", "points", "max_points", "message", "finding"}
         assert check.keys() == keys
         assert (check["status"] == "passed") == (check["message"] == "")
+        assert (check["status"] == "passed") == (check["finding"] is None)
+        if check["finding"]:
+            assert check["message"].startswith(check["finding"]["headline"])
 
 
 def test_a_known_mistake_is_named(
