@@ -12,6 +12,7 @@ from grader import curriculum
 from grader.checks import framework
 from grader.curriculum import mistakes, stubs
 from grader.curriculum.rules import rule
+from grader.feedback.finding import Place
 from grader.judging.exercise_run import RightReplies
 from grader.judging.judge import Judge
 from grader.judging.recording import Recordings
@@ -96,13 +97,14 @@ def test_a_comparison_with_torch_at_import_is_told_where_to_go(judge: Judge) -> 
     results = grade(judge, {**SOLUTIONS, "layer_norm": SOLUTIONS["layer_norm"] + AT_IMPORT})
     result = results.pop("layer_norm")
     assert (result.status, result.points) == ("failed", 0)
-    assert result.message.splitlines() == [
-        rule("layer_norm").message(["nn.LayerNorm"]),
-        f"  layer_norm.py, line {number}: "
-        "assert torch.allclose(LayerNorm(8)(x), nn.LayerNorm(8)(x))",
+    assert result.finding is not None
+    assert result.finding.headline == rule("layer_norm").message(["nn.LayerNorm"])
+    assert result.finding.help == (
         "This happened while the file was imported. If the line only compares your answer with "
-        'torch\'s, put it under `if __name__ == "__main__":` or in a test: there it costs nothing.',
-    ]
+        'torch\'s, put it under `if __name__ == "__main__":` or in a test: there it costs nothing.'
+    )
+    source = "assert torch.allclose(LayerNorm(8)(x), nn.LayerNorm(8)(x))"
+    assert result.finding.places == (Place("layer_norm.py", number, source),)
     assert all(map(full_marks, results.values()))
     moved = AT_IMPORT.replace("\nx =", '\nif __name__ == "__main__":\n    x =')
     moved = moved.replace("\nassert", "\n    assert")
