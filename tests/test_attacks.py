@@ -22,14 +22,15 @@ import pytest
 from grader.curriculum import stubs
 from grader.judging.judge import Judge
 from grader.judging.recording import Recordings
+from grader.remote.channel import Times
 from grader.report.results import ExerciseResult
 from grader.sandbox import jail
-from grader.sandbox.host import ISOLATIONS, Host, Limits
+from grader.sandbox.host import ISOLATIONS, Host
 from grader.submission import Submission
 
 HERE = Path(__file__).parent / "attacks"
 SEED = 2017
-LIMITS = Limits(call_seconds=1.5)
+TIMES = Times(load=3.0, call=1.5, idle=1.5)
 PROBLEMS = " ".join(f"{problem.what} {problem.mend}" for problem in jail.missing())
 KINDS = {
     *("delegation", "endings", "files", "hunting", "lies", "loops", "memory", "output"),
@@ -84,10 +85,10 @@ class Judges:
 
     def find(self, isolation: str, exercise: str) -> Judge:
         if isolation not in self.hosts:
-            self.hosts[isolation] = Host(isolation, LIMITS)
+            self.hosts[isolation] = Host(isolation)
         host = self.hosts[isolation]
         return self.judges.setdefault(
-            (isolation, exercise), Judge([exercise], Recordings(SEED), host)
+            (isolation, exercise), Judge([exercise], Recordings(SEED), host, TIMES)
         )
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from grader.remote.budget import Budget
 from grader.remote.channel import Channel
 from grader.sandbox import jail, lockdown, syscalls
 from grader.sandbox.host import Host, HostError
@@ -189,7 +190,11 @@ def test_without_a_layer_no_student_code_runs(
     layers = {**jail.layers(), **change}
     monkeypatch.setattr(jail, "layers", lambda: layers)
     refused = pytest.raises(HostError, match=f"could not be locked in: .*{reason}")
-    with Host("jail") as host, Channel(host.fork()) as child, refused:
+    with (
+        Host("jail") as host,
+        Channel(host.fork(), Budget("All of it", 60.0, 60.0)) as child,
+        refused,
+    ):
         child.admit({"work": ""}, rule={})
         child.load("work", references={})
 

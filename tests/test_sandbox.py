@@ -14,13 +14,15 @@ from typing import Any
 
 import pytest
 
-from grader.remote.channel import Channel
+from grader.remote.budget import Budget
+from grader.remote.channel import Channel, Times
 from grader.remote.session import Live, Lost, StudentError
 from grader.sandbox import jail, lockdown
-from grader.sandbox.host import Host, HostError, Limits
+from grader.sandbox.host import Child, Host, HostError, Limits
 
 PROBLEMS = " ".join(f"{problem.what} {problem.mend}" for problem in jail.missing())
-LIMITS = Limits(load_seconds=5.0, call_seconds=1.5, cpu_seconds=2)
+LIMITS = Limits(cpu_seconds=2)
+TIMES = Times(load=5.0, call=1.5, idle=1.5)
 
 
 @pytest.fixture(scope="module", params=["process", "jail"])
@@ -29,6 +31,10 @@ def host(request: pytest.FixtureRequest) -> Iterator[Host]:
         pytest.skip(f"The jail is not tested: {PROBLEMS}")
     with Host(request.param, LIMITS) as host:
         yield host
+
+
+def line(child: Child) -> Channel:
+    return Channel(child, Budget("All of it", 60.0, 60.0), TIMES)
 
 
 def load(child: Channel, source: str) -> None:
@@ -43,14 +49,14 @@ def call(child: Channel, name: str, *args: object) -> Any:
 
 def ask(host: Host, expression: str, before: str = "") -> Any:
     """What an expression is in a fresh child."""
-    with Channel(host.fork()) as child:
+    with line(host.fork()) as child:
         load(child, f"import os, sys\n{before}\ndef answer():\n    return {expression}\n")
         return call(child, "answer")
 
 
 def lost(host: Host, body: str, before: str = "") -> Lost:
     """How a call whose body is this is lost."""
-    with Channel(host.fork()) as child:
+    with line(host.fork()) as child:
         load(child, f"import os, sys\n{before}\ndef answer():\n    {body}\n")
         with pytest.raises(Lost) as caught:
             call(child, "answer")
@@ -106,14 +112,15 @@ def test_children_know_nothing_of_each_other(host: Host) -> None:
 
 
 def test_what_a_module_raises_is_told(host: Host) -> None:
-    with Channel(host.fork()) as child, pytest.raises(StudentError, match="ValueError: no"):
+    with line(host.fork()) as child, pytest.raises(StudentError, match="ValueError: no"):
         load(child, 'raise ValueError("no")')
 
 
 @pytest.mark.parametrize(
     ("body", "status", "message"),
     [
-        ("while True: pass", "timeout", "within 1.5 seconds"),
+        ("while True: pass", "timeout", "more than 1.5 seconds of processor time"),
+        ("import time; time.sleep(60)", "timeout", "did nothing for 1.5 seconds"),
         ("os._exit(0)", "died", "ended its own process"),
         ("import ctypes; ctypes.string_at(0)", "died", "segmentation fault"),
         ("os.close(3)", "died", "ended its own process"),
@@ -129,7 +136,7 @@ def test_a_lost_child_is_told_apart(host: Host, body: str, status: str, message:
 def test_processor_time_is_limited(host: Host) -> None:
     """Also where each call is short, and where the signal of the first limit is ignored."""
     ignoring = "import signal; signal.signal(signal.SIGXCPU, signal.SIG_IGN)"
-    with Channel(host.fork()) as child:
+    with line(host.fork()) as child:
         answer = "end = time.thread_time() + 0.1\n    while time.thread_time() < end: pass"
         load(child, f"import time\n{ignoring}\ndef answer():\n    {answer}\n")
         with pytest.raises(Lost, match="processor time") as caught:
@@ -138,7 +145,7 @@ def test_processor_time_is_limited(host: Host) -> None:
 
 
 def test_memory_is_limited(host: Host) -> None:
-    with Channel(host.fork()) as child:
+    with line(host.fork()) as child:
         load(child, "import torch\ndef answer(size): return torch.ones(size).sum().item()")
         assert call(child, "answer", 1 << 20) == 1 << 20
         with pytest.raises(StudentError, match="memory"):
@@ -148,7 +155,7 @@ def test_memory_is_limited(host: Host) -> None:
 
 def test_files_are_limited(host: Host) -> None:
     body = 'open("large", "wb").write(bytes(20 << 20))'
-    with Channel(host.fork()) as child, pytest.raises(StudentError, match="OSError"):
+    with line(host.fork()) as child, pytest.raises(StudentError, match="OSError"):
         load(child, body)
 
 
@@ -165,7 +172,7 @@ def test_nothing_is_inherited(host: Host) -> None:
 def test_the_kit_is_out_of_reach(host: Host) -> None:
     for name in ("grader", "grader.checks", "grader.sandbox.host", "solutions", "solutions.masks"):
         with (
-            Channel(host.fork()) as child,
+            line(host.fork()) as child,
             pytest.raises(StudentError, match="ModuleNotFoundError"),
         ):
             load(child, f"import {name}")
@@ -184,7 +191,7 @@ def test_killing_a_child_kills_what_it_started(host: Host) -> None:
         assert ask(host, "tried", _START_OTHERS) == "PermissionError"
         return
     before = set(descendants(host.server.process.popen.pid))
-    with Channel(host.fork()) as child:
+    with line(host.fork()) as child:
         load(child, _START_OTHERS)
         deadline = time.monotonic() + 5
         while len(set(descendants(host.server.process.popen.pid)) - before) < 3:
@@ -223,7 +230,7 @@ def test_a_fork_server_that_dies_is_started_again(host: Host) -> None:
 
 
 def test_a_child_lost_with_its_fork_server_is_not_the_students_fault(host: Host) -> None:
-    with Channel(host.fork()) as child:
+    with line(host.fork()) as child:
         load(child, "import time\ndef answer(): time.sleep(0.5)")
         os.kill(fork_server(host), signal.SIGKILL)
         with pytest.raises(HostError, match="fork server has ended"):
@@ -244,7 +251,7 @@ def test_a_fork_server_that_cannot_start_says_why(
 
 def test_closing_leaves_nothing(host: Host) -> None:
     with Host(host.isolation) as other:
-        child = Channel(other.fork())
+        child = line(other.fork())
         load(child, 'open("left", "w").close()')
         processes = [other.server.process.popen.pid, *descendants(other.server.process.popen.pid)]
         scratch = other.server.scratch
@@ -256,15 +263,16 @@ def test_closing_leaves_nothing(host: Host) -> None:
 
 def test_a_judge_that_hangs_up_takes_only_its_own_children_along(host: Host) -> None:
     one, other = Host.several(2, host.isolation)
-    leaving, staying = Channel(one.fork()), Channel(other.fork())
+    leaving, staying = line(one.fork()), line(other.fork())
     load(leaving, "def answer():\n    return 1\n")
     load(staying, "def answer():\n    return 2\n")
     fork_server = one.server.process.popen
     assert other.server.process.popen is fork_server
     one.close()
+    leaving.sock.settimeout(None)
     assert leaving.sock.recv(1) == b""
     assert call(staying, "answer") == 2
-    with Channel(other.fork()) as another:
+    with line(other.fork()) as another:
         load(another, "def answer():\n    return 3\n")
         assert call(another, "answer") == 3
     other.close()
@@ -276,14 +284,15 @@ def test_nothing_outlives_a_killed_judge(host: Host, tmp_path: Path, moment: str
     source = f"""
 import sys, time
 from grader.remote import wire
+from grader.remote.budget import Budget
 from grader.remote.channel import Channel
 from grader.sandbox.host import Host
 host = Host({host.isolation!r})
 if {moment!r} != "starting":
-    child = Channel(host.fork())
+    child = Channel(host.fork(), Budget("All of it", 60.0, 60.0))
     deaf = "import signal; [signal.signal(n, signal.SIG_IGN) for n in range(1, 32) if n % 10 != 9]"
     code = deaf + "\\nwhile True: pass"
-    child.admit({{"work": code}}, rules={{}})
+    child.admit({{"work": code}}, rule={{}})
     load = {{"exercise": "work", "references": {{}}}}
     wire.send(child.sock, child.unsent + wire.encode(load))
     time.sleep(0.3)
@@ -315,7 +324,7 @@ def test_memory_of_the_host_does_not_grow_with_children(host: Host) -> None:
 
 def test_without_pidfds_the_fork_server_kills(host: Host) -> None:
     child = host.fork()
-    load(Channel(child), "")
+    load(line(child), "")
     os.close(child.pidfd or 0)
     child.pidfd = None
     child.close()

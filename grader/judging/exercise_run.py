@@ -17,6 +17,7 @@ from grader.feedback.finding import Finding, Status
 from grader.judging.explanation import explain, explain_use
 from grader.judging.recording import Example, Recording
 from grader.judging.student_process import StudentProcess
+from grader.remote.budget import Budget
 from grader.remote.channel import Channel, decoded
 from grader.remote.proxy import Student
 from grader.remote.session import (
@@ -30,8 +31,8 @@ from grader.remote.session import (
 )
 from grader.report.results import CheckResult
 
-EXERCISE_SECONDS = 20.0
-COMPANY_SECONDS = 5.0
+EXERCISE_SECONDS, EXERCISE_IDLE = 60.0, 10.0
+COMPANY_SECONDS, COMPANY_IDLE = 5.0, 1.0
 MAX_LOSSES = 2
 MAX_REMEMBERED = 100_000
 SHRINK_SECONDS = 0.2
@@ -92,7 +93,10 @@ class ExerciseRun:
         self.alone = alone
         self.channel: Channel | None = None
         self.first_bodies: dict[str, list[bytearray]] = {}
-        self.deadline = time.monotonic() + (EXERCISE_SECONDS if alone else COMPANY_SECONDS)
+        seconds, idle = (
+            (EXERCISE_SECONDS, EXERCISE_IDLE) if alone else (COMPANY_SECONDS, COMPANY_IDLE)
+        )
+        self.budget = Budget("The exercise", seconds, idle, process.budget)
         self.losses = 0
         self.shrunk = False
         self.diverged = False
@@ -116,8 +120,11 @@ class ExerciseRun:
         check = recording.check
         if self.verdict is not None:
             return check_result(check, Status.NOT_RUN)
-        if self.losses >= MAX_LOSSES or time.monotonic() > self.deadline:
+        if self.losses >= MAX_LOSSES:
             return check_result(check, Status.NOT_RUN, NOT_RUN)
+        refusal = self.budget.refusal()
+        if refusal is not None:
+            return check_result(check, Status.TIMEOUT, Finding(f"Not run. {refusal}"))
         try:
             failure = self._failure(recording, self._loaded())
         except Lost as lost:
@@ -149,7 +156,9 @@ class ExerciseRun:
         """A line to the process with the exercise loaded. Raises `NotImportableError`."""
         if self.channel is None:
             try:
-                channel = self.process.load(self.exercise, curriculum.closure(self.exercise))
+                channel = self.process.load(
+                    self.exercise, curriculum.closure(self.exercise), self.budget
+                )
             except StudentError as error:
                 raise NotImportableError(explain(error, self.process.sources)) from None
             self._probe(channel)

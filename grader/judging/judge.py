@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from grader import curriculum
@@ -16,27 +16,39 @@ from grader.judging.diagnosis import Diagnostician
 from grader.judging.exercise_run import Doubt, ExerciseRun, RightReplies, check_result
 from grader.judging.recording import Recordings
 from grader.judging.student_process import StudentProcess
+from grader.remote.budget import Budget
+from grader.remote.channel import Times
 from grader.report.results import CheckResult, ExerciseResult, Integration, SubmissionResult
 from grader.sandbox.host import Host
 from grader.submission import Submission
+
+SUBMISSION_SECONDS, SUBMISSION_IDLE = 120.0, 20.0
 
 
 class Judge:
     """Grades submissions on a set of exercises, all on the same cases."""
 
-    def __init__(self, exercises: Iterable[str], recordings: Recordings, host: Host) -> None:
+    def __init__(
+        self,
+        exercises: Iterable[str],
+        recordings: Recordings,
+        host: Host,
+        times: Times | None = None,
+    ) -> None:
         # In the curriculum's order, in which no reference comes before the student's own answer:
         # what one exercise needs stays in the process that the next one is loaded into.
         self.exercises = tuple(sorted(exercises, key=curriculum.NAMES.index))
         self.recordings = recordings
         self.host = host
+        self.times = times
         self.diagnosticians: dict[str, Diagnostician] = {}
         self.right = RightReplies()
 
     def grade(self, submission: Submission) -> SubmissionResult:
         """Grades every exercise of the submission. Raises `HostError` if the sandbox fails."""
+        budget = Budget("The whole submission", SUBMISSION_SECONDS, SUBMISSION_IDLE)
         company = [name for name in self.exercises if not rule(name).apart]
-        with StudentProcess(submission.sources, company, self.host) as process:
+        with self._process(submission.sources, company, budget) as process:
             results = tuple(self._exercise(name, submission, process) for name in self.exercises)
             integrated = self._integration(submission, process)
         return SubmissionResult(
@@ -46,6 +58,11 @@ class Judge:
             exercises=results,
             integration=integrated,
         )
+
+    def _process(
+        self, sources: Mapping[str, str], rules: Iterable[str], budget: Budget
+    ) -> StudentProcess:
+        return StudentProcess(sources, rules, self.host, budget, self.times)
 
     def _exercise(
         self, name: str, submission: Submission, process: StudentProcess
@@ -68,7 +85,7 @@ class Judge:
                     process.leave()
                 return found
             process.leave()
-        with StudentProcess(submission.sources, [name], self.host) as own:
+        with self._process(submission.sources, [name], process.budget) as own:
             return self._found(ExerciseRun(name, own, self.right))
 
     def _integration(self, submission: Submission, process: StudentProcess) -> Integration | None:
@@ -84,7 +101,7 @@ class Judge:
             found = integration.run(own, process)
             if found.status is Status.PASSED:
                 return found
-        with StudentProcess(own, (), self.host) as free:
+        with self._process(own, (), process.budget) as free:
             return integration.run(own, free)
 
     def _found(self, examination: ExerciseRun) -> ExerciseResult:

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping
 
 from grader.curriculum import reference
 from grader.curriculum.rules import together
-from grader.remote.channel import Channel
+from grader.remote.budget import Budget
+from grader.remote.channel import Channel, Times
 from grader.sandbox.host import Host
 
 
@@ -15,13 +16,22 @@ class StudentProcess:
 
     Forking a process costs as much as checking a small exercise. So it is handed on from one
     exercise to the next, for as long as what comes next is right in it. All that is imported in it
-    keeps the rules of all these exercises, `rules`, together.
+    keeps the rules of all these exercises, `rules`, together. The `budget` is the submission's.
     """
 
-    def __init__(self, sources: Mapping[str, str], rules: Iterable[str], host: Host) -> None:
+    def __init__(
+        self,
+        sources: Mapping[str, str],
+        rules: Iterable[str],
+        host: Host,
+        budget: Budget,
+        times: Times | None = None,
+    ) -> None:
         self.sources = sources
         self.rules = tuple(rules)
         self.host = host
+        self.times = times
+        self.budget = budget
         self.channel: Channel | None = None
 
     @property
@@ -29,14 +39,16 @@ class StudentProcess:
         """Whether code of the student's runs in the process already."""
         return self.channel is not None
 
-    def load(self, exercise: str, given: Iterable[str]) -> Channel:
+    def load(self, exercise: str, given: Iterable[str], budget: Budget | None = None) -> Channel:
         """A line to a process with this exercise loaded, among the reference's answers to `given`.
 
-        Raises `StudentError`, `Lost` and `ForbiddenUse`, all of them for what an import does.
+        It may use up the `budget`, by default that of the submission. Raises `StudentError`, `Lost`
+        and `ForbiddenUse`, all of them for what an import does.
         """
         if self.channel is None:
-            self.channel = Channel(self.host.fork())
+            self.channel = Channel(self.host.fork(), self.budget, self.times)
             self.channel.admit(self.sources, together(self.rules))
+        self.channel.budget = budget or self.budget
         self.channel.load(exercise, reference.compiled(given))
         return self.channel
 

@@ -4,26 +4,20 @@ from __future__ import annotations
 
 import socket
 import time
-from collections.abc import Mapping
-from typing import Any, Protocol
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Protocol, TypeVar
 
 from grader.remote import wire
+from grader.remote.budget import Budget, Usage
 from grader.remote.guard import Rule
 from grader.remote.session import Lost, unwrap
 
+Result = TypeVar("Result")
 MAX_REPLIES = 16 << 20
-
-
-class Allowance(Protocol):
-    """How long the judge waits for an import, and for a call, in seconds."""
-
-    @property
-    def load_seconds(self) -> float:
-        """For an import."""
-
-    @property
-    def call_seconds(self) -> float:
-        """For a call."""
+# For so many seconds a reading of what a process has used is good enough to begin a call with.
+STALE = 0.05
 
 
 class Process(Protocol):
@@ -33,9 +27,8 @@ class Process(Protocol):
     def sock(self) -> socket.socket:
         """The judge's end."""
 
-    @property
-    def limits(self) -> Allowance:
-        """What it is allowed."""
+    def usage(self) -> tuple[float, float, float]:
+        """What it has used, in seconds: processor time, idle, on the wall."""
 
     def ending(self) -> str:
         """How it ended, in a sentence, once it has hung up."""
@@ -44,14 +37,30 @@ class Process(Protocol):
         """Ends it with all that it started."""
 
 
-class Channel:
-    """One submission's code, in a process of its own."""
+@dataclass(frozen=True)
+class Times:
+    """How long code may run for an import and for a call, and how long do nothing, in seconds."""
 
-    def __init__(self, process: Process) -> None:
+    load: float = 10.0
+    call: float = 10.0
+    idle: float = 5.0
+
+
+class Channel:
+    """One submission's code, in a process of its own.
+
+    `budget` is what is left for the part of the work that is being done. It may be exchanged.
+    """
+
+    def __init__(self, process: Process, budget: Budget, times: Times | None = None) -> None:
         self.process = process
+        self.budget = budget
+        self.times = times or Times()
         self.sock = process.sock
         self.inbox = wire.Inbox(process.sock)
         self.unsent = b""
+        self.used = Usage(0.0, 0.0, 0.0)
+        self.charged = 0.0
 
     def admit(self, sources: Mapping[str, str], rule: Rule) -> None:
         """Hands over a submission, and by exercise what its code may not use. Nothing runs yet."""
@@ -65,36 +74,60 @@ class Channel:
         """
         asked = {"exercise": exercise, "references": dict(references)}
         frame, self.unsent = self.unsent + wire.encode(asked), b""
-        (body,) = self.gather(frame, 1, self.process.limits.load_seconds)
+        (body,) = self.gather(frame, 1, "The import", self.times.load)
         unwrap(decoded(body))
 
     def exchange(self, frame: bytes, count: int) -> list[Any]:
         """Sends a frame of requests and returns the reply to each. Raises as `gather` does."""
         return [decoded(body) for body in self.gather(frame, count)]
 
-    def gather(self, frame: bytes, count: int, seconds: float | None = None) -> list[bytearray]:
+    def gather(
+        self, frame: bytes, count: int, what: str = "A call", seconds: float | None = None
+    ) -> list[bytearray]:
         """Sends a frame of requests and returns the reply to each as it came, not decoded.
 
-        Each may take `seconds`, by default what the limits allow a call. Raises `Lost` for what the
-        process did, and what `Process.ending` raises.
+        Each may take `seconds` of processor time, by default what a call may. Raises `Lost` for
+        what the process did, and what `Process.ending` raises.
         """
-        patience = self.process.limits.call_seconds if seconds is None else seconds
+        limit = self.times.call if seconds is None else seconds
         bodies, size = [], 0
         if self.inbox.holds_more():
             raise Lost("protocol", _UNASKED)
+        self.used, self.charged = Usage(*self.process.usage()), time.monotonic()
         try:
-            wire.send(self.sock, frame, time.monotonic() + patience)
+            call = Budget(what, limit, self.times.idle, self.budget)
+            self._in_time(call, wire.Sending(self.sock, frame).go_on)
             for _ in range(count):
-                limit = min(wire.MAX_REPLY, MAX_REPLIES - size)
-                bodies.append(self.inbox.receive(time.monotonic() + patience, limit))
+                largest = min(wire.MAX_REPLY, MAX_REPLIES - size)
+                call = Budget(what, limit, self.times.idle, self.budget)
+                bodies.append(self._in_time(call, partial(self.inbox.receive, limit=largest)))
                 size += len(bodies[-1])
-        except TimeoutError:
-            raise Lost("timeout", _TIMEOUT.format(seconds=patience)) from None
         except (EOFError, ConnectionError):
             raise Lost("died", self.process.ending()) from None
         except wire.WireError as error:
             raise Lost("protocol", _UNREADABLE.format(error=error)) from None
+        finally:
+            self._charge(self.budget)
         return bodies
+
+    def _in_time(self, budget: Budget, step: Callable[[float], Result]) -> Result:
+        """What the step returns, which is tried until the budget is used up. Raises `Lost`."""
+        if time.monotonic() > self.charged + STALE:
+            self._charge(self.budget)
+        while True:
+            refusal = budget.refusal()
+            if refusal is not None:
+                raise Lost("timeout", refusal)
+            try:
+                return step(time.monotonic() + budget.shortest())
+            except TimeoutError:
+                self._charge(budget)
+
+    def _charge(self, budget: Budget) -> None:
+        """Takes off the budget what the process has used since this was last done."""
+        used = Usage(*self.process.usage())
+        budget.spend(used - self.used)
+        self.used, self.charged = used, time.monotonic()
 
     def close(self) -> None:
         """Kills the process and all that it started."""
@@ -117,6 +150,3 @@ def decoded(body: bytearray) -> Any:
 
 _UNASKED = "Your code's process sent something that it was not asked for."
 _UNREADABLE = "Your code's process sent something unreadable: {error}."
-_TIMEOUT = (
-    "Your code did not come back within {seconds:g} seconds: is there a loop that never ends?"
-)

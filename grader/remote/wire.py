@@ -328,8 +328,25 @@ class Inbox:
             self.ahead += data
 
 
-def send(sock: socket.socket, frame: bytes | bytearray, deadline: float = math.inf) -> None:
-    """Sends an encoded frame. Raises `TimeoutError` if the other side does not read it in time."""
-    left = deadline - time.monotonic()
-    sock.settimeout(None if math.isinf(left) else max(left, 0.001))
-    sock.sendall(frame)
+class Sending:
+    """An encoded frame on its way out of a socket."""
+
+    def __init__(self, sock: socket.socket, frame: bytes | bytearray) -> None:
+        self.sock = sock
+        self.rest = memoryview(frame)
+
+    def go_on(self, deadline: float = math.inf) -> None:
+        """Sends what is left of it.
+
+        Raises `TimeoutError` if the other side does not read it by the deadline, a
+        `time.monotonic()`; it can then be gone on with.
+        """
+        while self.rest:
+            left = deadline - time.monotonic()
+            self.sock.settimeout(None if math.isinf(left) else max(left, 0.001))
+            self.rest = self.rest[self.sock.send(self.rest) :]
+
+
+def send(sock: socket.socket, frame: bytes | bytearray) -> None:
+    """Sends an encoded frame, however long the other side takes to read it."""
+    Sending(sock, frame).go_on()

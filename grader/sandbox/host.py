@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import socket
+import time
 
 from grader.sandbox.forkserver import Ending, ForkServer, HostError
 from grader.sandbox.lockdown import Limits
@@ -94,6 +95,22 @@ class Child:
         self.sock = sock
         self.pidfd = pidfd
         self.limits = limits
+        self.began = time.monotonic()
+        self.accounts = _accounts(pidfd)
+
+    def usage(self) -> tuple[float, float, float]:
+        """What it has used: seconds of processor time, seconds idle, seconds on the wall.
+
+        Idle is when it neither runs nor waits for a processor. Where the system does not tell, half
+        of the time on the wall counts as processor time.
+        """
+        wall = time.monotonic() - self.began
+        try:
+            ran, waited, _ = os.pread(self.accounts, 99, 0).split()
+        except (OSError, ValueError):  # it has ended, or there is no such file
+            return wall / 2, 0.0, wall
+        processor = int(ran) / 1e9
+        return processor, max(wall - processor - int(waited) / 1e9, 0.0), wall
 
     def ending(self) -> str:
         """How it ended, in a sentence, once it has hung up.
@@ -108,12 +125,29 @@ class Child:
         """Kills the process and all that it started."""
         self.server.kill(self.number, self.pidfd)
         self.sock.close()
+        if self.accounts >= 0:
+            os.close(self.accounts)
 
     def __enter__(self) -> Child:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _accounts(pidfd: int | None) -> int:
+    """What the scheduler knows of a process, as an open file, or -1 where it does not tell.
+
+    The format is that of https://docs.kernel.org/scheduler/sched-stats.html.
+    """
+    if pidfd is None:
+        return -1
+    try:
+        with open(f"/proc/self/fdinfo/{pidfd}") as info:
+            pids = [int(line.split()[1]) for line in info if line.startswith("Pid:")]
+        return os.open(f"/proc/{pids[0]}/schedstat", os.O_RDONLY | os.O_CLOEXEC)
+    except (OSError, IndexError, ValueError):
+        return -1
 
 
 _CLOSED = "Your code closed its connection to the grader."
