@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
-from grader.checks import framework, models
+from grader.checks import framework
 from grader.checks.framework.inputs import Numbers
-from grader.checks.layers import Sizes
+from grader.checks.stack_cases import Sizes
+from grader.checks.transformer_cases import TransformerCase
 from grader.curriculum import reference
 from grader.judging.recording import MAX_DRAWS, RecordingError, record
 
@@ -46,7 +47,7 @@ def test_a_check_that_the_reference_never_passes_is_an_error() -> None:
 @pytest.mark.parametrize("pad_id", range(1, 9))
 def test_special_ids_are_never_those_of_padding(pad_id: int) -> None:
     sizes = Sizes(batch=2, length=4, source=5, n_heads=2, d_head=3, d_ff=7)
-    case = models.TransformerCase(sizes, 9, 10, pad_id, Numbers(1, 0), 1, False, "relu")
+    case = TransformerCase(sizes, 9, 10, pad_id, Numbers(1, 0), 1, False, "relu")
     case = case.with_special_ids
     for ids in (case.src, case.tgt):
         assert (ids != pad_id).all()

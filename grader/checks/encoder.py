@@ -4,42 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from grader.checks import layer_assertions as shared
+from grader.checks import stack
 from grader.checks.framework import check
-from grader.checks.framework.precision import assert_settings_kept, either_precision
-from grader.checks.layers import ENCODER, StackCase, cases
+from grader.checks.framework.precision import either_precision
+from grader.checks.stack_cases import ENCODER, StackCase, cases
+from grader.checks.stack_masks import assert_causal_mask_hides, assert_padding_hides
 
-
-@check(points=3, inputs=cases(ENCODER), examples=1)
-@either_precision
-def test_layer_agrees_with_torch(student: Any, case: StackCase) -> None:
-    """EncoderLayer gives what nn.TransformerEncoderLayer gives with the same weights.
-
-    Sees a residual sum that is missing or in the wrong place, a norm that is used twice, another
-    order of the sublayers.
-    """
-    shared.assert_layer_agrees(student, case)
-
-
-@check(points=2, inputs=cases(ENCODER, norm_first=True), examples=1)
-@either_precision
-def test_norm_first_layer_agrees_with_torch(student: Any, case: StackCase) -> None:
-    """EncoderLayer with norm_first gives what nn.TransformerEncoderLayer(norm_first=True) gives.
-
-    Sees `norm_first` that is ignored or does not reach both sublayers, and query, key or value that
-    passes by the norm.
-    """
-    shared.assert_layer_agrees(student, case)
-
-
-@check(points=1, inputs=cases(ENCODER, norm_first=True, activation="gelu"), examples=1)
-@either_precision
-def test_activation_reaches_the_feed_forward_network(student: Any, case: StackCase) -> None:
-    """With activation="gelu", the feed-forward network uses the exact GELU.
-
-    Sees `activation` ignored. Lets mistakes in the residual sums pass.
-    """
-    shared.assert_activation(student, case)
+stack.declare_layer_checks(ENCODER)
 
 
 @check(points=2, inputs=(cases(ENCODER), cases(ENCODER, norm_first=True)), examples=1)
@@ -50,91 +21,8 @@ def test_mask_hides_tokens(student: Any, post: StackCase, pre: StackCase) -> Non
     Sees a mask that is ignored, read the other way round, or handed to the first layer only.
     Compares your encoder with itself.
     """
-    shared.assert_padding_hides(student, post)
-    shared.assert_causal_mask_hides(student, pre)
+    assert_padding_hides(student, post)
+    assert_causal_mask_hides(student, pre)
 
 
-@check(
-    points=2,
-    inputs=(cases(ENCODER, activation="gelu"), cases(ENCODER, norm_first=True, activation="gelu")),
-    examples=1,
-)
-@either_precision
-def test_stack_is_its_layers_in_turn(student: Any, post: StackCase, pre: StackCase) -> None:
-    """Encoder sends x through its layers in turn, and in pre-norm through one more norm at the end.
-
-    Sees a final norm that is missing or is there in post-norm too, layers in another order, one
-    layer used for all, and options that do not reach the layers. Compares your encoder with your
-    own layers.
-    """
-    for case in (post, pre):
-        shared.assert_stack_is_its_layers(student, case)
-
-
-@check(
-    points=1,
-    inputs=(cases(ENCODER, activation="gelu"), cases(ENCODER, norm_first=True, activation="gelu")),
-    examples=1,
-)
-@either_precision
-def test_every_layer_has_its_own_parameters(student: Any, post: StackCase, pre: StackCase) -> None:
-    """The parameters have the right names, no two layers share one, and each of them has a say.
-
-    Sees layers in a plain list, one layer put there many times, a norm that is made and not used.
-    """
-    for case in (post, pre):
-        shared.assert_own_parameters(student, case)
-
-
-@check(points=1, inputs=(cases(ENCODER), cases(ENCODER, norm_first=True)), examples=1)
-@either_precision
-def test_gradients_agree_with_torch(student: Any, post: StackCase, pre: StackCase) -> None:
-    """Gradients flow to x and to every parameter as through torch's own layers.
-
-    Sees `detach`, `.data` and `no_grad` between the layers, which no value shows.
-    """
-    shared.assert_layer_gradients(student, post)
-    shared.assert_stack_gradients(student, pre)
-
-
-@check(points=1, inputs=cases(ENCODER), examples=1)
-@either_precision
-def test_dropout_is_at_every_place(student: Any, case: StackCase) -> None:
-    """While training, dropout acts on attention weights, inside feed-forward and on both results.
-
-    Sees a place that `dropout` does not reach, and one where it does not belong.
-    """
-    shared.assert_dropout_places(student, case)
-
-
-@check(points=1, inputs=(cases(ENCODER), cases(ENCODER, norm_first=True)), examples=1)
-@either_precision
-def test_dropout_reaches_every_layer(student: Any, post: StackCase, pre: StackCase) -> None:
-    """`dropout` reaches every layer of the stack, comes before the sum, and is off in evaluation.
-
-    Sees dropout after a norm, of a fixed probability, in one layer only, or left on in evaluation,
-    and another default than 0.1.
-    """
-    for case in (post, pre):
-        shared.assert_dropout_reaches_the_stack(student, case)
-
-
-@check(points=1, inputs=cases(ENCODER, norm_first=True), examples=1)
-def test_works_on_any_input(student: Any, case: StackCase) -> None:
-    """Any batch, length, memory layout and dtype will do, copies work, and inputs stay as they are.
-
-    Sees sizes that are kept from an earlier call, a mix-up of batch and length, edits in place, and
-    an output in another dtype.
-    """
-    settings = student.global_settings()
-    either_precision(shared.assert_any_input)(student, case)
-    assert_settings_kept(settings, student.global_settings())
-
-
-@check(points=0, inputs=cases(ENCODER, norm_first=True), examples=1)
-def test_keeps_float64(student: Any, case: StackCase) -> None:
-    """In float64 the output has the accuracy of float64.
-
-    Sees a `.float()` on the way. It costs nothing: float32 is accurate enough here.
-    """
-    shared.assert_keeps_float64(student, case)
+stack.declare_stack_checks(ENCODER)

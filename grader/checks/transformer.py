@@ -12,6 +12,8 @@ from grader.checks.framework.assertions import (
     assert_changes,
     assert_defaults,
     assert_gradients,
+    assert_keeps_numbers,
+    assert_moves,
     assert_not_edited,
     assert_registers,
     gradients,
@@ -22,13 +24,14 @@ from grader.checks.framework.precision import (
     assert_settings_kept,
     either_precision,
 )
-from grader.checks.layer_assertions import ALMOST_ONE, assert_all_used, check_other, check_same
-from grader.checks.layers import tracked_weights
-from grader.checks.models import SRC, TGT, TIEABLE, TransformerCase, cases
+from grader.checks.stack import assert_all_used
+from grader.checks.stack_cases import AXES, tracked_weights
+from grader.checks.stack_dropout import ALMOST_ONE
+from grader.checks.stack_masks import check_other, check_same
+from grader.checks.transformer_cases import SRC, TGT, TIEABLE, TransformerCase, cases
 from grader.feedback.comparison import Mismatch, assert_finite, assert_matches, assert_shape
 from grader.remote.proxy import RemoteModule
 
-AXES = ("batch", "length", "d_model")
 DEFAULTS = {
     "d_model": 512,
     "n_heads": 8,
@@ -203,25 +206,14 @@ def test_every_parameter_has_its_place(student: Any, case: TransformerCase) -> N
     weights = tracked_weights(case.weights)
     model.load(weights, strict=False)
     assert_registers(model, {name: value.shape for name, value in weights.items()}, "Transformer")
-    held = model.weights(weights)
-    for name, value in weights.items():
-        if not torch.equal(held[name], value.to(held[name].dtype)):
-            raise Mismatch(
-                f"`{name}` does not keep the numbers that are put there: it shares them with "
-                "another parameter."
-            )
+    assert_keeps_numbers(model, weights)
     pad_id = model.pad_id.get()
     if pad_id != case.pad_id:
         raise Mismatch(f"The attribute `pad_id` should be {case.pad_id}; yours is {pad_id!r}.")
     found = gradients(model(case.src, case.tgt), list(weights.values()), case.cotangent)
     assert_all_used(dict(zip(weights, found, strict=True)))
     fresh, _ = case.model(student)
-    left = fresh.stay_behind()
-    if left:
-        raise Mismatch(
-            f"`{left[0]}` is a tensor that `.to(...)` does not move.",
-            help="A constant is a buffer: see `register_buffer`.",
-        )
+    assert_moves(fresh)
 
 
 @check(points=1, inputs=cases(num_layers=1), examples=1)

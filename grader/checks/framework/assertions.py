@@ -147,6 +147,28 @@ def assert_registers(module: RemoteModule, shapes: Mapping[str, Sequence[int]], 
         raise Mismatch(f"{what} has parameters that do not belong to it: {names}.")
 
 
+def assert_keeps_numbers(module: RemoteModule, weights: Mapping[str, Tensor]) -> None:
+    """The module holds these weights, which it was given: no two of its parameters are one."""
+    held = module.weights(weights)
+    for name, value in weights.items():
+        if not torch.equal(held[name], value.to(held[name].dtype)):
+            raise Mismatch(
+                f"`{name}` does not keep the numbers that are put there: it shares them with "
+                "another parameter.",
+                help="Is each layer an object of its own?",
+            )
+
+
+def assert_moves(module: RemoteModule) -> None:
+    """All tensors of the module follow `.to(...)`."""
+    left = module.stay_behind()
+    if left:
+        raise Mismatch(
+            f"`{left[0]}` is a tensor that `.to(...)` does not move.",
+            help="A constant is a buffer: see `register_buffer`.",
+        )
+
+
 def assert_drops(trained: Sequence[Any], evaluated: Tensor, p: float, what: str = "output") -> None:
     """What two calls in training mode gave is what evaluation gives, after dropout.
 

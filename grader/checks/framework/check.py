@@ -1,8 +1,8 @@
 """What a hidden check is, and how it is declared.
 
 A check takes a `student`, and what was drawn for it. The name of its function is its identity. The
-first line of its docstring is the title that a student reads, the rest what it sees that others
-cannot.
+first paragraph of its docstring is the title that a student reads, the rest what it sees that
+others cannot.
 
     @check(points=3, inputs=attention_inputs(), examples=4)
     def test_agrees_with_torch(student, case):
@@ -17,7 +17,7 @@ from __future__ import annotations
 import functools
 import importlib.util
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -67,19 +67,28 @@ class Check:
 
 
 def check(
-    *, points: float, inputs: Drawn | tuple[Drawn, ...] = (), examples: int = 8
+    *,
+    points: float,
+    inputs: Drawn | tuple[Drawn, ...] = (),
+    examples: int = 8,
+    exercise: str | None = None,
+    words: Mapping[str, str] | None = None,
 ) -> Callable[[Callable[..., None]], Check]:
     """Declares a check of the exercise whose module this stands in.
 
     `inputs` are what it is given besides the student, one or several; `examples` says how often
     they are drawn. The checks of an exercise come in the order in which they are declared.
+
+    A check that several exercises share stands in a function that declares it for each of them: it
+    names the `exercise`, and `words` for the {…} in its title.
     """
 
     def declare(body: Callable[..., None]) -> Check:
+        title = " ".join((inspect.getdoc(body) or body.__name__).split("\n\n")[0].split())
         made = Check(
-            exercise=body.__module__.rpartition(".")[2],
+            exercise=exercise or body.__module__.rpartition(".")[2],
             name=body.__name__.removeprefix(PREFIX),
-            title=(inspect.getdoc(body) or body.__name__).partition("\n")[0],
+            title=title if words is None else title.format_map(words),
             points=points,
             body=body,
             inputs=inputs if isinstance(inputs, tuple) else (inputs,),

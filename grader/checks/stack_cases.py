@@ -21,6 +21,7 @@ from grader.checks.framework.assertions import pull_back
 from grader.checks.framework.inputs import Numbers, distinct_sizes, inputs
 from grader.remote.proxy import RemoteModule
 
+AXES = ("batch", "length", "d_model")
 NUM_LAYERS = 2
 
 Weights = dict[str, Tensor]
@@ -30,14 +31,24 @@ Weights = dict[str, Tensor]
 class Kind:
     """Encoder or decoder: the names in the contract, and torch's own layer."""
 
+    exercise: str
     layer: str
     stack: str
     attentions: tuple[str, ...]
     oracle: type[nn.Module]
 
+    @property
+    def words(self) -> dict[str, str]:
+        """What stands in the titles of the checks that both share."""
+        alone = len(self.attentions) == 1
+        inputs, results = ("to x", "both") if alone else ("to x, to memory", "all")
+        return {"layer": self.layer, "stack": self.stack, "to_inputs": inputs, "all": results}
 
-ENCODER = Kind("EncoderLayer", "Encoder", ("self_attn",), nn.TransformerEncoderLayer)
-DECODER = Kind("DecoderLayer", "Decoder", ("self_attn", "cross_attn"), nn.TransformerDecoderLayer)
+
+ENCODER = Kind("encoder", "EncoderLayer", "Encoder", ("self_attn",), nn.TransformerEncoderLayer)
+DECODER = Kind(
+    "decoder", "DecoderLayer", "Decoder", ("self_attn", "cross_attn"), nn.TransformerDecoderLayer
+)
 
 
 @dataclass(frozen=True)

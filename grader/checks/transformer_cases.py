@@ -15,7 +15,8 @@ from torch import Tensor
 
 from grader.checks.framework.assertions import pull_back
 from grader.checks.framework.inputs import Numbers, inputs
-from grader.checks.layers import (
+from grader.checks.positional import waves
+from grader.checks.stack_cases import (
     DECODER,
     ENCODER,
     Oracle,
@@ -27,7 +28,6 @@ from grader.checks.layers import (
     stack_shapes,
     tracked_weights,
 )
-from grader.checks.positional import waves
 from grader.remote.proxy import RemoteModule, RemoteParameter
 
 SRC = "src_embedding.token.embedding.weight"

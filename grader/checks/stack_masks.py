@@ -1,0 +1,65 @@
+"""What a mask hides from the layers of a model: tokens that may change and be noticed by nobody."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from grader.checks.stack_cases import AXES, StackCase
+from grader.feedback.comparison import Mismatch, assert_finite, assert_matches, assert_shape
+
+
+def assert_padding_hides(student: Any, case: StackCase) -> None:
+    """A key that the mask of self-attention hides changes nothing, in any layer; another does."""
+    x, *memory = case.inputs
+    batch, length, _ = x.shape
+    stack = case.stack(student)
+    noise = 3 * case.numbers.normal("noise", *x.shape, dtype=case.dtype)
+    is_hidden = F.one_hot(case.numbers.ids("hidden", batch, high=length), length).bool()
+    is_next = is_hidden.roll(1, 1)
+    padding = ~is_hidden[:, None, None, :]
+    before = stack(x, *memory, padding)
+    assert_shape(before, dict(zip(AXES, x.shape, strict=True)))
+    after = stack(torch.where(is_hidden[..., None], x + noise, x), *memory, padding)
+    check_same(after, before, ~is_hidden, "A token that the mask hides changes other tokens.")
+    seen = stack(torch.where(is_next[..., None], x + noise, x), *memory, padding)
+    check_other(seen, before, ~is_next, "A token that the mask shows changes no other token.")
+
+
+def assert_causal_mask_hides(student: Any, case: StackCase) -> None:
+    """Under a causal mask no token sees a later one, in any layer; the last sees the first."""
+    x, *memory = case.inputs
+    batch, length, _ = x.shape
+    stack = case.stack(student)
+    noise = 3 * case.numbers.normal("noise", *x.shape, dtype=case.dtype)
+    is_last = F.one_hot(torch.full((batch,), length - 1), length).bool()
+    causal = torch.ones(length, length, dtype=torch.bool).tril()
+    before = stack(x, *memory, causal)
+    assert_shape(before, dict(zip(AXES, x.shape, strict=True)))
+    after = stack(torch.where(is_last[..., None], x + noise, x), *memory, causal)
+    check_same(after, before, ~is_last, "The last token changes what a causal mask hides it from.")
+    is_first = is_last.roll(1, 1)
+    seen = stack(torch.where(is_first[..., None], x + noise, x), *memory, causal)
+    check_other(seen, before, is_last, "Under a causal mask, the first token changes no other.")
+    nothing = causal.clone()
+    nothing[0] = False
+    assert_finite(stack(x, *memory, nothing), "output with an empty row in the mask", axes=AXES)
+
+
+def check_same(after: Any, before: Tensor, where: Tensor, what: str) -> None:
+    """The tokens at the places `where` are what they were before a change."""
+    assert_shape(after, tuple(before.shape))
+    assert_matches(
+        after[where], before[where], "output", help=what, sides=("after a change", "before it")
+    )
+
+
+def check_other(after: Any, before: Tensor, where: Tensor, what: str) -> None:
+    """The tokens at the places `where` are others than before a change."""
+    assert_shape(after, tuple(before.shape))
+    change = (after.double() - before.double()).abs().amax(-1)
+    if (change[where] < 1e-6).any():
+        raise Mismatch(what, help="Does the mask reach every layer, the right way round?")
