@@ -134,8 +134,7 @@ class DecoderLayer(nn.Module):
         ### BEGIN SOLUTION
         x = self.sublayers[0](x, lambda y: self.self_attn(y, y, y, tgt_mask))
         x = self.sublayers[1](x, lambda y: self.cross_attn(y, memory, memory, memory_mask))
-        output: Tensor = self.sublayers[2](x, self.feed_forward)
-        return output
+        return self.sublayers[2](x, self.feed_forward)
         ### END SOLUTION
 
 

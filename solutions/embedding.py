@@ -162,8 +162,7 @@ class TokenEmbedding(nn.Module):
             IndexError: an id is outside the vocabulary.
         """
         ### BEGIN SOLUTION
-        output: Tensor = self.embedding(ids) * math.sqrt(self.d_model)
-        return output
+        return self.embedding(ids) * math.sqrt(self.d_model)
         ### END SOLUTION
 
 
@@ -214,6 +213,5 @@ class TransformerEmbedding(nn.Module):
             ValueError: the sentence is longer than `max_len`.
         """
         ### BEGIN SOLUTION
-        output: Tensor = self.position(self.token(ids))
-        return output
+        return self.position(self.token(ids))
         ### END SOLUTION

@@ -128,8 +128,7 @@ class EncoderLayer(nn.Module):
         """
         ### BEGIN SOLUTION
         x = self.sublayers[0](x, lambda y: self.self_attn(y, y, y, mask))
-        output: Tensor = self.sublayers[1](x, self.feed_forward)
-        return output
+        return self.sublayers[1](x, self.feed_forward)
         ### END SOLUTION
 
 

@@ -107,6 +107,5 @@ class FeedForward(nn.Module):
         """
         ### BEGIN SOLUTION
         hidden = self.dropout(self.activation(self.linear1(x)))
-        output: Tensor = self.linear2(hidden)
-        return output
+        return self.linear2(hidden)
         ### END SOLUTION

@@ -178,6 +178,5 @@ class MultiHeadAttention(nn.Module):
         k = split_heads(self.k_proj(key), self.n_heads)
         v = split_heads(self.v_proj(value), self.n_heads)
         heads, _ = attention(q, k, v, mask, self.dropout)
-        output: Tensor = self.out_proj(merge_heads(heads))
-        return output
+        return self.out_proj(merge_heads(heads))
         ### END SOLUTION

@@ -128,6 +128,5 @@ class PositionalEncoding(nn.Module):
         length, max_len = x.size(1), self.pe.size(0)
         if length > max_len:
             raise ValueError(f"a sentence of {length} tokens is longer than max_len = {max_len}")
-        output: Tensor = self.dropout(x + self.pe[:length])
-        return output
+        return self.dropout(x + self.pe[:length])
         ### END SOLUTION

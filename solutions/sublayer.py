@@ -102,8 +102,6 @@ class SublayerConnection(nn.Module):
         """
         ### BEGIN SOLUTION
         if self.norm_first:
-            output: Tensor = x + self.dropout(sublayer(self.norm(x)))
-        else:
-            output = self.norm(x + self.dropout(sublayer(x)))
-        return output
+            return x + self.dropout(sublayer(self.norm(x)))
+        return self.norm(x + self.dropout(sublayer(x)))
         ### END SOLUTION

@@ -158,8 +158,7 @@ class Transformer(nn.Module):
             ValueError: the sentence is longer than `max_len`.
         """
         ### BEGIN SOLUTION
-        memory: Tensor = self.encoder(self.src_embedding(src), padding_mask(src, self.pad_id))
-        return memory
+        return self.encoder(self.src_embedding(src), padding_mask(src, self.pad_id))
         ### END SOLUTION
 
     def decode(
@@ -185,13 +184,12 @@ class Transformer(nn.Module):
             ValueError: the sentence is longer than `max_len`.
         """
         ### BEGIN SOLUTION
-        output: Tensor = self.decoder(
+        return self.decoder(
             self.tgt_embedding(tgt),
             memory,
             target_mask(tgt, self.pad_id),
             padding_mask(src, self.pad_id),
         )
-        return output
         ### END SOLUTION
 
     def forward(
@@ -213,6 +211,5 @@ class Transformer(nn.Module):
             ValueError: a sentence is longer than `max_len`.
         """
         ### BEGIN SOLUTION
-        logits: Tensor = self.generator(self.decode(tgt, self.encode(src), src))
-        return logits
+        return self.generator(self.decode(tgt, self.encode(src), src))
         ### END SOLUTION
