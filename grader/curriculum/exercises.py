@@ -40,6 +40,7 @@ EXERCISES: tuple[Exercise, ...] = (
         core=True,
     ),
     Exercise(5, "positional", 10, ("sinusoidal_table", "PositionalEncoding"), core=True),
+    Exercise(6, "rope", 10, ("rotary_angles", "apply_rotary")),
     Exercise(
         7,
         "embedding",

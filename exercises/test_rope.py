@@ -1,0 +1,73 @@
+"""Public tests of rope. Run them with: pytest exercises/test_rope.py."""
+
+from math import cos, pi, sin
+
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from exercises.rope import apply_rotary, rotary_angles
+from grader.feedback.comparison import assert_dtype, assert_matches, assert_raises
+
+AXES = ("position", "feature")
+
+
+def test_angles_by_hand() -> None:
+    """With four features, the angles are pos and pos / 100.
+
+    The exponents are 0 and 2/4, and 10000 ** (2/4) is 100. With base = 16 it is 4.
+    """
+    axes = ("position", "pair")
+    expected = torch.tensor([[0.0, 0.0], [1.0, 0.01], [2.0, 0.02]])
+    angles = rotary_angles(head_dim=4, length=3)
+    assert_matches(angles, expected, "rotary_angles(4, 3)", axes=axes)
+    expected = torch.tensor([[0.0, 0.0], [1.0, 0.25], [2.0, 0.5]])
+    assert_matches(rotary_angles(4, 3, 16.0), expected, "rotary_angles(4, 3, 16.0)", axes=axes)
+    with assert_raises(ValueError, "rotary_angles(5, 3)"):
+        rotary_angles(5, 3)
+
+
+def test_turns_by_hand() -> None:
+    """A quarter turn makes (-1, 2) of (2, 1), a half turn (-3, -4) of (3, 4)."""
+    x = torch.tensor([[2.0, 1.0, 3.0, 4.0], [2.0, 1.0, 3.0, 4.0]])
+    angles = torch.tensor([[pi / 2, pi], [0.0, pi / 2]])
+    expected = torch.tensor([[-1.0, 2.0, -3.0, -4.0], [2.0, 1.0, -4.0, 3.0]])
+    assert_matches(apply_rotary(x, angles), expected, "apply_rotary", axes=AXES)
+
+
+def test_the_angles_of_later_positions() -> None:
+    """One token alone is turned by the one row of angles that is given."""
+    output = apply_rotary(torch.tensor([[1.0, 0.0]]), torch.tensor([[7.0]]))
+    expected = torch.tensor([[cos(7), sin(7)]])
+    assert_matches(output, expected, "apply_rotary at position 7", axes=AXES)
+
+
+@given(start=st.integers(0, 20), distance=st.integers(0, 9))
+def test_only_the_distance_counts(start: int, distance: int) -> None:
+    """Scores are the same wherever a query and a key are equally far apart."""
+    generator = torch.Generator().manual_seed(0)
+    query, key = torch.randn(2, 6, generator=generator)
+    angles = rotary_angles(6, 30)
+    queries, keys = (apply_rotary(one.expand(30, 6), angles).double() for one in (query, key))
+    there = queries[start] @ keys[start + distance]
+    here = queries[0] @ keys[distance]
+    assert_matches(there, here, f"score at the distance {distance}", sides=("there", "at 0"))
+
+
+def test_any_number_of_axes() -> None:
+    """All sentences and heads are turned alike, each as if it were alone."""
+    generator = torch.Generator().manual_seed(0)
+    x = torch.randn(2, 3, 5, 4, generator=generator)
+    angles = rotary_angles(4, 5)
+    output = apply_rotary(x, angles)
+    alone = apply_rotary(x[1, 2], angles)
+    axes = ("batch", "head", *AXES)
+    assert_matches(output[1:, 2:], alone[None, None], "apply_rotary of (B, H, L, d)", axes=axes)
+
+
+def test_the_dtype_is_kept() -> None:
+    """What comes in as bfloat16 or float32 goes out so, whatever the angles are."""
+    for dtype in (torch.bfloat16, torch.float32):
+        for angles in (torch.ones(3, 2), torch.ones(3, 2, dtype=torch.float64)):
+            output = apply_rotary(torch.ones(3, 4, dtype=dtype), angles)
+            assert_dtype(output, dtype, f"apply_rotary for {dtype} and angles of {angles.dtype}")

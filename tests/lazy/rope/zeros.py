@@ -1,0 +1,13 @@
+"""Zeros everywhere."""
+
+import torch
+
+
+def rotary_angles(head_dim, length, base=10000.0):
+    if head_dim % 2:
+        raise ValueError("odd")
+    return torch.zeros(length, head_dim // 2)
+
+
+def apply_rotary(x, angles):
+    return x * 0
