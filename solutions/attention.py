@@ -91,7 +91,7 @@ def attention(
         key: `(..., Lk, d_k)`.
         value: `(..., Lk, d_v)`.
         mask: Booleans that broadcast to `(..., Lq, Lk)`, True = may be looked at. None hides
-            nothing.
+            nothing. It has to hold for scores of up to a thousand in size.
         dropout: Applied to the weights before they meet the values, for example an `nn.Dropout`.
             None leaves them as they are.
 

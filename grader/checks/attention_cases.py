@@ -15,7 +15,13 @@ from torch.nn.functional import scaled_dot_product_attention
 
 from grader.checks.framework.assertions import parts, pull_back
 from grader.checks.framework.inputs import Numbers, distinct_sizes, inputs
-from grader.feedback.comparison import Mismatch, assert_finite, assert_matches, assert_shape
+from grader.feedback.comparison import (
+    Mismatch,
+    assert_finite,
+    assert_matches,
+    assert_shape,
+    assert_zero,
+)
 
 AXES = ("batch", "head", "query", "d_v")
 WEIGHT_AXES = ("batch", "head", "query", "key")
@@ -170,3 +176,23 @@ def softmax_scores(query: Tensor, key: Tensor, mask: Tensor | None = None) -> Te
     if mask is not None:
         scores = scores.masked_fill(~mask, -math.inf)
     return scores.softmax(-1)
+
+
+def assert_mask_holds(student: Any, case: AttentionCase, size: float) -> None:
+    """No hidden key gets a weight, for scores of up to `size`, and the others get theirs."""
+    # Every score is about -size, so that a fill above that wins, and they lie near one another:
+    # float32 keeps their order.
+    d_k = case.query.size(-1)
+    side = math.sqrt(size / math.sqrt(d_k))
+    query, key = torch.full_like(case.query, side), torch.full_like(case.key, -side)
+    steps = case.key[..., 0].round().clamp(-1, 1)
+    key[..., 0] += steps * math.sqrt(d_k) / side * max(1e-6 * size, 0.05)
+    _, weights = attend(student, query, key, case.value, case.mask)
+    assert_follow_the_scores(weights, softmax_scores(query.double(), key.double(), case.mask))
+    assert_zero(weights[~case.visible], "masked weights")
+    # Here hidden scores lie up to 2 * size above visible ones. What is left for these is not asked.
+    scores = case.query.double() @ case.key.double().transpose(-1, -2) / math.sqrt(d_k)
+    stretched = case.query * (size / scores.abs().max().item())
+    _, weights = attend(student, stretched, case.key, case.value, case.mask)
+    assert_shape(weights, dict(zip(WEIGHT_AXES, case.weights.shape, strict=True)), "weights")
+    assert_zero(weights[~case.visible], "masked weights, when hidden scores are large,")
