@@ -18,7 +18,6 @@ from grader import curriculum, submission
 from grader.curriculum import CurriculumError, stubs
 from grader.judging import run, workers
 from grader.report import data, tables
-from grader.report import html as pages
 from grader.report.results import Report
 from grader.report.store import StoreError
 from grader.report.terminal import Terminal
@@ -119,7 +118,10 @@ def grade(
         if csv is not None:
             data.write(csv, tables.as_csv(report))
         if html is not None:
-            terminal.say(f"Open {pages.write_pages(report, html)}")
+            # Imported where it is used: jinja2 takes a while, and a run without pages needs none.
+            from grader.report.html import write_pages
+
+            terminal.say(f"Open {write_pages(report, html)}")
         if gradescope is not None:
             data.write(gradescope, tables.as_gradescope(report.submissions[0]))
     except OSError as error:

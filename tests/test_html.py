@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import re
+import shutil
 from html.parser import HTMLParser
 from pathlib import Path
 
-from grader.feedback.finding import Finding, Grid, Status
+import pytest
+
+from grader.feedback.finding import Finding, Grid, Place, Status
+from grader.feedback.html import TAGS, allowed, finding, panel
 from grader.report import html
 from grader.report.results import CheckResult, Diagnosis, ExerciseResult, Report, SubmissionResult
 
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 SCRIPT = "<script>alert(1)</script>"
 ODD = f"{SCRIPT} \x1b[31m \u202e"
 GRID = Grid(
@@ -19,6 +24,18 @@ GRID = Grid(
     rows=("query 0",),
     columns=("key 0", "key 1"),
     where="batch 1",
+)
+FOUND = Finding("`x` is wrong.", GRID, "Why?", (Place("attention.py", 3, f"return {SCRIPT}"),))
+MASK = Finding(
+    "2 entries are wrong.",
+    Grid(
+        yours=((1.0, 0.0), (0.0, 1.0)),
+        expected=((1.0, 1.0), (1.0, 1.0)),
+        differs=((False, True), (True, False)),
+        rows=("query 0", "query 1"),
+        columns=("key 0", "key 1"),
+        kind="bool",
+    ),
 )
 
 
@@ -58,18 +75,23 @@ def test_a_students_text_is_never_markup() -> None:
 
 
 def test_our_own_marks_pass_the_sanitiser() -> None:
-    for piece in (html.exercise(exercise()), html.table(GRID), html.panel("right", "x", "y")):
+    for piece in (
+        html.exercise(exercise()),
+        finding(FOUND),
+        finding(MASK),
+        panel("right", "x", finding(FOUND)),
+    ):
         tags = Tags(piece)
         assert tags.open == 0
         for tag, name, value in tags.found:
-            assert tag in html.TAGS
-            assert not name or html.allowed(tag, name, value), (tag, name, value)
+            assert tag in TAGS
+            assert not name or allowed(tag, name, value), (tag, name, value)
 
 
 def test_a_sanitiser_stops_styles_and_scripts_of_others() -> None:
-    assert not html.allowed("div", "style", "position:fixed;top:0")
-    assert not html.allowed("div", "onclick", "x()")
-    assert not html.allowed("img", "src", "x")
+    assert not allowed("div", "style", "position:fixed;top:0")
+    assert not allowed("div", "onclick", "x()")
+    assert not allowed("img", "src", "x")
 
 
 def test_each_thing_is_said_once_and_code_is_marked() -> None:
@@ -79,11 +101,41 @@ def test_each_thing_is_said_once_and_code_is_marked() -> None:
     assert "2 of 6 points" in piece
 
 
-def test_a_grid_shows_the_wrong_cells() -> None:
-    piece = html.table(GRID)
-    assert piece.count(html.STYLES["off"]) == 1
-    assert "NaN" in piece
+def cells(piece: str) -> list[tuple[str, str]]:
+    """The style of every number and what stands in its cell."""
+    return re.findall(r'<td style="(font-family[^"]*)">(.*?)</td>', piece, re.DOTALL)
+
+
+def test_a_wrong_number_is_outlined_and_has_a_sign_that_can_be_heard() -> None:
+    piece = finding(FOUND)
+    (wrong,) = ((style, text) for style, text in cells(piece) if "NaN" in text)
+    assert "border:2px solid" in wrong[0]
+    assert 'role="img" aria-label="wrong"' in wrong[1]
+    assert piece.count('aria-label="wrong"') == 1
+
+
+def test_both_sides_are_on_one_scale() -> None:
+    styles = [style for style, text in cells(finding(FOUND)) if "0.250" in text]
+    assert len(styles) == 2
+    assert styles[0] == styles[1]
+    (strongest,) = (style for style, text in cells(finding(FOUND)) if "0.750" in text)
+    assert "rgba(64,128,220" in strongest
+    assert strongest != styles[0]
+
+
+def test_a_mask_is_drawn_as_squares() -> None:
+    drawn = [re.sub("<[^>]*>", "", text) for _, text in cells(finding(MASK))]
+    assert drawn == ["■", "□✗", "□✗", "■", "■", "■", "■", "■"]
+    assert finding(MASK).count('aria-label="False"') == 2
+
+
+def test_a_picture_has_its_axes_and_is_a_table_for_those_who_listen() -> None:
+    piece = finding(FOUND)
+    assert piece.count("<caption") == 2
+    for scope, name in (("colgroup", "key"), ("rowgroup", "query"), ("row", "0"), ("col", "1")):
+        assert re.search(rf'<th scope="{scope}"[^>]*>{name}</th>', piece), scope
     assert "batch 1" in piece
+    assert "attention.py, line 3: return &lt;script&gt;" in piece
 
 
 def test_pages_are_written_for_the_whole_class(tmp_path: Path) -> None:
@@ -99,3 +151,31 @@ def test_pages_are_written_for_the_whole_class(tmp_path: Path) -> None:
     assert "<script" not in text
     assert "? of 6" in text
     assert "seed 7" in text
+    page = (index.parent / "0001-ada.html").read_text(encoding="utf-8")
+    assert "<script" not in page
+    assert 'href="#attention"' in page
+    assert "style=" not in page  # its stylesheet knows light, dark and paper
+    for wanted in ("prefers-color-scheme: dark", "@media print", "&lt;script&gt;"):
+        assert wanted in page
+
+
+def test_a_page_is_no_wider_than_a_phone(tmp_path: Path) -> None:
+    """Also with the widest grid there is."""
+    if CHROMIUM is None:
+        pytest.skip("chromium is not installed: apt-get install chromium")
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    numbers = tuple(tuple(-1.23456e-7 * column for column in range(4)) for _ in range(5))
+    marks = ((True,) * 4,) * 5
+    names = [tuple(f"{axis} {100 + i}" for i in range(n)) for axis, n in (("d", 5), ("key", 4))]
+    wide = Finding("All is wrong.", Grid(numbers, numbers[::-1], marks, names[0], names[1]))
+    check = CheckResult("two", "Is right.", Status.FAILED, 0, 3, wide)
+    result = ExerciseResult("attention", Status.FAILED, 0, 3, None, (check,))
+    report = Report(7, "jail", (SubmissionResult("ada", 0, 3, (result,)),))
+    write = html.write_pages(report, tmp_path)
+    with playwright.sync_playwright() as started:
+        browser = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        page = browser.new_page(viewport={"width": 400, "height": 800})
+        for path in (write, tmp_path / "0001-ada.html"):
+            page.goto(path.as_uri())
+            assert page.evaluate("document.documentElement.scrollWidth") <= 400
+        browser.close()

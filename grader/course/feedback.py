@@ -17,7 +17,7 @@ from nbconvert.preprocessors.sanitize import SanitizeHTML
 from nbformat.notebooknode import NotebookNode
 from traitlets import default
 
-from grader.report import html
+from grader.feedback import html
 
 # MathJax makes links, ids and styles of these.
 _TEX_COMMANDS = re.compile(r"\\(?=(?:href|url|require|cssId|class|style|data|unicode)\b)")

@@ -111,7 +111,7 @@ def _output(result: ExerciseResult, worth: float) -> NotebookNode:
 
 
 def _comment(result: ExerciseResult) -> str:
-    said = [f"{html.points(result.points, result.max_points)} points: {WORDS[result.status]}."]
+    said = [f"{html.points(result)} points: {WORDS[result.status]}."]
     failed = [one for one in result.checks if one.max_points and one.status is not Status.PASSED]
     if failed and result.status is not Status.TODO:
         counted = [one for one in result.checks if one.max_points]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from markupsafe import Markup
+
 from grader.board.failure import Result
 from grader.curriculum import closure
+from grader.feedback import html
 from grader.feedback.finding import Status
 from grader.magic.running import Outcome
-from grader.report import html
 
 _STYLES = {Status.PASSED: "right", Status.TODO: "box"}
 _HONESTLY = "The hidden checks look closer and give the grade."
@@ -25,7 +27,7 @@ def as_html(outcome: Outcome) -> str:
             parts.append(_message(result))
     last = _last_line(outcome)
     parts += [html.line("quiet", last)] if last else []
-    return html.panel(_STYLES.get(outcome.status, "wrong"), outcome.headline, *parts)
+    return str(html.panel(_STYLES.get(outcome.status, "wrong"), outcome.headline, *parts))
 
 
 def as_text(outcome: Outcome) -> str:
@@ -41,12 +43,12 @@ def as_text(outcome: Outcome) -> str:
     return "\n".join([*lines, *(["", last] if last else [])])
 
 
-def _message(result: Result) -> str:
-    piece = html.finding(result.finding) if result.finding is not None else ""
+def _message(result: Result) -> Markup:
+    piece = html.finding(result.finding) if result.finding is not None else Markup()
     if result.example:
         piece += html.line("quiet", f"Smallest case found: {result.example}")
     if result.printed:
-        piece += html.line("quiet", "Printed by your code:") + html.pre(result.printed)
+        piece += html.line("quiet", "Printed by your code:") + html.verbatim(result.printed)
     return piece
 
 
