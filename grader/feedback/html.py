@@ -172,7 +172,7 @@ def picture(grid: Grid) -> Picture:
 
 def _cell(value: float, text: str, wrong: bool, kind: str, largest: float) -> Cell:
     shade = "" if kind == "bool" else _shade(value, largest)
-    style = " ".join(filter(None, ("cell", wrong and "off", shade)))
+    style = " ".join(filter(None, ("cell", "off" if wrong else "", shade)))
     return Cell(text, ("■" if value else "□") if kind == "bool" else "", wrong, style)
 
 
