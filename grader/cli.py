@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import secrets
 import sys
 from collections.abc import Iterator
@@ -110,7 +109,7 @@ def grade(
         exercises=_exercises(exercise),
         seed=secrets.randbelow(2**31) if seed is None else seed,
         isolation=isolation.value,
-        jobs=jobs or os.cpu_count() or 1,
+        jobs=jobs or workers.processors(),
     )
     terminal = Terminal()
     try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 import re
 import subprocess
 import sys
@@ -253,3 +254,13 @@ def test_doctor_tells_what_the_machine_can_do() -> None:
     assert done.returncode == 0
     assert "torch" in done.stdout
     assert "bubblewrap" in done.stdout
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="Linux tells what may be used")
+def test_a_run_takes_no_more_workers_than_processors_it_may_use() -> None:
+    code = (
+        "import os; os.sched_setaffinity(0, {min(os.sched_getaffinity(0))}); "
+        "from grader.judging.workers import processors; print(processors())"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "1\n"

@@ -21,7 +21,8 @@ from traitlets import Integer, Unicode
 
 from grader import curriculum
 from grader.course.building import KEY
-from grader.course.classwork import Classwork, Conditions, processors
+from grader.course.classwork import Classwork, Conditions
+from grader.judging.workers import processors
 from grader.report.results import SubmissionResult
 from grader.submission.cells import POINTS, Cell, NotebookError, read
 

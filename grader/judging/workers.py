@@ -40,6 +40,13 @@ class Plan:
     jobs: int
 
 
+def processors() -> int:
+    """How many processors this process may use, which is how many workers it is for."""
+    # Where it is known, as on Linux: a container or `taskset` may leave fewer than there are.
+    affinity = getattr(os, "sched_getaffinity", None)
+    return len(affinity(0)) if affinity else os.cpu_count() or 1
+
+
 def grade(submissions: Sequence[Submission], plan: Plan) -> Iterator[SubmissionResult]:
     """Yields a result for every submission, in the order in which they are finished.
 
