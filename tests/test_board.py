@@ -142,7 +142,7 @@ def test_a_syntax_error_is_shown_at_its_line(workspace: Workspace) -> None:
 def test_an_endless_loop_is_stopped(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     """The limit rings even when the code swallows every exception once."""
     monkeypatch.setattr(time_limit, "SECONDS", 0.05)
-    monkeypatch.setattr(time_limit, "_stopped_before", False)
+    monkeypatch.setattr(time_limit, "SECONDS_AFTER_THE_FIRST", 0.05)
     code = """
     def attention():
         try:

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+import torch
 
 from grader.remote.budget import Budget
 from grader.remote.channel import Channel
@@ -137,8 +138,9 @@ def test_of_the_kit_only_what_runs_in_the_child_is_visible() -> None:
 
 @needs_jail
 def test_the_fork_server_imports_nothing_else_of_the_kit() -> None:
+    packages = str(Path(torch.__file__).parents[1])
     program = (
-        f"import sys; sys.path += {jail._sites()!r}; sys.path.insert(0, {jail.KIT!r}); "
+        f"import sys; sys.path += [{packages!r}]; sys.path.insert(0, {jail.KIT!r}); "
         f"from grader.sandbox import zygote; import {jail.PROGRAM}; "
         "print([n for n in sys.modules if n.partition('.')[0] in ('grader', 'solutions')])"
     )
@@ -276,10 +278,13 @@ class TestMissing:
         ],
     )
     def test_forbidden_namespaces(
-        self, setting: str, value: str, mend: str, monkeypatch: pytest.MonkeyPatch
+        self, setting: str, value: str, mend: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
+        file = tmp_path.joinpath(*setting.split("."))
+        file.parent.mkdir()
+        file.write_text(f"{value}\n")
+        monkeypatch.setattr(jail, "SYSCTL", tmp_path)
         monkeypatch.setattr(jail, "bubblewrap", lambda _: ["false"])
-        monkeypatch.setattr(jail, "_setting", lambda name: value if name == setting else "")
         monkeypatch.setattr(os, "geteuid", lambda: 1000)
         assert self.told() == [
             (
@@ -289,9 +294,11 @@ class TestMissing:
         ]
 
     @needs_jail
-    def test_what_the_machine_says_is_passed_on(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_what_the_machine_says_is_passed_on(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         monkeypatch.setattr(jail, "bubblewrap", lambda _: ["sh", "-c", "echo no >&2; exit 1"])
-        monkeypatch.setattr(jail, "_setting", lambda _: "")
+        monkeypatch.setattr(jail, "SYSCTL", tmp_path)
         assert self.told()[0][0] == "This system refuses the jail: no."
 
 

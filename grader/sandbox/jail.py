@@ -36,6 +36,7 @@ LIBRARIES = (
     *("/etc/ld.so.cache", "/etc/alternatives"),
 )
 DEVICES = ("/dev/null", "/dev/zero", "/dev/urandom")
+SYSCTL = Path("/proc/sys")
 HUGE_PAGES = "/sys/kernel/mm/transparent_hugepage"
 # Without these torch takes slow kernels, and malloc no huge pages.
 HARDWARE = (
@@ -321,7 +322,7 @@ def _refused(refusal: str) -> Problem:
 
 def _setting(name: str) -> str:
     try:
-        return Path("/proc/sys", *name.split(".")).read_text(encoding="ascii").strip()
+        return SYSCTL.joinpath(*name.split(".")).read_text(encoding="ascii").strip()
     except OSError:
         return ""
 
