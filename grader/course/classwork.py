@@ -116,19 +116,22 @@ def _send(process: subprocess.Popen[bytes], task: bytes) -> None:
 
 
 def _collect(reference: weakref.ref[Classwork], process: subprocess.Popen[bytes]) -> None:
+    """Takes in what the process finds. Whatever ends this, nobody waits for more."""
     assert process.stdout is not None
-    with contextlib.suppress(ValueError, OSError):
-        for line in process.stdout:
-            result = submission_result(json.loads(line))
-            classwork = reference()
-            if classwork is None:
-                return
-            classwork.add(result)
-            del classwork
-    process.wait()
-    classwork = reference()
-    if classwork is not None:
-        classwork.end()
+    try:
+        with contextlib.suppress(ValueError, OSError):
+            for line in process.stdout:
+                result = submission_result(json.loads(line))
+                classwork = reference()
+                if classwork is None:
+                    return
+                classwork.add(result)
+                del classwork
+        process.wait()
+    finally:
+        classwork = reference()
+        if classwork is not None:
+            classwork.end()
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

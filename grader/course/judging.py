@@ -9,10 +9,10 @@ from __future__ import annotations
 import json
 import os
 import sys
-from dataclasses import asdict
 
 from grader.curriculum import CurriculumError
 from grader.judging import workers
+from grader.report.results import submission_fields
 from grader.submission import Submission
 
 
@@ -26,7 +26,7 @@ def main() -> None:
     submissions = [Submission(**one) for one in task["submissions"]]
     try:
         for result in workers.grade(submissions, plan):
-            results.write(json.dumps(asdict(result)) + "\n")
+            results.write(json.dumps(submission_fields(result)) + "\n")
             results.flush()
     except CurriculumError as error:
         sys.exit(str(error))
