@@ -20,7 +20,7 @@ from grader.report import data, tables
 from grader.report.results import Report
 from grader.report.store import StoreError
 from grader.report.terminal import Terminal
-from grader.sandbox import jail
+from grader.sandbox import jail, lockdown
 
 USAGE, NOT_GRADED = 2, 3
 DEFAULT_ASSIGNMENT = "transformer"
@@ -88,7 +88,10 @@ def grade(
         int | None, typer.Option(min=0, help="Draw the cases from this seed. Default: a fresh one.")
     ] = None,
     isolation: Annotated[
-        Isolation, typer.Option(help="jail: no files, no network. process: a process of its own.")
+        Isolation,
+        typer.Option(
+            help="jail: no files, no network. process: only for your own code, which can forge."
+        ),
     ] = Isolation.JAIL,
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on with a run that was stopped; needs --json.")
@@ -103,6 +106,7 @@ def grade(
     for file in (json, csv, html, gradescope):
         if file is not None and not file.absolute().parent.is_dir():
             raise UsageError(f"{file}: there is no folder {file.parent} to write to.")
+    _require_forks()
     if isolation is Isolation.JAIL:
         _require_jail()
     plan = workers.Plan(
@@ -164,14 +168,23 @@ def _finish(report: Report, terminal: Terminal) -> None:
         raise typer.Exit(NOT_GRADED)
 
 
+def _require_forks() -> None:
+    if not hasattr(os, "fork") or not lockdown.resource:
+        raise UsageError(
+            "The hidden checks run on Linux, and your own code on macOS too. On Windows use WSL: "
+            "https://learn.microsoft.com/windows/wsl/install. The public tests run here: "
+            "pytest exercises/"
+        )
+
+
 def _require_jail() -> None:
     problems = jail.missing()
     if problems:
         found = "\n".join(f"  {problem.what} {problem.mend}" for problem in problems)
         raise UsageError(
             f"The jail for untrusted code cannot be made here.\n{found}\n"
-            "Or grade without it: --isolation process. Grades cannot be forged then either, but "
-            "the code that is graded can read this machine's files and use its network."
+            "For your own code on your own machine there is --isolation process. It is not for "
+            "grades that count: the code can then read the solutions and write the report."
         )
 
 

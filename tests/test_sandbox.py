@@ -17,7 +17,7 @@ import pytest
 from grader.remote.budget import Budget
 from grader.remote.channel import Channel, Times
 from grader.remote.session import Live, Lost, StudentError
-from grader.sandbox import jail, lockdown
+from grader.sandbox import jail, lockdown, pids
 from grader.sandbox.host import Child, Host, HostError, Limits
 
 PROBLEMS = " ".join(f"{problem.what} {problem.mend}" for problem in jail.missing())
@@ -142,6 +142,23 @@ def test_processor_time_is_limited(host: Host) -> None:
         with pytest.raises(Lost, match="processor time") as caught:
             [call(child, "answer") for _ in range(60)]
     assert caught.value.status == "died"
+
+
+def test_threads_are_limited(host: Host) -> None:
+    """Of root, too, where the system has control groups for it."""
+    if pids.needed() and not pids.available():
+        pytest.skip("root has no control group here, and the doctor says so")
+    if host.isolation == "process" and not pids.needed():
+        pytest.skip("RLIMIT_NPROC would count all that the user runs on the machine")
+    start = (
+        "import threading, time\n"
+        "def started():\n"
+        "    for number in range(300):\n"
+        "        try: threading.Thread(target=time.sleep, args=(9,), daemon=True).start()\n"
+        "        except RuntimeError: return number\n"
+        "    return 300\n"
+    )
+    assert 0 < ask(host, "started()", start) < 64
 
 
 def test_memory_is_limited(host: Host) -> None:

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from grader.judging.recording import Recordings
 
 ATTEMPTS = 2
-_FORK = multiprocessing.get_context("fork")
 
 
 @dataclass(frozen=True)
@@ -145,10 +144,11 @@ class _Worker:
         others: Sequence[Host | None] = (),
     ) -> None:
         self.host = host
-        self.connection, theirs = _FORK.Pipe()
+        fork = multiprocessing.get_context("fork")
+        self.connection, theirs = fork.Pipe()
         # Held there too, this end would keep the worker waiting after this process's death.
         inherited = (self.connection.close, *(other.let_go for other in others if other))
-        self.process = _FORK.Process(target=_work, args=(theirs, inherited, plan, recordings, host))
+        self.process = fork.Process(target=_work, args=(theirs, inherited, plan, recordings, host))
         self.process.start()
         theirs.close()
         if host is not None:

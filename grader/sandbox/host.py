@@ -9,6 +9,7 @@ import time
 
 from grader.sandbox.forkserver import Ending, ForkServer, HostError
 from grader.sandbox.lockdown import Limits
+from grader.sandbox.pids import PidsGroup
 
 __all__ = ["ISOLATIONS", "Child", "Host", "HostError", "Limits"]
 
@@ -34,6 +35,7 @@ class Host:
         self.isolation = isolation
         self.limits = limits or Limits()
         self.server = server or self._started()
+        self.pids = PidsGroup.make(self.limits.processes)
 
     @classmethod
     def several(cls, count: int, isolation: str) -> list[Host]:
@@ -62,7 +64,10 @@ class Host:
         return self._fork()
 
     def _fork(self) -> Child:
-        return Child(self.server, *self.server.fork(), self.limits)
+        child = Child(self.server, *self.server.fork(), self.limits)
+        if self.pids is not None and child.pid is not None:
+            self.pids.add(child.pid)
+        return child
 
     def let_go(self) -> None:
         """Leaves the sandbox to another process, which was forked from this one and has it too."""
@@ -71,6 +76,8 @@ class Host:
     def close(self) -> None:
         """Ends the fork server and all its children."""
         self.server.close()
+        if self.pids is not None:
+            self.pids.close()
 
     def __enter__(self) -> Host:
         return self
@@ -96,7 +103,8 @@ class Child:
         self.pidfd = pidfd
         self.limits = limits
         self.began = time.monotonic()
-        self.accounts = _accounts(pidfd)
+        self.pid = None if pidfd is None else _pid(pidfd)
+        self.accounts = -1 if self.pid is None else _accounts(self.pid)
 
     def usage(self) -> tuple[float, float, float]:
         """What it has used: seconds of processor time, seconds idle, seconds on the wall.
@@ -135,18 +143,24 @@ class Child:
         self.close()
 
 
-def _accounts(pidfd: int | None) -> int:
+def _pid(pidfd: int) -> int | None:
+    """The number of a process, None if it has ended or the system does not tell."""
+    try:
+        with open(f"/proc/self/fdinfo/{pidfd}") as info:
+            found = [int(line.split()[1]) for line in info if line.startswith("Pid:")]
+    except OSError:
+        return None
+    return found[0] if found and found[0] > 0 else None
+
+
+def _accounts(pid: int) -> int:
     """What the scheduler knows of a process, as an open file, or -1 where it does not tell.
 
     The format is that of https://docs.kernel.org/scheduler/sched-stats.html.
     """
-    if pidfd is None:
-        return -1
     try:
-        with open(f"/proc/self/fdinfo/{pidfd}") as info:
-            pids = [int(line.split()[1]) for line in info if line.startswith("Pid:")]
-        return os.open(f"/proc/{pids[0]}/schedstat", os.O_RDONLY | os.O_CLOEXEC)
-    except (OSError, IndexError, ValueError):
+        return os.open(f"/proc/{pid}/schedstat", os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
         return -1
 
 

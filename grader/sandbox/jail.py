@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from grader.sandbox import lockdown, syscalls
+from grader.sandbox import lockdown, pids, syscalls
 from grader.sandbox.lockdown import SCRATCH
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -218,10 +218,19 @@ def capabilities() -> list[str]:
         "Landlock": f"version {landlock}"
         if landlock
         else "not in this kernel; the jail does without",
+        "threads": _threads(),
         "huge pages": _huge_pages(),
         "jail": f"no. {problems[0].what} {problems[0].mend}" if problems else "works",
     }
     return [f"{name:<11} {value}" for name, value in found.items()]
+
+
+def _threads() -> str:
+    if not pids.needed():
+        return "limited"
+    if pids.available():
+        return "limited by a control group, since this is root"
+    return "not limited, since this is root and has no control group. Grade as another user"
 
 
 def _unsuitable() -> list[Problem]:

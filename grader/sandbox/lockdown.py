@@ -11,9 +11,9 @@ a filter on system calls, after which none of the others can be changed.
 from __future__ import annotations
 
 import ctypes
+import importlib.util
 import mmap
 import os
-import resource
 import signal
 import struct
 import sys
@@ -49,8 +49,17 @@ _WRITE_FILE, _READ_FILE, _READ_DIR = 1 << 1, 1 << 2, 1 << 3
 _REMOVE_DIR, _REMOVE_FILE, _MAKE_DIR, _MAKE_FILE = 1 << 4, 1 << 5, 1 << 7, 1 << 8
 _MOVE, _TRUNCATE = 1 << 13, 1 << 14
 
-_libc: Any = ctypes.CDLL(None, use_errno=True)
-_libc.syscall.restype = ctypes.c_long
+
+def linux() -> bool:
+    """Whether the layers of this module can be had at all."""
+    return sys.platform == "linux"
+
+
+# Windows has neither. There nobody calls what needs them.
+resource: Any = importlib.util.find_spec("resource") and importlib.import_module("resource")
+_libc: Any = ctypes.CDLL(None, use_errno=True) if os.name == "posix" else None
+if _libc and linux():
+    _libc.syscall.restype = ctypes.c_long
 
 
 @dataclass(frozen=True)
@@ -66,11 +75,6 @@ class Limits:
     file_size: int = 16 << 20
     open_files: int = 64
     processes: int = 64
-
-
-def linux() -> bool:
-    """Whether the layers of this module can be had at all."""
-    return sys.platform == "linux"
 
 
 def _check(result: int, what: str) -> int:

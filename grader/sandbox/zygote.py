@@ -15,6 +15,7 @@ import gc
 import importlib
 import itertools
 import os
+import re
 import resource
 import select
 import shutil
@@ -92,7 +93,7 @@ class Zygote:
         self.controls = list(controls)
         self.limits = limits
         self.layers = layers
-        self.scratch = scratch and tempfile.mkdtemp(prefix="grader-", dir=scratch)
+        self.scratch = scratch and _folder(scratch)
         self.children: dict[int, Child] = {}
         self.spare: Child | None = None
         self.handed_over = 0
@@ -286,6 +287,20 @@ class Zygote:
             os.chdir(scratch)
             os.environ.update(HOME=scratch, TMPDIR=scratch)
             lockdown.limit_resources(self.limits, self.address_space, jailed=False)
+
+
+def _folder(parent: str) -> str:
+    """A new folder for the files of children. Those of fork servers that were killed go."""
+    for entry in os.scandir(parent):
+        owner = re.fullmatch(r"grader-(\d+)-\w+", entry.name)
+        if owner and entry.stat(follow_symlinks=False).st_uid == os.getuid():
+            try:
+                os.kill(int(owner[1]), 0)
+            except ProcessLookupError:
+                shutil.rmtree(entry.path, ignore_errors=True)
+            except (OverflowError, PermissionError):
+                continue
+    return tempfile.mkdtemp(prefix=f"grader-{os.getpid()}-", dir=parent)
 
 
 def _children() -> set[int]:

@@ -1,0 +1,62 @@
+"""Where a module or a call of the system is missing, the kit says so, and shows no traceback."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+# What Windows has not, and what macOS has not.
+ABSENT = {
+    "windows": ("resource", "fcntl", "pwd", "grp", "termios", "pyseccomp"),
+    "macos": ("pyseccomp",),
+}
+CALLS = {
+    "windows": (
+        *("os.fork", "os.geteuid", "os.sched_getaffinity", "os.pidfd_open"),
+        *("signal.setitimer", "signal.SIGALRM", "signal.pidfd_send_signal"),
+    ),
+    "macos": ("os.sched_getaffinity", "os.pidfd_open", "signal.pidfd_send_signal"),
+}
+
+
+def run(system: str, program: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Runs a command of the kit in a Python without what that system has not."""
+    lines = [
+        "import os, signal, sys",
+        *(f"sys.modules[{name!r}] = None" for name in ABSENT[system]),
+        *(f"del {call}" for call in CALLS[system]),
+        f"sys.argv = {[program, *arguments]!r}",
+        {
+            "grader": "from grader.cli import main",
+            "pytest": "from pytest import console_main as main",
+        }[program],
+        "sys.exit(main())",
+    ]
+    command = [sys.executable, "-c", "\n".join(lines)]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=600)
+
+
+@pytest.mark.parametrize("system", ABSENT)
+def test_the_doctor_has_no_traceback(system: str) -> None:
+    done = run(system, "grader", "doctor")
+    assert done.returncode == 0, done.stderr
+    assert "Traceback" not in done.stdout + done.stderr
+    assert "no." in next(line for line in done.stdout.splitlines() if line.startswith("jail"))
+
+
+def test_windows_is_told_where_the_hidden_checks_run() -> None:
+    done = run("windows", "grader", "grade", "exercises", "--isolation", "process")
+    assert done.returncode == 2
+    assert "WSL" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("system", ABSENT)
+def test_the_public_tests_run(system: str) -> None:
+    done = run(system, "pytest", "exercises/test_layer_norm.py", "-p", "no:cacheprovider")
+    assert "Traceback" not in done.stdout + done.stderr, done.stdout + done.stderr
+    assert "layer_norm" in done.stdout
