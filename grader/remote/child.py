@@ -6,9 +6,10 @@ import importlib
 
 import torch
 
+from grader.remote.hidden import hidden_files
 from grader.remote.server import Server, serve
 
-__all__ = ["serve", "warm", "warm_further"]
+__all__ = ["hidden_files", "serve", "warm", "warm_further"]
 
 # What students import most; a child inherits them instead of loading them.
 COMMON = ("copy", "dataclasses", "einops", "functools", "jaxtyping", "numpy", "random", "typing")

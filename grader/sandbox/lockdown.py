@@ -17,7 +17,7 @@ import os
 import signal
 import struct
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,8 +28,10 @@ _CLONE_NEWNS = 0x00020000
 _CLONE_NEWIPC = 0x08000000
 _CLONE_NEWPID = 0x20000000
 
-_MS_NOSUID, _MS_NODEV, _MS_NOEXEC = 2, 4, 8
-_MS_REC, _MS_PRIVATE = 1 << 14, 1 << 18
+_MS_RDONLY, _MS_NOSUID, _MS_NODEV, _MS_NOEXEC = 1, 2, 4, 8
+_MS_REMOUNT = 32
+_MS_BIND, _MS_REC, _MS_PRIVATE = 1 << 12, 1 << 14, 1 << 18
+_MNT_DETACH = 2
 
 _PR_SET_PDEATHSIG = 1
 _PR_SET_DUMPABLE = 4
@@ -171,6 +173,25 @@ def private_mounts() -> None:
     flags = _MS_NOSUID | _MS_NODEV | _MS_NOEXEC
     _mount("scratch", SCRATCH, "tmpfs", flags, SCRATCH_OPTIONS)
     os.chdir(SCRATCH)
+
+
+def show_instead(contents: Mapping[str, bytes]) -> None:
+    """Lets these files read otherwise, in this mount namespace and in those made from it.
+
+    See mount(8) on bind mounts.
+    """
+    _mount("cover", SCRATCH, "tmpfs", _MS_NOSUID | _MS_NODEV | _MS_NOEXEC, "")
+    try:
+        for number, (path, content) in enumerate(contents.items()):
+            cover = os.path.join(SCRATCH, str(number))
+            with open(cover, "wb") as file:
+                file.write(content)
+            _mount(cover, path, "none", _MS_BIND, "")
+        # One file system holds them all; what runs here shares it with all that runs after.
+        _mount("cover", SCRATCH, "tmpfs", _MS_REMOUNT | _MS_RDONLY, "")
+    finally:
+        # The files stay, under the paths at which they are shown.
+        _check(_libc.umount2(SCRATCH.encode(), _MNT_DETACH), "umount")
 
 
 def drop_capabilities() -> None:

@@ -45,6 +45,9 @@ class Program(Protocol):
     def warm_further(self) -> None:
         """Gets ready for what is worth while only if many children are to come."""
 
+    def hidden_files(self) -> dict[str, bytes]:
+        """What a jail's children are to read in place of the files at these paths."""
+
     def serve(self, sock: socket.socket) -> None:
         """A child's whole work, on its socket to the judge."""
 
@@ -340,6 +343,8 @@ def main(program: str, descriptors: Sequence[int]) -> None:
     _forget_the_kit()
     jail = start["jail"]
     layers = jail and Layers(bytes.fromhex(jail["filter"]), tuple(jail["readable"]))
+    if layers:
+        lockdown.show_instead(module.hidden_files())
     # No more than a child closes one by one where the system cannot close a range.
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (DESCRIPTORS, hard))
