@@ -181,7 +181,9 @@ class ExerciseRun:
     def _failure(self, recording: Recording, channel: Channel) -> Exception | None:
         """What the check's body raises on the first case that it refuses."""
         self.diverged = False
-        bodies = channel.gather(recording.frame, recording.count)
+        bodies = [
+            body for frame, count in recording.frames for body in channel.gather(frame, count)
+        ]
         mark = self.right.mark(recording.check, bodies)
         known = mark in self.right.known
         replies = [] if known else [decoded(body) for body in bodies]

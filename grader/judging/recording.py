@@ -7,6 +7,7 @@ one frame, and the check's body runs on the replies: nothing of hypothesis is le
 from __future__ import annotations
 
 import zlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,26 +30,29 @@ class RecordingError(Exception):
 
 @dataclass(frozen=True)
 class Example:
-    """One drawn example of a check: the test's arguments, and the requests that it makes."""
+    """One drawn example of a check: the test's arguments, and the requests that it makes.
+
+    Those whose numbers are in `waits` are to be sent when the replies to all before have come.
+    """
 
     arguments: dict[str, Any]
     requests: list[Request]
+    waits: frozenset[int]
     size: int
 
 
 @dataclass(frozen=True)
 class Recording:
-    """A check with its cases, smallest first, and the frame that carries all their requests."""
+    """A check with its cases, smallest first, and the frames that carry all their requests.
+
+    With each frame comes how many replies it asks for. No frame holds what the reply to one of its
+    own requests has to be.
+    """
 
     check: Check
     seed: int
     cases: tuple[Example, ...]
-    frame: bytes
-
-    @property
-    def count(self) -> int:
-        """How many replies the frame asks for."""
-        return sum(len(case.requests) for case in self.cases)
+    frames: tuple[tuple[bytes, int], ...]
 
 
 class Recordings:
@@ -99,11 +103,20 @@ def _record(check: Check, answer: Any, number: int) -> Recording:
     for arguments in draw(check, number):
         recorder = Recorder(Server(answer))
         check.body(Student(recorder, number), **arguments)
-        requests = recorder.requests
-        cases.append(Example(arguments, requests, len(wire.encode(requests))))
+        requests, waits = recorder.requests, frozenset(recorder.waits)
+        cases.append(Example(arguments, requests, waits, len(wire.encode(requests))))
     cases.sort(key=lambda case: case.size)
-    frame = wire.encode([request for case in cases for request in case.requests])
-    return Recording(check, number, tuple(cases), frame)
+    return Recording(check, number, tuple(cases), _frames(cases))
+
+
+def _frames(cases: Sequence[Example]) -> tuple[tuple[bytes, int], ...]:
+    frames: list[list[Request]] = [[]]
+    for case in cases:
+        for number, request in enumerate(case.requests):
+            if number in case.waits:
+                frames.append([])
+            frames[-1].append(request)
+    return tuple((wire.encode(frame), len(frame)) for frame in frames)
 
 
 def draw(check: Check, number: int) -> list[dict[str, Any]]:

@@ -10,6 +10,8 @@ other function of torch: with regard to the arguments, and to the weights given 
 
 from __future__ import annotations
 
+import hashlib
+import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
@@ -28,7 +30,9 @@ class Student:
     def __init__(self, session: Session, seed: int = 0) -> None:
         self._session = session
         self._numbers = count()
-        session.request({"op": "begin", "seed": seed})
+        # What the judge draws from its own seed is not to be drawn there before it arrives.
+        own = zlib.crc32(hashlib.sha256(f"student of {seed}".encode()).digest())
+        session.request({"op": "begin", "seed": own})
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):

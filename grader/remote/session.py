@@ -96,17 +96,42 @@ class Live:
 
 
 class Recorder:
-    """Asks a server in this process, over the same wire format, and keeps the requests."""
+    """Asks a server in this process, over the same wire format, and keeps the requests.
+
+    `waits` are the numbers of those that hand on what came out of an earlier one. They hold what
+    the replies to earlier ones have to be, so whoever is asked must have sent these before.
+    """
 
     def __init__(self, server: Server) -> None:
         self.server = server
         self.requests: list[Request] = []
+        self.waits: set[int] = set()
+        self._unsent: list[Tensor] = []
 
     def request(self, request: Request) -> Any:
         """Carries the request out here."""
+        out = {tensor.untyped_storage().data_ptr() for tensor in self._unsent}
+        if out and any(one.untyped_storage().data_ptr() in out for one in tensors(request)):
+            self.waits.add(len(self.requests))
+            self._unsent.clear()
         self.requests.append(request)
         (arrived,) = wire.crossed([request])
-        return unwrap(wire.crossed(self.server.answer(arrived)))
+        reply = unwrap(wire.crossed(self.server.answer(arrived)))
+        self._unsent += tensors(reply)
+        return reply
+
+
+def tensors(value: Any) -> list[Tensor]:
+    """All tensors in a request or the value of a reply."""
+    if isinstance(value, Tensor):
+        return [value]
+    if isinstance(value, wire.Affine):
+        return [*tensors(value.scale), *tensors(value.shift)]
+    if isinstance(value, dict):
+        return [tensor for item in value.values() for tensor in tensors(item)]
+    if isinstance(value, (list, tuple)):
+        return [tensor for item in value for tensor in tensors(item)]
+    return []
 
 
 class Replay:
