@@ -1,0 +1,116 @@
+"""Torch's files as the jail shows them: whole, but for the bodies of what may not be used."""
+
+from __future__ import annotations
+
+import ast
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+import pytest
+import torch
+
+from grader import curriculum
+from grader.curriculum.rules import together
+from grader.remote.hidden import HIDDEN, hidden_files, without
+
+HOME = Path(torch.__file__).parent
+SHOWN = hidden_files()
+REFUSAL = "raise RuntimeError("
+
+
+@pytest.mark.parametrize("name", HIDDEN)
+def test_only_bodies_are_hidden_and_all_lines_keep_their_numbers(name: str) -> None:
+    """As Python's own parser sees it, for this torch. An `@overload` has no body."""
+    before = (HOME / name).read_text(encoding="utf-8")
+    after = SHOWN[str(HOME / name)].decode()
+    assert before.count("\n") == after.count("\n")
+    met = set()
+    pairs = zip(ast.parse(before).body, ast.parse(after).body, strict=True)
+    for whole, shown in pairs:
+        patterns = {one for one in HIDDEN[name] if fnmatchcase(getattr(whole, "name", ""), one)}
+        met |= patterns
+        if not patterns:
+            assert ast.dump(whole) == ast.dump(shown)
+            continue
+        assert whole.lineno == shown.lineno
+        for inner in ast.walk(shown):
+            if isinstance(inner, ast.FunctionDef):
+                body = ast.unparse(ast.Module(inner.body, []))
+                assert body.startswith(REFUSAL) or body == "...", inner.name
+    assert met == set(HIDDEN[name])
+
+
+def test_compiled_files_are_empty() -> None:
+    compiled = [path for path in SHOWN if path.endswith(".pyc")]
+    assert compiled
+    assert not any(SHOWN[path] for path in compiled)
+
+
+def test_every_python_function_that_a_rule_replaces_is_hidden() -> None:
+    """A function behind which only operators stand that may not be used either is no use anew."""
+    targets = [one for names in together(curriculum.NAMES).values() for one in names]
+    functions = [one.partition(":") for one in targets if "::" not in one]
+    shown = {name.removesuffix(".py").removesuffix("/__init__") for name in HIDDEN}
+    for module, _, name in functions:
+        file = module.removeprefix("torch.").replace(".", "/")
+        if file in shown and "." not in name:
+            patterns = next(
+                HIDDEN[one] for one in HIDDEN if one.startswith((f"{file}.py", f"{file}/__init__"))
+            )
+            assert any(fnmatchcase(name, pattern) for pattern in patterns), (module, name)
+
+
+SOURCE = '''
+def kept(x):
+    return x
+
+
+@decorated
+def gone(
+    x: int = (1),  # a remark: with a colon
+) -> dict[str, int]:
+    """Words.
+
+    """
+    if x:
+        return {
+            "x": x,
+        }
+
+    return {}
+
+
+class Gone:
+    size = 3
+
+    def method(self): ...
+
+    @property
+    def other(self):
+        return self.size
+
+
+other = 3
+'''
+
+
+def test_without() -> None:
+    shown = without(SOURCE, ["gone", "Gone"])
+    names: dict[str, object] = {"decorated": lambda function: function}
+    exec(compile(shown, "shown", "exec"), names)
+    assert [line for line in shown.splitlines() if REFUSAL not in line and line] == [
+        "def kept(x):",
+        "    return x",
+        "@decorated",
+        "def gone(",
+        "    x: int = (1),  # a remark: with a colon",
+        ") -> dict[str, int]:",
+        "class Gone:",
+        "    size = 3",
+        "    def method(self): ...",
+        "    @property",
+        "    def other(self):",
+        "other = 3",
+    ]
+    assert shown.count(REFUSAL) == 2
+    assert shown.count("\n") == SOURCE.count("\n")
