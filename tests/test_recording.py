@@ -22,7 +22,7 @@ from grader.curriculum import reference
 from grader.judging.recording import MAX_DRAWS, RecordingError, draw, record
 from grader.remote.proxy import Student
 from grader.remote.server import Server
-from grader.remote.session import Recorder, tensors
+from grader.remote.session import Recorder, Request, tensors
 
 CHECK = next(one for one in framework.load("attention") if one.inputs)
 
