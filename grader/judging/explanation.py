@@ -9,7 +9,9 @@ from grader.curriculum.rules import rule
 from grader.feedback.finding import Finding, Place
 from grader.feedback.hints import hint_for
 from grader.feedback.mismatch import Mismatch
-from grader.remote.session import StudentError, Use
+from grader.remote.session import StudentError, Use, clean
+
+MAX_LINE = 160
 
 _BY_NAME = (
     "The exercise gives the names and shapes of all parameters; weights are put in by name. Is it "
@@ -33,7 +35,7 @@ def explain(error: Exception, sources: Mapping[str, str]) -> Finding:
         return Finding(str(error))
     return Finding(
         "What your code returned is not of the form that the exercise describes, "
-        f"so that it could not be checked ({type(error).__name__}: {error})."
+        f"so that it could not be checked ({type(error).__name__}: {clean(str(error))})."
     )
 
 
@@ -65,4 +67,5 @@ def _places(noticed: StudentError | Use, sources: Mapping[str, str]) -> tuple[Pl
     name = PurePosixPath(noticed.file).stem
     lines = sources.get(name, "").splitlines()
     own = lines[noticed.line - 1].strip() if 0 < noticed.line <= len(lines) else ""
+    own = clean(own, MAX_LINE).replace("\n", " ")
     return (Place(f"{name}.py", noticed.line, own),) if own else ()
