@@ -17,6 +17,7 @@ from grader.feedback.finding import Finding, Status
 from grader.judging.explanation import explain, explain_use
 from grader.judging.recording import Example, Recording
 from grader.judging.student_process import StudentProcess
+from grader.remote import wire
 from grader.remote.budget import Budget
 from grader.remote.channel import Channel, decoded
 from grader.remote.proxy import Student
@@ -92,7 +93,6 @@ class ExerciseRun:
         self.right = right
         self.alone = alone
         self.channel: Channel | None = None
-        self.first_bodies: dict[str, list[bytearray]] = {}
         seconds, idle = (
             (EXERCISE_SECONDS, EXERCISE_IDLE) if alone else (COMPANY_SECONDS, COMPANY_IDLE)
         )
@@ -101,13 +101,6 @@ class ExerciseRun:
         self.shrunk = False
         self.diverged = False
         self.verdict: tuple[Status, Finding] | None = None
-
-    @property
-    def first_replies(self) -> dict[str, list[Any]]:
-        """What the process answered to the first case of every check that it survived."""
-        return {
-            name: [decoded(body) for body in bodies] for name, bodies in self.first_bodies.items()
-        }
 
     def check(self, recording: Recording) -> CheckResult:
         """Runs one check. Whatever the student's code does becomes its result, or `Doubt`."""
@@ -187,7 +180,6 @@ class ExerciseRun:
         mark = self.right.mark(recording.check, bodies)
         known = mark in self.right.known
         replies = [] if known else [decoded(body) for body in bodies]
-        self.first_bodies[recording.check.name] = bodies[: len(recording.cases[0].requests)]
         if known:
             return None
         position = 0
@@ -238,6 +230,19 @@ class ExerciseRun:
         with contextlib.suppress(Exception, Diverged):
             test(None)
         return failures[-1] if failures else None
+
+    def ask(self, requests: Sequence[dict[str, Any]]) -> list[Any] | None:
+        """What the student's code replies to requests of no check; None if it does not survive."""
+        if self.losses >= MAX_LOSSES or self.budget.refusal():
+            return None
+        try:
+            bodies = self._loaded().gather(wire.encode(list(requests)), len(requests))
+            return [decoded(body) for body in bodies]
+        except Lost:
+            self.lose()
+        except NotImportableError:
+            pass
+        return None
 
     def lose(self) -> None:
         """Counts a hang or a death; the next check gets a new channel."""

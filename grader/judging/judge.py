@@ -23,6 +23,8 @@ from grader.sandbox.host import Host
 from grader.submission import Submission
 
 SUBMISSION_SECONDS, SUBMISSION_IDLE = 120.0, 20.0
+# Where the student's code came back, with whatever.
+_ANSWERED = {Status.PASSED, Status.FAILED, Status.ERROR, Status.TODO}
 
 
 class Judge:
@@ -110,13 +112,16 @@ class Judge:
         found = summary(name, results, examination.verdict)
         if found.status is Status.PASSED or examination.verdict is not None:
             return found
-        return replace(
-            found, diagnoses=self._diagnostician(name).diagnose(examination.first_replies)
-        )
+        passed = {
+            result.check: result.status is Status.PASSED
+            for result in results
+            if result.status in _ANSWERED
+        }
+        return replace(found, diagnoses=self._diagnostician(name).diagnose(passed, examination.ask))
 
     def _diagnostician(self, name: str) -> Diagnostician:
         if name not in self.diagnosticians:
-            self.diagnosticians[name] = Diagnostician(name, self.recordings.of(name))
+            self.diagnosticians[name] = Diagnostician(name)
         return self.diagnosticians[name]
 
 

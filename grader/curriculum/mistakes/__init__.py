@@ -1,16 +1,34 @@
-"""The known mistakes: edits of the right answers, one data file an exercise.
+"""The known mistakes: edits of right answers, one data file an exercise.
 
-Each says what is wrong and asks the question that leads on. `solutions/` is what they edit, so a
-mistake whose text is no longer there is an error, not a mistake that nobody makes any more.
+Each says what is wrong and asks the question that leads on. An edit that no longer fits its answer
+is an error, not a mistake that nobody makes any more. The format of an entry:
+
+    [[mistake]]
+    name = "scaled-by-d-k"
+    find = "math.sqrt(query.size(-1))"      # text of the answer, once in it
+    replace = "query.size(-1)"
+    tells = "Your scores are divided by d_k, not by its square root."
+    asks = "What is the variance of a dot product of two random vectors of length d_k?"
+    read = "Paper, section 3.2.1, footnote 4."          # optional: where to read on
+    nearly = "Take the square root of `query.size(-1)`."  # optional: the last hint
+    seen = "a repository"                    # optional: where people really made it
+
+A mistake of several edits has `edits = [["find", "replace"], ...]`. What is edited is the answer in
+`solutions/`, or with `form = "unrolled"` another right answer, forms/EXERCISE/unrolled.py. What the
+same mistake looks like elsewhere stands under it as `[[mistake.also]]`, with edits of its own.
 """
 
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import resources
+from typing import Any
 
 from grader.curriculum.exercises import CurriculumError
+
+_EDIT = {"find", "replace", "edits", "form"}
 
 
 class MistakeError(CurriculumError):
@@ -18,30 +36,47 @@ class MistakeError(CurriculumError):
 
 
 @dataclass(frozen=True)
+class Edit:
+    """One way to make the mistake: texts to replace in a right answer.
+
+    `form` names the answer, "" the one in `solutions/`.
+    """
+
+    form: str
+    replacements: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
 class Mistake:
     """One way in which people get an exercise wrong.
 
-    `find` is text of the answer, once in it, and `replace` what people write instead. `tells` says
-    what is wrong, `asks` the question that leads on, `seen` where people really made it.
+    `tells` says what is wrong, `asks` the question that leads on, `read` where to read on, `nearly`
+    what to write but for the writing, `seen` where people really made it.
     """
 
     exercise: str
     name: str
-    find: str
-    replace: str
+    edits: tuple[Edit, ...]
     tells: str
     asks: str
+    read: str = ""
+    nearly: str = ""
     seen: str = ""
 
-    def apply(self, source: str) -> str:
-        """The answer `source` with this mistake in it. Raises `MistakeError` if it does not fit."""
-        count = source.count(self.find)
-        if count != 1:
-            raise MistakeError(
-                f"{self.exercise}/{self.name}: `find` occurs {count} times in the solution, not "
-                f"once. Correct it in grader/curriculum/mistakes/{self.exercise}.toml."
-            )
-        return source.replace(self.find, self.replace)
+    def apply(self, source: str, number: int = 0) -> str:
+        """The answer `source` with this mistake in it, made in the way of that number.
+
+        Raises `MistakeError` if it does not fit.
+        """
+        for find, replace in self.edits[number].replacements:
+            count = source.count(find)
+            if count != 1:
+                raise MistakeError(
+                    f"{self.exercise}/{self.name}: {find!r} occurs {count} times in the answer, "
+                    f"not once. Correct it in grader/curriculum/mistakes/{self.exercise}.toml."
+                )
+            source = source.replace(find, replace)
+        return source
 
 
 def load(exercise: str) -> list[Mistake]:
@@ -51,6 +86,38 @@ def load(exercise: str) -> list[Mistake]:
         return []
     rows = tomllib.loads(file.read_text(encoding="utf-8"))["mistake"]
     try:
-        return [Mistake(exercise=exercise, **row) for row in rows]
-    except TypeError as error:
+        found = [_mistake(exercise, row) for row in rows]
+    except (TypeError, ValueError, KeyError) as error:
         raise MistakeError(f"grader/curriculum/mistakes/{exercise}.toml: {error}") from None
+    names = [one.name for one in found]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise MistakeError(f"grader/curriculum/mistakes/{exercise}.toml: twice: {', '.join(twice)}")
+    return found
+
+
+def forms(exercise: str) -> dict[str, str]:
+    """The sources of the other right answers that mistakes edit, by name."""
+    folder = resources.files(__package__) / "forms" / exercise
+    if not folder.is_dir():
+        return {}
+    return {
+        file.name.removesuffix(".py"): file.read_text(encoding="utf-8")
+        for file in folder.iterdir()
+        if file.name.endswith(".py")
+    }
+
+
+def _mistake(exercise: str, row: Mapping[str, Any]) -> Mistake:
+    words = {key: value for key, value in row.items() if key not in _EDIT and key != "also"}
+    edits = tuple(_edit(one) for one in (row, *row.get("also", ())))
+    return Mistake(exercise=exercise, edits=edits, **words)
+
+
+def _edit(row: Mapping[str, Any]) -> Edit:
+    pairs = [tuple(pair) for pair in row.get("edits", ())]
+    if "find" in row:
+        pairs.insert(0, (row["find"], row["replace"]))
+    if not pairs or any(len(pair) != 2 for pair in pairs):
+        raise ValueError(f"an edit is a text to find and one to put in its place, not {row}")
+    return Edit(row.get("form", ""), tuple((find, replace) for find, replace in pairs))
