@@ -20,7 +20,13 @@ SEEDS: list[Any] = [
     {"ok": [1, -2.5, "text", None, True, {"name": (1, 2)}, float("nan")]},
     {"error": {"kinds": ["ValueError", "Exception"], "text": "x", "file": None, "line": 3}},
     {"ok": {"weight": torch.ones(3, dtype=torch.bfloat16), "mask": torch.ones(4) > 0}},
-    [wire.Affine(torch.ones(2), 0.5), b"\x00\x01", lambda: None, torch.empty(0, 3)],
+    [
+        wire.Affine(torch.ones(2), 0.5),
+        wire.Once((1, "a")),
+        b"\x00\x01",
+        lambda: None,
+        torch.empty(0, 3),
+    ],
 ]
 TOKENS = (
     b"{ } [ ] , : null true -1 0 1e999 9223372036854775808 "

@@ -169,7 +169,7 @@ def test_the_terminal_shows_students_words_as_they_are_and_no_colour_in_a_pipe(
         (["nowhere"], "no such file or folder"),
         (["."], "no submission here"),
         ([".", "--exercise", "atention"], "no submission here"),
-        (["ada", "--exercise", "atention"], "There are: masks, attention"),
+        (["ada", "--exercise", "atention"], "There are: tokens, masks, attention"),
         (["ada", "ada"], "Two submissions are called 'ada'"),
         (["ada", "--resume"], "--resume needs the --json FILE"),
         (["ada", "--json", "no/where.json"], "no folder"),

@@ -217,6 +217,7 @@ def test_without_a_rule_nothing_is_touched() -> None:
 
 
 SOLUTIONS = {
+    "tokens": "one_hot(pad_batch([encode('A b', build_vocab(['b a'])), [1]]), 2)",
     "masks": "target_mask(torch.tensor([[1, 2, 0]]))",
     "attention": "attention(x, x, x)[0]",
     "multi_head": "MultiHeadAttention(8, 2)(x, x, x)",

@@ -5,6 +5,46 @@ import torch
 from solutions.activations import gelu, tanh
 from solutions.dropout import Dropout
 from solutions.rope import apply_rotary, rotary_angles
+from solutions.tokens import build_vocab, encode, one_hot, pad_batch, tokenize
+
+EXAMPLE = (
+    "Hello! This is an example of a paragraph that has been split into its basic components. "
+    "I wonder what will come next! Any guesses?"
+)
+# As the lesson prints it.
+VOCABULARY = {
+    "a": 0, "an": 1, "any": 2, "basic": 3, "been": 4, "come": 5, "components": 6, "example": 7,
+    "guesses": 8, "has": 9, "hello": 10, "i": 11, "into": 12, "is": 13, "its": 14, "next": 15,
+    "of": 16, "paragraph": 17, "split": 18, "that": 19, "this": 20, "what": 21, "will": 22,
+    "wonder": 23,
+}  # fmt: skip
+
+
+def test_a_lesson_s_sentence_gives_the_vocabulary_printed_there() -> None:
+    """And its three sentences the ids printed there."""
+    assert tokenize(EXAMPLE)[:4] == ["hello", "this", "is", "an"]
+    assert build_vocab([EXAMPLE]) == VOCABULARY
+    sentences = (
+        "I wonder what will come next!",
+        "This is a basic example paragraph.",
+        "Hello, what is a basic split?",
+    )
+    ids = [encode(sentence, VOCABULARY) for sentence in sentences]
+    assert ids == [[11, 23, 21, 22, 5, 15], [20, 13, 0, 3, 7, 17], [10, 21, 13, 0, 3, 18]]
+    batch = pad_batch(ids)
+    assert torch.equal(batch, torch.tensor(ids))
+    table = torch.randn(24, 3)
+    torch.testing.assert_close(one_hot(batch, 24) @ table, table[batch])
+
+
+def test_what_that_lesson_leaves_open() -> None:
+    """Unknown words, double spaces, sentences of different lengths, an id 0 that padding wants."""
+    vocab = build_vocab([EXAMPLE], specials=["<pad>", "<unk>"])
+    assert vocab["<pad>"] == 0
+    assert vocab["a"] == 2
+    ids = [encode("Hello,  a  zebra", vocab, unknown="<unk>"), encode("Hello", vocab)]
+    assert ids == [[12, 2, 1], [12]]
+    assert pad_batch(ids, vocab["<pad>"]).tolist() == [[12, 2, 1], [12, 0, 0]]
 
 
 def test_rotary_positions_as_a_lesson_pairs_them() -> None:

@@ -74,6 +74,8 @@ def test_values_that_json_lacks_arrive() -> None:
     assert crossed(Pair(1, 2)) == (1, 2)
     affine = crossed(wire.Affine(torch.ones(2), 3.0))
     assert affine(torch.ones(2)).tolist() == [4.0, 4.0]
+    once = crossed(wire.Once(("a", "b")))
+    assert [*once, *once] == ["a", "b"]
 
 
 def test_what_is_no_data_crosses_as_the_name_of_its_type() -> None:
@@ -104,6 +106,7 @@ def frame(header: bytes, data: bytes = b"") -> bytes:
         frame(b'{"v":1,"t":[]}', b"left over"),
         frame(b'{"v":' + b'{"U":[' * 60 + b"1" + b"]}" * 60 + b',"t":[]}'),
         frame(b'{"v":{"D":[[{"U":[]},1]]},"t":[]}'),
+        frame(b'{"v":{"I":1},"t":[]}'),
         frame(b'{"v":99999999999999999999,"t":[]}'),
         frame(b'{"v":{"B":0},"t":[["float32",[1],4,null]]}', b"1234"),
     ],

@@ -29,6 +29,7 @@ class Exercise:
 
 
 EXERCISES: tuple[Exercise, ...] = (
+    Exercise(1, "tokens", 5, ("tokenize", "build_vocab", "encode", "pad_batch", "one_hot")),
     Exercise(2, "masks", 10, ("padding_mask", "causal_mask", "target_mask"), core=True),
     Exercise(3, "attention", 15, ("attention",), core=True),
     Exercise(

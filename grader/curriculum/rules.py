@@ -258,6 +258,7 @@ _RULES: dict[str, tuple[Targets, str]] = {
 _ATTEND = "F.scaled_dot_product_attention(x, x, x)"
 _NORMALISE = "F.layer_norm(x, (2,))"
 _PROBES = {
+    "tokens": "F.one_hot(torch.zeros(1, dtype=torch.long), 2)",
     "masks": "nn.Transformer.generate_square_subsequent_mask(2)",
     "attention": _ATTEND,
     "multi_head": _ATTEND,

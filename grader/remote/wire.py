@@ -67,8 +67,15 @@ class Affine:
         return x * self.scale + self.shift
 
 
+@dataclass(frozen=True)
+class Once:
+    """An iterator over these items, which arrives as one that can be gone through a single time."""
+
+    items: tuple[Any, ...]
+
+
 def encode(value: Any) -> bytes:
-    """One frame for `value`: plain data, tensors and `Affine`. Other objects become `Opaque`."""
+    """One frame for `value`: plain data, tensors, `Affine`, `Once`. Others become `Opaque`."""
     tensors: list[list[Any]] = []
     buffers: list[bytes] = []
     header = {"v": _plain(value, tensors, buffers, 0), "t": tensors}
@@ -106,6 +113,8 @@ def _plain(value: Any, tensors: list[list[Any]], buffers: list[bytes], depth: in
         return {
             "A": [_plain(part, tensors, buffers, depth + 1) for part in (value.scale, value.shift)]
         }
+    if kind is Once:
+        return {"I": [_plain(item, tensors, buffers, depth + 1) for item in value.items]}
     if kind is bytes:
         tensors.append(["uint8", [len(value)], len(value), None])
         buffers.append(value)
@@ -248,6 +257,8 @@ class _Decoder:
             return self.tensor(content)
         if tag == "U" and type(content) is list:
             return tuple(self.value(item, depth) for item in content)
+        if tag == "I" and type(content) is list:
+            return iter([self.value(item, depth) for item in content])
         if tag == "D" and type(content) is list:
             return dict(self.pair(pair, depth) for pair in content)
         if tag == "F" and type(content) is str and content in ("nan", "inf", "-inf"):

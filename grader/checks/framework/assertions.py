@@ -10,8 +10,10 @@ import torch
 from torch import Tensor
 
 from grader.feedback.comparison import Mismatch, assert_matches, assert_parts, assert_shape
+from grader.feedback.plain_data import assert_equals
 from grader.remote.proxy import RemoteModule
 from grader.remote.session import StudentError
+from grader.remote.wire import Opaque
 
 
 def parts(value: Any, names: Sequence[str], what: str) -> Sequence[Any]:
@@ -21,18 +23,37 @@ def parts(value: Any, names: Sequence[str], what: str) -> Sequence[Any]:
     return items
 
 
+def assert_returns(found: Any, expected: Any, what: str, help: str = "") -> None:
+    """A call gave this plain data. `what` is the call as a student would write it."""
+    assert_equals(_with_its_type(found), expected, what, help)
+
+
+def _with_its_type(value: Any) -> Any:
+    """What crossed as the name of its type only, as something of a type so called."""
+    if isinstance(value, Opaque):
+        return type(value.type_name, (), {})()
+    if isinstance(value, list):
+        return [_with_its_type(item) for item in value]
+    if isinstance(value, dict):
+        return {key: _with_its_type(item) for key, item in value.items()}
+    return value
+
+
 # What the contract accepts where it asks for an error.
 _ACCEPTED = {
+    "KeyError": {"KeyError"},
     "ValueError": {"ValueError", "AssertionError"},
     "IndexError": {"IndexError", "ValueError", "AssertionError"},
 }
 
 
-def assert_refuses(error: type[Exception], call: Callable[[], Any], what: str) -> None:
+def assert_refuses(
+    error: type[Exception], call: Callable[[], Any], what: str, naming: str = ""
+) -> None:
     """The call raises `error`, or what the contract accepts in its place.
 
     `what` is the call and the reason in words: "MultiHeadAttention(10, 3): 10 features cannot be
-    shared out among 3 heads".
+    shared out among 3 heads". The words of the error contain those of `naming`.
     """
     try:
         call()
@@ -40,6 +61,10 @@ def assert_refuses(error: type[Exception], call: Callable[[], Any], what: str) -
         if _ACCEPTED[error.__name__].isdisjoint(raised.kinds):
             raise Mismatch(
                 f"{what}. It should raise {error.__name__}; yours raised {raised}."
+            ) from None
+        if naming not in raised.text:
+            raise Mismatch(
+                f"{what}. The {error.__name__} should name {naming!r}; yours says: {raised}."
             ) from None
         return
     raise Mismatch(f"{what}. It should raise {error.__name__}; yours raised nothing.")

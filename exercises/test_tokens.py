@@ -1,0 +1,69 @@
+"""Public tests of tokens. Run them with: pytest exercises/test_tokens.py."""
+
+import torch
+
+from exercises.tokens import build_vocab, encode, one_hot, pad_batch, tokenize
+from grader.feedback.comparison import Mismatch, assert_dtype, assert_matches
+from grader.feedback.plain_data import assert_equals
+
+
+def test_words() -> None:
+    """Words come in lower case, without . , ! ? and without empty ones."""
+    for text, expected in (
+        ("Hello, World!", ["hello", "world"]),
+        ("two  spaces\tand\nlines ", ["two", "spaces", "and", "lines"]),
+        ("What ? 3.14", ["what", "314"]),
+        ("Don't (ever) well-known", ["don't", "(ever)", "well-known"]),
+        ("", []),
+    ):
+        assert_equals(tokenize(text), expected, f"tokenize({text!r})")
+
+
+def test_vocabulary() -> None:
+    """Specials first, then the distinct words, sorted."""
+    texts = ["The cat sat.", "the dog <pad>"]
+    expected = {"cat": 1, "dog": 2, "sat": 3, "the": 4, "<pad>": 0}
+    found = build_vocab(texts, specials=["<pad>"])
+    assert_equals(found, expected, f"build_vocab({texts}, specials=['<pad>'])")
+    found = build_vocab(text for text in ["b a", "c a"])
+    assert_equals(found, {"a": 0, "b": 1, "c": 2}, "build_vocab(text for text in ['b a', 'c a'])")
+
+
+def test_ids() -> None:
+    """Each word gets its id, an unknown one that of `unknown`."""
+    vocab = {"a": 0, "b": 5, "<unk>": 9}
+    assert_equals(encode("B a, a", vocab), [5, 0, 0], f"encode('B a, a', {vocab})")
+    found = encode("a zebra b", vocab, unknown="<unk>")
+    assert_equals(found, [0, 9, 5], f"encode('a zebra b', {vocab}, unknown='<unk>')")
+    found = encode("a", {"a": 0}, unknown="<unk>")
+    assert_equals(found, [0], "encode('a', {'a': 0}, unknown='<unk>')")
+
+
+def test_an_unknown_word() -> None:
+    """Without `unknown`, the error is a KeyError that names the word."""
+    try:
+        found = encode("a zebra", {"a": 0})
+    except KeyError as error:
+        if "zebra" not in str(error):
+            raise Mismatch(f"The KeyError should name 'zebra'; yours says {error}.") from None
+    else:
+        raise Mismatch(f"encode('a zebra', {{'a': 0}}) gives {found}; it should raise KeyError.")
+
+
+def test_a_batch() -> None:
+    """Short rows are filled up on the right; the lists stay as they were."""
+    sequences = [[4, 7, 2], [], [16777217]]
+    found = pad_batch(sequences, pad_id=1)
+    expected = torch.tensor([[4, 7, 2], [1, 1, 1], [16777217, 1, 1]])
+    what = f"pad_batch({[[4, 7, 2], [], [16777217]]}, pad_id=1)"
+    assert_dtype(found, torch.int64, what)
+    assert_matches(found, expected, what, axes=("batch", "length"))
+    assert_equals(sequences, [[4, 7, 2], [], [16777217]], "After pad_batch, the list of sequences")
+
+
+def test_one_hot() -> None:
+    """Each id becomes a row with a one at its place, in float32."""
+    found = one_hot(torch.tensor([[2, 0]]), vocab_size=4)
+    expected = torch.tensor([[[0.0, 0.0, 1.0, 0.0], [1.0, 0.0, 0.0, 0.0]]])
+    assert_dtype(found, torch.float32, "one_hot(tensor([[2, 0]]), 4)")
+    assert_matches(found, expected, "one_hot(tensor([[2, 0]]), 4)", axes=("batch", "length", "id"))

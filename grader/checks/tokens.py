@@ -1,0 +1,221 @@
+"""Hidden checks of `tokens`: words, their ids, and batches of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import partial
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from grader.checks.framework import Numbers, check
+from grader.checks.framework.assertions import (
+    assert_not_edited,
+    assert_refuses,
+    assert_returns,
+)
+from grader.checks.framework.inputs import random_numbers, transposed
+from grader.checks.framework.precision import assert_settings_kept
+from grader.feedback.comparison import Mismatch, assert_dtype, assert_matches
+from grader.remote.session import StudentError
+from grader.remote.wire import Once
+
+LETTERS = "abcdefghijklmnopqrstuvwxyz"
+SPECIALS = ["<pad>", "<UNK>", "<bos>"]
+
+
+def words(numbers: Numbers, count: int) -> list[str]:
+    """Words of no language, three to six letters long, in no order; up to 26, all different."""
+    rows = numbers.ids("words", count, 5, high=len(LETTERS)).tolist()
+    last = numbers.permutation("last letters", len(LETTERS)).tolist()
+    return [
+        "".join(LETTERS[letter] for letter in row[: 2 + index % 4]) + LETTERS[last[index]]
+        for index, row in enumerate(rows)
+    ]
+
+
+def tokens_of(text: str) -> list[str]:
+    """What `tokenize` should return."""
+    kept = (letter for letter in text.lower() if letter not in ".,!?")
+    return "".join(kept).split()
+
+
+def vocabulary(tokens: Iterable[str], specials: Sequence[str] = ()) -> dict[str, int]:
+    """What `build_vocab` should return for texts of these tokens."""
+    order = [*specials, *sorted(set(tokens) - set(specials))]
+    return dict(zip(order, range(len(order)), strict=True))
+
+
+def own_tokens(student: Any, text: str) -> list[str]:
+    """The student's own tokens of a text, so that a mistake in `tokenize` costs once.
+
+    Those that are right, where theirs are no tokens at all.
+    """
+    found = student.tokenize(text)
+    if isinstance(found, list) and found and all(isinstance(token, str) for token in found):
+        return found
+    return tokens_of(text)
+
+
+@check(points=1, inputs=random_numbers(), examples=3)
+def test_cuts_a_text_into_words(student: Any, numbers: Numbers) -> None:
+    """Words in lower case come out, without . , ! ? and without empty ones; nothing else is lost.
+
+    Sees a comma that is kept, a split at single spaces, tabs and ends of lines that are no white
+    space, a word that is cut where a full stop stood, and characters deleted that should stay.
+    """
+    a, b, c, d = words(numbers, 4)
+    for text in (
+        f"{a.capitalize()} {b.upper()}",
+        f"{a}, {b}.",
+        f"{a}! {b}?",
+        f"{a}  {b}",
+        f" {a}\t{b}\n{c}\r\n{d} ",
+        f"{a}.{b} {c},{d}",
+        f"{a} . {b} ?! {c}",
+        f"{a}'{b} {c}-{d}",
+        f'"{a}" ({b}): {c}; <{d}> {a}_{b} #{c}',
+        f"ÉÜ{a} {numbers.case} 3{b}4",
+        f"{a} {b} {a} {a}",
+        "",
+        " \n",
+        "?",
+    ):
+        assert_returns(student.tokenize(text), tokens_of(text), f"tokenize({text!r})")
+
+
+@check(points=1, inputs=random_numbers(), examples=3)
+def test_numbers_all_tokens(student: Any, numbers: Numbers) -> None:
+    """Specials come first, in their order, then the sorted tokens; each has one id, without gaps.
+
+    Sees the order of a set or that of the texts, the most frequent first, specials that are sorted
+    or changed, one that gets a second id as a word, and texts that are gone through twice.
+    """
+    several = words(numbers, 9)
+    texts = [" ".join(several[start:end]) for start, end in ((0, 4), (3, 6), (5, 9))]
+    found = " ".join(texts).split()
+    assert_returns(student.build_vocab(texts), vocabulary(found), f"build_vocab({texts})")
+    for specials in (SPECIALS, tuple(reversed(SPECIALS)), [several[4], "<pad>"]):
+        expected = vocabulary(found, specials)
+        what = f"build_vocab({texts}, specials={specials})"
+        assert_returns(student.build_vocab(texts, specials), expected, what)
+        assert_returns(student.build_vocab(texts, specials=specials), expected, what)
+    once = student.build_vocab(Once(tuple(texts)), SPECIALS)
+    what = "build_vocab(<a generator of the same texts>, …)"
+    assert_returns(once, vocabulary(found, SPECIALS), what)
+    assert_returns(student.build_vocab([], SPECIALS), vocabulary([], SPECIALS), "build_vocab([])")
+    text = f"{several[0].capitalize()}, {several[1]}  {several[0]}!"
+    expected = vocabulary(own_tokens(student, text))
+    what = f"build_vocab([{text!r}])"
+    help = "Do the words come from your own tokenize?"
+    assert_returns(student.build_vocab([text]), expected, what, help)
+
+
+@check(points=1, inputs=random_numbers(), examples=3)
+def test_turns_words_into_ids(student: Any, numbers: Numbers) -> None:
+    """Each token gets its id; an unknown one that of `unknown`, or a KeyError that names it.
+
+    Sees an id that is made up, the id 0 taken for none, an unknown token that is passed over, a
+    `vocab[unknown]` that is asked for though no token is unknown, and a vocabulary that grows.
+    """
+    a, b, c, d, stranger = words(numbers, 5)
+    first = int(numbers.ids("first", high=20)) + 1
+    vocab = {a: first, b: first + 30, c: 0, d: first + 4}
+    text = f"{b} {c} {a} {d}"
+    expected = [vocab[token] for token in text.split()]
+    assert_returns(student.encode(text, vocab), expected, f"encode({text!r}, {vocab})")
+    what = f"encode({text!r}, {vocab}, unknown='<unk>')"
+    try:
+        found = student.encode(text, vocab, unknown="<unk>")
+    except StudentError as error:
+        if "KeyError" not in error.kinds:
+            raise
+        told = f"{what} raised {error}, although all of its words are known."
+        raise Mismatch(told) from None
+    assert_returns(found, expected, what)
+
+    larger = {**vocab, "<unk>": 70}
+    mixed = f"{a} {stranger} {c}"
+    found, after = student.encode.echo(mixed, larger, "<unk>")
+    what = f"encode({mixed!r}, {larger}, '<unk>')"
+    assert_returns(found, [vocab[a], 70, vocab[c]], what)
+    assert_returns(after[1], larger, "After encode, the vocabulary")
+    what = f"encode({mixed!r}, {vocab}, unknown={b!r})"
+    assert_returns(student.encode(mixed, vocab, unknown=b), [vocab[a], vocab[b], vocab[c]], what)
+
+    for call in (partial(student.encode, mixed, vocab), partial(student.encode, mixed, larger)):
+        what = f"encode({mixed!r}, …): {stranger!r} is not in the vocabulary"
+        assert_refuses(KeyError, call, what, naming=stranger)
+    text = f"{a.capitalize()},  {b}! {a}"
+    expected = [larger.get(token, 70) for token in own_tokens(student, text)]
+    help = "Is the text cut by your own tokenize?"
+    what = f"encode({text!r}, {larger}, '<unk>')"
+    assert_returns(student.encode(text, larger, "<unk>"), expected, what, help)
+
+
+@check(points=1, inputs=random_numbers(), examples=3)
+def test_fills_up_on_the_right(student: Any, numbers: Numbers) -> None:
+    """Rows are as long as the longest, short ones end with pad_id, and ids are exact int64.
+
+    Sees padding on the left, zeros whatever pad_id is, a length that is fixed or that of the first,
+    ids that went through float32, and lists that have grown.
+    """
+    big = 2**24 + 1 + 2 * int(numbers.ids("big", high=1000))
+    rows = [numbers.ids(f"row {size}", size, low=1, high=50).tolist() for size in (2, 5, 1, 4)]
+    for sequences, pad_id in (
+        (rows, 0),
+        (rows, 7),
+        (rows, -100),
+        ([rows[0], [], rows[2]], 3),
+        ([rows[1]], 0),
+        ([[0, 0], [5], [0, 9]], 4),
+        ([[big], [big + 2, 1]], big + 4),
+    ):
+        longest = max(map(len, sequences))
+        expected = torch.tensor([row + [pad_id] * (longest - len(row)) for row in sequences])
+        found, after = student.pad_batch.echo(sequences, pad_id)
+        what = f"pad_batch({sequences}, pad_id={pad_id})"
+        assert_dtype(found, torch.int64, what)
+        assert_matches(found, expected, what, axes=("batch", "length"))
+        assert_returns(after[0], sequences, "After pad_batch, the list of sequences")
+    short = [rows[0], rows[2]]
+    expected = torch.tensor([rows[0], [*rows[2], 0]])
+    assert_matches(student.pad_batch(short), expected, f"pad_batch({short})")
+    expected[1, 1] = 7
+    named = student.pad_batch(short, pad_id=7)
+    assert_matches(named, expected, f"pad_batch({short}, pad_id=7)")
+
+
+@check(points=1, inputs=random_numbers(), examples=3)
+def test_one_hot_rows_pick_rows(student: Any, numbers: Numbers) -> None:
+    """A row has a one at the place of its id, zeros else, in float32; times W it is W[ids].
+
+    Sees whole numbers or booleans in place of float32, as many columns as ids occur, an axis that
+    is lost or added, ids of one or two axes only, and ids that are edited.
+    """
+    settings = student.global_settings()
+    vocab_size = 11
+    ids = numbers.ids("ids", 3, 4, high=vocab_size - 2)
+    ids[1, :2] = torch.tensor([0, 0])
+    table = numbers.normal("table", vocab_size, 5, dtype=torch.float32)
+    for some in (ids, transposed(ids), ids[0], ids[:, :1], ids[None, :, None], ids[1, 1]):
+        found, after = student.one_hot.echo(some, vocab_size)
+        what = f"one_hot of ids of shape {tuple(some.shape)}"
+        _assert_one_hot(found, some, vocab_size, what)
+        assert_not_edited([some], after[:1], ["ids"])
+        assert_matches(found @ table, table[some], f"{what}, times a matrix of {vocab_size} rows,")
+    last = torch.tensor([[vocab_size - 1]])
+    _assert_one_hot(student.one_hot(last, vocab_size), last, vocab_size, "one_hot of the last id")
+    only = torch.zeros(2, dtype=torch.int64)
+    _assert_one_hot(student.one_hot(only, vocab_size=1), only, 1, "one_hot with vocab_size=1")
+    assert_settings_kept(settings, student.global_settings())
+
+
+def _assert_one_hot(found: Any, ids: Tensor, vocab_size: int, what: str) -> None:
+    expected = torch.zeros(*ids.shape, vocab_size).scatter_(-1, ids[..., None], 1.0)
+    axes = ("batch", "length", "id")[-expected.dim() :] if expected.dim() <= 3 else ()
+    assert_dtype(found, torch.float32, what)
+    assert_matches(found, expected, what, axes=axes)
+    if not torch.equal(found, expected):
+        raise Mismatch(f"In {what} there are numbers that are nearly, but not quite, 0 or 1.")
