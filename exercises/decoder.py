@@ -1,4 +1,8 @@
 # Put your code where NotImplementedError is. Then: pytest exercises/test_decoder.py
+# Not to be used here: F.scaled_dot_product_attention, F.multi_head_attention_forward,
+# nn.MultiheadAttention, nn.TransformerEncoderLayer, nn.TransformerDecoderLayer,
+# nn.TransformerEncoder, nn.TransformerDecoder, nn.Transformer. Here you build the layer from your
+# own MultiHeadAttention; nn.Linear is fine.
 """The decoder: writing a sentence while reading another.
 
 A decoder layer has three steps. The words written so far exchange what they know (self-attention,
@@ -187,4 +191,4 @@ class Decoder(nn.Module):
         raise NotImplementedError("decoder: Decoder.forward is not written yet")
 
 
-# Made by grader stubs, 3b9134b9c3cb
+# Made by grader stubs, 743b706bd51d

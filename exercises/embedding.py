@@ -1,4 +1,6 @@
 # Put your code where NotImplementedError is. Then: pytest exercises/test_embedding.py
+# Not to be used here: nn.Embedding, F.embedding, nn.EmbeddingBag, F.embedding_bag. Here the table
+# is an nn.Parameter of your own; indexing it is fine.
 """Embeddings: from a word's number to a vector that can be learned.
 
 A model cannot calculate with the number 17 that stands for "dog": dog is not the half of 34. So
@@ -193,4 +195,4 @@ class TransformerEmbedding(nn.Module):
         raise NotImplementedError("embedding: TransformerEmbedding.forward is not written yet")
 
 
-# Made by grader stubs, 8c05b9273561
+# Made by grader stubs, 8bf06e4d2f72

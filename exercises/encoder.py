@@ -1,4 +1,8 @@
 # Put your code where NotImplementedError is. Then: pytest exercises/test_encoder.py
+# Not to be used here: F.scaled_dot_product_attention, F.multi_head_attention_forward,
+# nn.MultiheadAttention, nn.TransformerEncoderLayer, nn.TransformerDecoderLayer,
+# nn.TransformerEncoder, nn.TransformerDecoder, nn.Transformer. Here you build the layer from your
+# own MultiHeadAttention; nn.Linear is fine.
 """The encoder: reading the sentence, several times over.
 
 All the parts are there; here they are put together. In an encoder layer the tokens first exchange
@@ -177,4 +181,4 @@ class Encoder(nn.Module):
         raise NotImplementedError("encoder: Encoder.forward is not written yet")
 
 
-# Made by grader stubs, 9d598d7f4a65
+# Made by grader stubs, bea4068bdd7a

@@ -1,4 +1,7 @@
 # Put your code where NotImplementedError is. Then: pytest exercises/test_sublayer.py
+# Not to be used here: nn.LayerNorm, F.layer_norm, nn.RMSNorm, F.rms_norm, nn.BatchNorm,
+# F.batch_norm, nn.GroupNorm, F.group_norm, nn.InstanceNorm, F.instance_norm. The norm here is the
+# LayerNorm that you write in layer_norm.
 """The sublayer connection: a straight road past every layer.
 
 A layer of the Transformer has two or three sublayers: attention, perhaps a second attention, and a
@@ -100,4 +103,4 @@ class SublayerConnection(nn.Module):
         raise NotImplementedError("sublayer: SublayerConnection.forward is not written yet")
 
 
-# Made by grader stubs, f1ea4c2e1da0
+# Made by grader stubs, 7aadd2de4105

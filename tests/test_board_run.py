@@ -231,3 +231,26 @@ def test_other_tests_are_left_alone(tmp_path: Path) -> None:
     assert "test session starts" in lines[0]
     assert "FAILED tests/test_other.py::test_other - assert 1 == 2" in lines
     assert not any("Points" in line for line in lines)
+
+
+def test_a_call_that_is_ruled_out_is_told_before_any_grade(solved: WorkspaceRun) -> None:
+    """As the hidden checks have it: in a call, at the import, and not for other exercises."""
+    solved.edit(
+        "layer_norm",
+        "return self.weight * (x - mean) / torch.sqrt(variance + self.eps) + self.bias",
+        "return nn.functional.layer_norm(x, self.bias.shape, self.weight, self.bias, self.eps)",
+    )
+    solved.edit("linear", "class Linear(", "print(nn.Linear(2, 3))\n\n\nclass Linear(")
+    status, lines = solved.pytest(
+        *(
+            f"exercises/test_{name}.py"
+            for name in ("layer_norm", "linear", "feed_forward", "sublayer")
+        )
+    )
+    assert status == 1
+    text = " ".join(" ".join(lines).split())
+    assert "Your code uses F.layer_norm, which may not be used in layer_norm" in text
+    assert "Your code uses nn.Linear, which may not be used in linear" in text
+    assert "put it under `if __name__ ==" in text
+    for row in ("layer_norm wrong 0 of 10", "linear wrong 0 of 5", "feed_forward done 10 of 10"):
+        assert row in text

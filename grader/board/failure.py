@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
+from grader.board.forbidden import ForbiddenUse
 from grader.board.time_limit import TookTooLong
 from grader.board.workspace import PublicTest, Workspace
 from grader.curriculum import NAMES, find
+from grader.curriculum.rules import AT_IMPORT
 from grader.feedback import text
 from grader.feedback.finding import Finding, Place, Status, finding_fields, finding_from
 from grader.feedback.hints import hint_for
@@ -169,6 +171,8 @@ def _explain_error(
             result.waits_for = reason
     if isinstance(error, TookTooLong):
         return Finding(_ENDLESS, places=places)
+    if isinstance(error, ForbiddenUse):
+        return Finding(str(error), help=AT_IMPORT if result.in_import else "", places=places)
     if type_name(error).startswith("Flaky"):
         return replace(_FLAKY, places=places)
     line = _one_line(error)

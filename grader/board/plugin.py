@@ -13,6 +13,7 @@ import pytest
 
 from grader.board import probe
 from grader.board.failure import Result, cut_printed, failure
+from grader.board.forbidden import watch
 from grader.board.modules import BrokenTest, TestFile
 from grader.board.progress import Progress, find_blocked
 from grader.board.rendering import STYLES, Line, board, messages
@@ -127,10 +128,11 @@ class Board:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, Any, Any]:
-        """Stop a test that does not come back."""
-        if self.workspace.exercise_of(item.path) is None or item.config.option.usepdb:
+        """Stop a test that does not come back, or whose code calls what it may not."""
+        exercise = self.workspace.exercise_of(item.path)
+        if exercise is None or item.config.option.usepdb:
             return (yield)
-        with time_limit():
+        with time_limit(), watch(self.workspace, exercise):
             return (yield)
 
     @pytest.hookimpl(wrapper=True)

@@ -7,6 +7,7 @@ from contextlib import redirect_stderr, redirect_stdout
 from io import StringIO
 from typing import Any
 
+from grader.board.forbidden import watch
 from grader.board.time_limit import TookTooLong, time_limit
 from grader.board.workspace import Workspace
 
@@ -20,7 +21,7 @@ def is_done(workspace: Workspace, exercise: str) -> bool:
     try:
         with redirect_stdout(StringIO()), redirect_stderr(StringIO()):
             for name in tests:
-                with time_limit():
+                with time_limit(), watch(workspace, exercise):
                     module = importlib.import_module(f"{workspace.folder.name}.test_{exercise}")
                     calm(getattr(module, name))()
     except (Exception, SystemExit, TookTooLong):

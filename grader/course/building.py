@@ -14,6 +14,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from grader import curriculum
 from grader.curriculum import stubs
+from grader.curriculum.rules import RULE_HEADING, rule
 from grader.submission.cells import POINTS
 
 TESTS = stubs.SOLUTIONS.parent / "exercises"
@@ -105,6 +106,8 @@ def _explanation(name: str) -> str:
     title, _, text = docstring.partition("\n")
     text = re.sub(r"^(#+ )", r"#\1", text.strip(), flags=re.MULTILINE)
     points = curriculum.find(name).points
+    if RULE_HEADING not in docstring:
+        text = "\n\n".join(part for part in (rule(name).stated, text) if part)
     return f"## {title.rstrip('.')}\n\n*Exercise `{name}`, {points} points.*\n\n{text}"
 
 

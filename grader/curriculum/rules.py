@@ -12,6 +12,17 @@ from dataclasses import dataclass, field
 
 Targets = Mapping[str, tuple[str, ...]]
 
+# What a student may come across. The rest of torch's ways to the same thing goes without saying.
+_STATED = ("F.", "nn.", "torch.tanh", "torch.relu")
+
+# Where an exercise's own text says what may not be used.
+RULE_HEADING = "## What may not be used"
+
+AT_IMPORT = (
+    "This happened while the file was imported. If the line only compares your answer with "
+    'torch\'s, put it under `if __name__ == "__main__":` or in a test: there it costs nothing.'
+)
+
 
 @dataclass(frozen=True)
 class Rule:
@@ -29,6 +40,12 @@ class Rule:
     why: str = ""
     probe: str = ""
     apart: bool = False
+
+    @property
+    def stated(self) -> str:
+        """The rule in two sentences, as stub and notebook say it; "" where there is none."""
+        names = [name for name in self.forbidden if name.startswith(_STATED)]
+        return f"Not to be used here: {', '.join(names)}. {self.why}" if names else ""
 
     def message(self, names: Sequence[str]) -> str:
         """What the student is told who used these names."""

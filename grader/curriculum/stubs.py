@@ -13,12 +13,14 @@ from __future__ import annotations
 import ast
 import hashlib
 import re
+import textwrap
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from grader.curriculum.exercises import CurriculumError
+from grader.curriculum.rules import RULE_HEADING, rule
 
 BEGIN = "### BEGIN SOLUTION"
 END = "### END SOLUTION"
@@ -79,6 +81,8 @@ def stub(source: str, name: str) -> str:
             f'{region.indent}raise NotImplementedError("{message}")'
         ]
     banner = f"# Put your code where NotImplementedError is. Then: pytest exercises/test_{name}.py"
+    if RULE_HEADING not in source:
+        banner += "".join(f"\n# {line}" for line in textwrap.wrap(rule(name).stated, 96))
     body = _for_exercises("\n".join([banner, *lines])).rstrip("\n") + "\n"
     return f"{body}\n\n{_SEAL}{_hash(body)}\n"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath
 
-from grader.curriculum.rules import rule
+from grader.curriculum.rules import AT_IMPORT, rule
 from grader.feedback.finding import Finding, Place
 from grader.feedback.hints import hint_for
 from grader.feedback.mismatch import Mismatch
@@ -16,12 +16,6 @@ MAX_LINE = 160
 _BY_NAME = (
     "The exercise gives the names and shapes of all parameters; weights are put in by name. Is it "
     "an nn.Parameter, or inside a module, that `self` holds under this name?"
-)
-
-
-_AT_IMPORT = (
-    "This happened while the file was imported. If the line only compares your answer with "
-    'torch\'s, put it under `if __name__ == "__main__":` or in a test: there it costs nothing.'
 )
 
 
@@ -58,7 +52,7 @@ def explain_use(
     """The finding of calls that the exercise rules out, noticed in a call or at its import."""
     headline = rule(exercise).message([use.name for use in uses])
     places = (place for use in uses for place in _places(use, sources))
-    return Finding(headline, None, _AT_IMPORT if imported else "", tuple(dict.fromkeys(places)))
+    return Finding(headline, None, AT_IMPORT if imported else "", tuple(dict.fromkeys(places)))
 
 
 def _places(noticed: StudentError | Use, sources: Mapping[str, str]) -> tuple[Place, ...]:

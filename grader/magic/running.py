@@ -11,6 +11,7 @@ from io import StringIO
 from typing import Any
 
 from grader.board.failure import Result, cut_printed, failure
+from grader.board.forbidden import watch
 from grader.board.probe import calm
 from grader.board.time_limit import TookTooLong, time_limit
 from grader.board.workspace import PublicTest
@@ -102,6 +103,7 @@ def _result(function: Any, test: PublicTest, exercise: str, workspace: NotebookW
             redirect_stderr(StringIO()),
             warnings.catch_warnings(),
             time_limit(),
+            watch(workspace, exercise),
         ):
             warnings.simplefilter("ignore")
             calm(function)()

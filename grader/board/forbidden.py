@@ -1,0 +1,136 @@
+"""The from-scratch rule while public tests run, so that no grade comes as a surprise.
+
+What a student's line calls is looked at as it runs. The judge's own guard cannot be passed by and
+cannot be taken down again; this one only has to tell an honest person in time.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from operator import attrgetter
+from typing import Any
+from unittest.mock import patch
+
+from torch.overrides import TorchFunctionMode
+
+from grader.board.workspace import Workspace
+from grader.curriculum import NAMES
+from grader.curriculum.rules import rule
+
+Notice = Callable[[str], None]
+
+
+class ForbiddenUse(Exception):  # noqa: N818 - no error, a rule
+    """The student's code calls what its exercise asks to be written by hand."""
+
+
+class _Calls(TorchFunctionMode):
+    """Notices torch's functions and the methods of tensors, by their names."""
+
+    def __init__(self, notice: Notice) -> None:
+        super().__init__()
+        self.notice = notice
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Carries the call out once it has been looked at."""
+        del types
+        name = getattr(func, "__name__", "")
+        if name in _functions():
+            self.notice(name)
+        return func(*args, **(kwargs or {}))
+
+
+@contextmanager
+def watch(workspace: Workspace, exercise: str) -> Iterator[None]:
+    """Raises `ForbiddenUse` where code of `exercise` calls what its rule forbids.
+
+    In the end it is raised anew if the code has swallowed it.
+    """
+    noticed: list[ForbiddenUse] = []
+
+    def notice(name: str) -> None:
+        if _owner(workspace) != exercise:
+            return
+        names = [one for one, called in _named(exercise).items() if name in called]
+        if names:
+            noticed.append(ForbiddenUse(rule(exercise).message(names[:1])))
+            raise noticed[-1]
+
+    with ExitStack() as stack:
+        for path in _classes(exercise):
+            owner = _resolve(path)
+            stack.enter_context(patch.object(owner, "__init__", _watched(owner, path, notice)))
+        if rule(exercise).forbidden:
+            stack.enter_context(_Calls(notice))
+        yield
+    if noticed:
+        raise noticed[0]
+
+
+def _owner(workspace: Workspace) -> str:
+    """The exercise whose code is the innermost of the student's that runs now."""
+    frame = sys._getframe(1)
+    while frame is not None:
+        path = workspace.holds_code(frame.f_code.co_filename)
+        if path is not None:
+            return path.stem
+        frame = frame.f_back  # type: ignore[assignment]  # None ends the loop
+    return ""
+
+
+@functools.cache
+def _named(exercise: str) -> dict[str, frozenset[str]]:
+    """By readable name, what calls of it look like: names of functions, or a class's target."""
+    return {
+        name: frozenset(
+            {target.removeprefix("aten::") for target in targets}
+            | {target.rpartition(":")[2] for target in targets if _is_function(target)}
+        )
+        for name, targets in rule(exercise).forbidden.items()
+    }
+
+
+@functools.cache
+def _functions() -> frozenset[str]:
+    """The names of all functions that some rule forbids."""
+    return frozenset().union(*(called for one in NAMES for called in _named(one).values()))
+
+
+@functools.cache
+def _classes(exercise: str) -> tuple[str, ...]:
+    """The classes that the rule forbids, as `module:Class`."""
+    targets = [one for found in rule(exercise).forbidden.values() for one in found]
+    return tuple(
+        target
+        for target in dict.fromkeys(targets)
+        if target.startswith("torch.nn") and isinstance(_resolve(target), type)
+    )
+
+
+def _is_function(target: str) -> bool:
+    return target.startswith("torch.nn.functional:")
+
+
+def _resolve(target: str) -> Any:
+    if target.startswith("aten::"):
+        return None
+    module, _, path = target.partition(":")
+    try:
+        return attrgetter(path)(importlib.import_module(module))
+    except (ImportError, AttributeError):
+        return None
+
+
+def _watched(owner: Any, target: str, notice: Notice) -> Callable[..., None]:
+    original = owner.__init__
+
+    @functools.wraps(original)
+    def watched(self: Any, *args: Any, **kwargs: Any) -> None:
+        notice(target)
+        original(self, *args, **kwargs)
+
+    return watched
