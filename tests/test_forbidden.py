@@ -31,7 +31,7 @@ import torch
 
 from grader import curriculum
 from grader.curriculum.rules import rule, together
-from grader.remote import guard
+from grader.remote import conditions, guard
 from grader.remote.guard import Guard
 
 # Forking is safe as long as torch never ran in parallel here.
@@ -233,6 +233,9 @@ SOLUTIONS = {
     "encoder": "Encoder(2, 8, 2, 16, norm_first=True)(x)",
     "decoder": "Decoder(2, 8, 2, 16)(x, x)",
     "transformer": "Transformer(5, 5, 8, 2, 1, 16)(ids, ids)",
+    "by_hand": "encoder_layer_by_hand(nn.TransformerEncoderLayer(8, 2, 9), x)['output']",
+    "training": "label_smoothed_loss(x, ids) + noam_rate(1, 8)",
+    "decoding": "beam_search(Translator(4, 4, 8, 9), ids, 1, 2, 4)",
 }
 
 
@@ -240,6 +243,7 @@ SOLUTIONS = {
 def test_a_solution_keeps_its_rule(exercise: str) -> None:
     """Forward and backward."""
     module = f"""
+from grader.remote.fixtures import Translator
 from solutions.{exercise} import *
 def run():
     y = {SOLUTIONS[exercise]}
@@ -258,6 +262,8 @@ def test_a_rule_is_plain_data_that_torch_knows(exercise: str) -> None:
     data = together([exercise])
     assert json.loads(json.dumps(data)) == data
     for target in (target for targets in data.values() for target in targets):
+        target, _, condition = target.partition(" if ")
+        assert not condition or callable(conditions.find(condition))
         if "::" in target:
             assert torch._C._dispatch_has_kernel(target), target
         else:
@@ -267,7 +273,8 @@ def test_a_rule_is_plain_data_that_torch_knows(exercise: str) -> None:
 
 def test_the_table_of_rules() -> None:
     """The exercises of the curriculum that have a rule, by the names that a student may read."""
-    assert [name for name in curriculum.NAMES if not rule(name).forbidden] == ["positional", "rope"]
+    free = [name for name in curriculum.NAMES if not rule(name).forbidden]
+    assert free == ["positional", "rope", "decoding"]
     attention = set(rule("attention").forbidden)
     assert {"F.scaled_dot_product_attention", "nn.MultiheadAttention", "nn.Transformer"} < attention
     for name in ("multi_head", "encoder", "decoder", "transformer"):

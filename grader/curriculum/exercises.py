@@ -78,6 +78,11 @@ EXERCISES: tuple[Exercise, ...] = (
         needs=("masks", "embedding", "encoder", "decoder"),
         core=True,
     ),
+    Exercise(17, "by_hand", 10, ("encoder_layer_by_hand",)),
+    Exercise(
+        18, "training", 10, ("initialise", "teacher_forcing", "noam_rate", "label_smoothed_loss")
+    ),
+    Exercise(19, "decoding", 10, ("greedy_decode", "beam_search")),
 )
 
 NAMES: tuple[str, ...] = tuple(exercise.name for exercise in EXERCISES)

@@ -116,6 +116,19 @@ _ATTENTION: Targets = {
     "torch._transformer_encoder_layer_fwd": ("aten::_transformer_encoder_layer_fwd",),
 }
 
+_PARTS_OF_A_LAYER: Targets = {
+    name: targets for name, targets in _ATTENTION.items() if not name.startswith("nn.")
+} | {
+    "nn.TransformerEncoderLayer.forward": (
+        "torch.nn:TransformerEncoderLayer.forward",
+        "torch.nn:TransformerEncoderLayer._sa_block",
+        "torch.nn:TransformerEncoderLayer._ff_block",
+    ),
+    "nn.MultiheadAttention.forward": ("torch.nn:MultiheadAttention.forward",),
+    "nn.Linear.forward": ("torch.nn:Linear.forward if given linear",),
+    "nn.Dropout.forward": ("torch.nn:Dropout.forward if given dropout",),
+}
+
 _EMBEDDING: Targets = {
     "nn.Embedding": ("torch.nn:Embedding",),
     "F.embedding": ("aten::embedding", "torch._decomp.decompositions:embedding"),
@@ -270,6 +283,19 @@ _RULES: dict[str, tuple[Targets, str]] = {
         _ATTENTION,
         "Here you build the model from your own Encoder and Decoder; nn.Linear is fine.",
     ),
+    "by_hand": (
+        {**_NORMS, "nn.LayerNorm": ("torch.nn:LayerNorm.forward",), **_PARTS_OF_A_LAYER},
+        "Here you compute every step from the raw weights; layer.activation, F.linear, F.softmax, "
+        "F.relu and F.gelu are fine.",
+    ),
+    "training": (
+        {
+            "F.cross_entropy(label_smoothing=...)": ("aten::cross_entropy_loss if smoothed",),
+            "F.linear_cross_entropy": ("torch.nn.functional:linear_cross_entropy",),
+        },
+        "Here you smooth the labels yourself; F.log_softmax, F.nll_loss and F.cross_entropy "
+        "without label_smoothing are fine.",
+    ),
 }
 
 _ATTEND = "F.scaled_dot_product_attention(x, x, x)"
@@ -289,4 +315,6 @@ _PROBES = {
     "encoder": _ATTEND,
     "decoder": _ATTEND,
     "transformer": _ATTEND,
+    "by_hand": _NORMALISE,
+    "training": "F.cross_entropy(x[0, 0], torch.zeros(2).long(), label_smoothing=0.5)",
 }

@@ -12,6 +12,9 @@ A rule maps the readable name of what is forbidden to its targets. A target is o
 - a class, `"torch.nn:LayerNorm"`. The methods of it and of its subclasses are replaced like
   functions; a subclass of the student's runs into those that it does not write anew.
 
+`"… if smoothed"` after an operator or a function is a condition, one of `conditions`: that decides
+whether a call is forbidden, and carries out one that is not.
+
 What was replaced is gone: nothing in Python leads to it, so there is nothing to take back by
 changing this module's objects. Nothing is hooked into calls that are allowed.
 
@@ -39,11 +42,12 @@ from typing import Any, NoReturn
 import torch
 from torch._C import _dispatch_library as _library
 
+from grader.remote import conditions
 from grader.remote.modules import PACKAGE
 
 Rule = Mapping[str, Sequence[str]]
 Use = tuple[str, str | None, int | None]
-Stop = Callable[..., NoReturn]
+Stop = Callable[..., Any]  # raises, but for a call that a condition allows
 
 # Where torch keeps kernels that compute on the CPU, or stand in for those that do. Autograd,
 # autocast and the rest are layers above these, which pass on to them.
@@ -116,7 +120,7 @@ class Guard:
 
     def _keep(self, rule: Rule) -> None:
         stops = {name: functools.partial(self._stop, name) for name in rule}
-        targets = [(target, stops[name]) for name in rule for target in rule[name]]
+        targets = [_conditional(target, stops[name]) for name in rule for target in rule[name]]
         _replace_kernels({target: stop for target, stop in targets if "::" in target})
         later: defaultdict[str, list[tuple[str, Stop]]] = defaultdict(list)
         for target, stop in targets:
@@ -136,6 +140,12 @@ class Guard:
     def _stop(self, name: str, *_args: object, **_kwargs: object) -> NoReturn:
         self._seen.append((name, *_place()))
         raise ForbiddenCall(f"{name} may not be used in this exercise")
+
+
+def _conditional(target: str, stop: Stop) -> tuple[str, Stop]:
+    """The target without its condition, if it has one, and what to call in its place."""
+    target, _, condition = target.partition(" if ")
+    return target, functools.partial(conditions.find(condition), stop) if condition else stop
 
 
 def _place() -> tuple[str | None, int | None]:
@@ -235,5 +245,5 @@ def _stopping(free: tuple[str, ...]) -> CodeType:
     return _stopped.__code__.replace(co_freevars=free)
 
 
-def _stopped(*_args: object, _stop: Stop, **_kwargs: object) -> NoReturn:
-    _stop()
+def _stopped(*_args: object, _stop: Stop, **_kwargs: object) -> object:
+    return _stop(*_args, **_kwargs)

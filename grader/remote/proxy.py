@@ -15,11 +15,12 @@ import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from torch import Tensor
 
+from grader.remote import wire
 from grader.remote.server import flat
 from grader.remote.session import Session, StudentError
 
@@ -38,11 +39,18 @@ class Student:
         if name.startswith("_"):
             raise AttributeError(name)
         if name[0].isupper():
-            return lambda *args, **kwargs: RemoteModule(self, name, args, kwargs)
+            return lambda *args, **kwargs: RemoteModule(self, "new", name, args, kwargs)
         return RemoteFunction(self, (None, name))
 
     def __repr__(self) -> str:
         return "student"
+
+    def give(self, kind: str, *args: Any, **kwargs: Any) -> RemoteModule:
+        """A module of the kit's beside the student's code, to call the student's functions with.
+
+        `kind` is one of `grader.remote.fixtures`.
+        """
+        return RemoteModule(self, "give", kind, args, kwargs)
 
     def defaults(self, entry: str) -> dict[str, Any]:
         """The defaults in the signature of the class `entry`."""
@@ -87,7 +95,12 @@ class RemoteFunction:
         return value, _typed(after, list, length=len(args))
 
     def _request(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
-        return {"op": "call", "target": self._target, "args": list(args), "kwargs": dict(kwargs)}
+        return {
+            "op": "call",
+            "target": self._target,
+            "args": [_sent(arg) for arg in args],
+            "kwargs": {name: _sent(value) for name, value in kwargs.items()},
+        }
 
     def __getattr__(self, name: str) -> RemoteFunction:
         if name.startswith("_"):
@@ -115,15 +128,24 @@ class RemoteParameter:
 
 
 class RemoteModule(RemoteFunction):
-    """An object of a class of the student's, in training mode as torch makes it."""
+    """An object beside the student's code, in training mode as torch makes it.
+
+    It is of a class of the student's (`new`) or of the kit's (`give`).
+    """
 
     def __init__(
-        self, student: Student, entry: str, args: Sequence[Any], kwargs: Mapping[str, Any]
+        self,
+        student: Student,
+        op: Literal["new", "give"],
+        kind: str,
+        args: Sequence[Any],
+        kwargs: Mapping[str, Any],
     ) -> None:
         handle = next(student._numbers)
         super().__init__(student, (handle, ""))
         self._handle = handle
-        self._ask("new", entry=entry, args=list(args), kwargs=dict(kwargs))
+        name = {"new": "entry", "give": "kind"}[op]
+        self._ask(op, **{name: kind}, args=list(args), kwargs=dict(kwargs))
 
     def _ask(self, op: str, **arguments: Any) -> Any:
         return self._student._session.request({"op": op, "handle": self._handle, **arguments})
@@ -178,6 +200,10 @@ class RemoteModule(RemoteFunction):
     def stay_behind(self) -> list[str]:
         """The tensors that `module.to("meta")` does not move. The object is spent afterwards."""
         return [_typed(name, str) for name in _typed(self._ask("stay_behind"), list)]
+
+
+def _sent(argument: Any) -> Any:
+    return wire.Handle(argument._handle) if isinstance(argument, RemoteModule) else argument
 
 
 def _parameter(row: Any) -> RemoteParameter:

@@ -17,7 +17,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from grader.remote import wire
+from grader.remote import fixtures, wire
 from grader.remote.guard import Guard, Rule
 from grader.remote.modules import PACKAGE, Modules
 from grader.remote.settings import Settings
@@ -76,6 +76,10 @@ class Server:
         """Makes an object of the class `entry`, known from now on by its handle."""
         self.objects[handle] = getattr(self.module, entry)(*args, **kwargs)
 
+    def do_give(self, handle: int, kind: str, args: Sequence[Any], kwargs: dict[str, Any]) -> None:
+        """Makes a module of the kit's, for the student's functions to be called with."""
+        self.objects[handle] = fixtures.make(kind, *args, **kwargs)
+
     def do_call(
         self,
         target: Sequence[Any],
@@ -87,11 +91,13 @@ class Server:
     ) -> Any:
         """Calls the student's code.
 
-        With a `ticket`, gradients can be asked for later: with regard to every floating argument
-        and to the parameters named in `tracked`. With `echo`, the reply ends with the arguments as
-        they are after the call.
+        A `Handle` among the arguments becomes its object. With a `ticket`, gradients can be asked
+        for later: with regard to every floating argument and to the parameters named in `tracked`.
+        With `echo`, the reply ends with the arguments as they are after the call.
         """
         function = self.find(target)
+        args = [self.resolved(arg) for arg in args]
+        kwargs = {name: self.resolved(value) for name, value in kwargs.items()}
         inputs: list[Tensor] = []
         if ticket is not None:
             inputs = [arg.requires_grad_() for arg in args if _differentiable(arg)]
@@ -209,6 +215,10 @@ class Server:
         for part in path.split(".") if path else ():
             found = found[int(part)] if part.isdigit() else getattr(found, part)
         return found
+
+    def resolved(self, value: Any) -> Any:
+        """The object that a handle means; any other value as it is."""
+        return self.objects[value.number] if isinstance(value, wire.Handle) else value
 
     def parameters_of(self, handle: int | None, names: Sequence[str]) -> list[Tensor]:
         """The parameters so named of the object that the handle means.

@@ -74,8 +74,18 @@ class Once:
     items: tuple[Any, ...]
 
 
+@dataclass(frozen=True)
+class Handle:
+    """An object that lives on the other side, by the number that it was made under.
+
+    So a check hands a module to a function of the student's: `student.initialise(module)`.
+    """
+
+    number: int
+
+
 def encode(value: Any) -> bytes:
-    """One frame for `value`: plain data, tensors, `Affine`, `Once`. Others become `Opaque`."""
+    """One frame for `value`: data, tensors, `Affine`, `Once`, `Handle`. Others become `Opaque`."""
     tensors: list[list[Any]] = []
     buffers: list[bytes] = []
     header = {"v": _plain(value, tensors, buffers, 0), "t": tensors}
@@ -115,6 +125,8 @@ def _plain(value: Any, tensors: list[list[Any]], buffers: list[bytes], depth: in
         }
     if kind is Once:
         return {"I": [_plain(item, tensors, buffers, depth + 1) for item in value.items]}
+    if kind is Handle:
+        return {"H": value.number}
     if kind is bytes:
         tensors.append(["uint8", [len(value)], len(value), None])
         buffers.append(value)
@@ -269,6 +281,8 @@ class _Decoder:
             scale, shift = (self.value(part, depth) for part in content)
             if isinstance(scale, (Tensor, float)) and isinstance(shift, (Tensor, float)):
                 return Affine(scale, shift)
+        if tag == "H" and type(content) is int:
+            return Handle(content)
         if tag == "B":
             return self.bytes(content)
         raise WireError("bad value")

@@ -1,0 +1,133 @@
+# Put your code where NotImplementedError is. Then: pytest exercises/test_by_hand.py
+"""By hand: every number inside one of PyTorch's own encoder layers.
+
+You have built an encoder layer from pieces of your own. PyTorch has one ready-made,
+`nn.TransformerEncoderLayer`, and it is no magic: it holds twelve tensors, and multiplies. Here you
+open it and compute each step from those raw weights, without calling the layer or any of its parts.
+Afterwards you can check any model that others have made.
+
+## What the layer holds
+
+| name                                 | shape                | what it is                    |
+|--------------------------------------|----------------------|-------------------------------|
+| `self_attn.in_proj_weight`           | (3 d_model, d_model) | query, key, value, in a stack |
+| `self_attn.in_proj_bias`             | (3 d_model,)         | their biases                  |
+| `self_attn.out_proj.weight`, `.bias` | (d_model, d_model)   | mixes the heads               |
+| `linear1.weight`, `.bias`            | (d_ff, d_model)      | the way out to d_ff features  |
+| `linear2.weight`, `.bias`            | (d_model, d_ff)      | the way back                  |
+| `norm1`, `norm2`: `weight`, `bias`   | (d_model,)           | scale and shift               |
+
+And some plain values: `self_attn.num_heads`, `self_attn.batch_first`, `norm_first`, `activation` (a
+function), `norm1.eps`, `norm2.eps`.
+
+## Formula
+
+    (query, key, value) = x in_proj_weightᵀ + in_proj_bias, cut in three, then into heads
+    scores              = query keyᵀ / √d_head
+    weights             = softmax(scores), over the keys
+    attention           = merged(weights value) out_proj.weightᵀ + out_proj.bias
+    ffn(y)              = hidden linear2.weightᵀ + linear2.bias
+                          with hidden = activation(y linear1.weightᵀ + linear1.bias)
+
+    norm_first=False:   norm1        = norm₁(x + attention)
+                        feed_forward = ffn(norm1)
+                        output       = norm₂(norm1 + feed_forward)
+
+    norm_first=True:    norm1        = norm₁(x)           and the attention is that of norm1
+                        middle       = x + attention
+                        feed_forward = ffn(norm₂(middle))
+                        output       = middle + feed_forward
+
+Evaluation mode is meant: nothing is dropped, and so nothing is divided by 1 - p either. Whoever
+checks a layer that is in training mode finds numbers divided by 0.9, and others that are zero.
+
+## Shapes
+
+    x                                   (B, L, d_model), or (L, B, d_model) if not batch_first
+    query, key, value                   (B, H, L, d_head)
+    scores, weights                     (B, H, L, L)
+    attention, norm1, feed_forward, output    as x
+
+## With a pencil
+
+Two tokens, two features, one head. The map in front makes query, key and value all x itself. The
+first token is (2, 0), the second (0, 0). All products are 0 but that of the first token with
+itself: 4, divided by √2. The maps at the end and in the feed-forward network are zero, so that only
+the residual sums and norms are left: (2, 0) has the mean 1 and the deviation 1.
+
+    >>> layer = nn.TransformerEncoderLayer(2, nhead=1, dim_feedforward=3, batch_first=True)
+    >>> for parameter in layer.parameters():
+    ...     _ = parameter.data.zero_()
+    >>> layer.self_attn.in_proj_weight.data = torch.eye(2).repeat(3, 1)
+    >>> layer.norm1.weight.data = layer.norm2.weight.data = torch.ones(2)
+    >>> steps = encoder_layer_by_hand(layer, torch.tensor([[[2.0, 0.0], [0.0, 0.0]]]))
+    >>> steps["scores"].detach()
+    tensor([[[[2.8284, 0.0000],
+              [0.0000, 0.0000]]]])
+    >>> steps["weights"].detach()
+    tensor([[[[0.9442, 0.0558],
+              [0.5000, 0.5000]]]])
+    >>> steps["output"][0, 0].detach()
+    tensor([ 1.0000, -1.0000])
+
+## Where to read
+
+- Paper, "Attention Is All You Need": sections 3.1 to 3.3.
+- PyTorch: the documentation of `torch.nn.TransformerEncoderLayer`, and the source of its `forward`,
+  `_sa_block` and `_ff_block`, which you can now read.
+
+## Not to be used here
+
+Calling the layer, or a `forward` of any of its parts (`layer.linear1(x)`, `layer.norm1(x)`,
+`layer.self_attn(x, x, x)`); `F.layer_norm`, `nn.LayerNorm` and the other norms; attention functions
+such as `F.scaled_dot_product_attention`. Fine are `layer.activation`, `F.linear`, `F.softmax`,
+`F.relu` and `F.gelu`.
+
+## Questions to ask your code
+
+- Which rows of `in_proj_weight` make the keys? Is a weight used as it is, or transposed?
+- Which features belong to head 1, and in which order do you merge the heads?
+- If the layer is not `batch_first`, along which axis of x do the tokens lie?
+- By the root of which number are the scores divided: d_model or d_head?
+- In pre-norm, what goes round the norm, and what through it?
+- Is the layer after the call as it was: weights, mode, and what `x` holds?
+"""
+
+import math
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Float
+from torch import Tensor, nn
+
+
+def encoder_layer_by_hand(
+    layer: nn.TransformerEncoderLayer, x: Float[Tensor, "first second d_model"]
+) -> dict[str, Tensor]:
+    """Every step of PyTorch's encoder layer in evaluation mode, from its raw weights.
+
+    The layer may be `batch_first` or not, `norm_first` or not, with the activation `F.relu` or
+    `F.gelu`. It may be in training mode: then too the steps are those of evaluation, nothing is
+    dropped. Neither the layer, its mode included, nor x is changed. Layer and x have one dtype,
+    which the results have too.
+
+    To start: `weight.chunk(3)` cuts a tensor in three, and `F.linear(x, weight, bias)` is
+    `x @ weight.T + bias`.
+
+    Args:
+        layer: Any layer of PyTorch's with biases.
+        x: `(B, L, d_model)` if the layer is `batch_first`, else `(L, B, d_model)`. There is no
+            mask: every token may look at every token.
+
+    Returns:
+        A dictionary with exactly these keys. `query`, `key`, `value`: `(B, H, L, d_head)`, head h
+        with the features `h * d_head` up to `(h + 1) * d_head`. `scores` (scaled, before the
+        softmax) and `weights`: `(B, H, L, L)`. `attention`: after `out_proj`, before the residual
+        sum. `norm1`: what the layer's first norm gives, of the residual sum in post-norm, of x in
+        pre-norm. `feed_forward`: after `linear2`, before the residual sum. `output`: what the layer
+        returns. The last four are laid out as x is.
+    """
+    raise NotImplementedError("by_hand: encoder_layer_by_hand is not written yet")
+
+
+# Made by grader stubs, 2b4800050937

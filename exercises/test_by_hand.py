@@ -1,0 +1,151 @@
+"""Public tests of by_hand. Run them with: pytest exercises/test_by_hand.py."""
+
+from math import exp, sqrt
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from exercises.by_hand import encoder_layer_by_hand
+from grader.feedback.comparison import assert_matches
+
+TOKENS = ("batch", "token", "d_model")
+HEADS = ("batch", "head", "token", "d_head")
+SCORES = ("batch", "head", "query", "key")
+KEYS = {
+    "query", "key", "value", "scores", "weights", "attention", "norm1", "feed_forward", "output",
+}  # fmt: skip
+
+
+def layer_of_four(**options: Any) -> nn.TransformerEncoderLayer:
+    """A layer of four features and two heads. Its weights are small whole numbers and halves.
+
+    Queries are the token, keys twice the token, values three times, each with a bias of its own;
+    `out_proj` moves every feature one place on; the feed-forward network has one inner feature,
+    the sum of the token's features less 1, which it adds to the first of them.
+    """
+    layer = nn.TransformerEncoderLayer(4, nhead=2, dim_feedforward=1, dropout=0.5, **options).eval()
+    identity = torch.eye(4)
+    with torch.no_grad():
+        layer.self_attn.in_proj_weight.copy_(torch.cat([identity, 2 * identity, 3 * identity]))
+        layer.self_attn.in_proj_bias.copy_(torch.tensor([0.0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1]))
+        layer.self_attn.out_proj.weight.copy_(identity.roll(1, 0))
+        layer.self_attn.out_proj.bias.fill_(0.5)
+        layer.linear1.weight.fill_(1.0)
+        layer.linear1.bias.fill_(-1.0)
+        layer.linear2.weight.copy_(torch.tensor([[1.0], [0.0], [0.0], [0.0]]))
+        layer.linear2.bias.fill_(0.0)
+    return layer
+
+
+# Two tokens. Head 0 has the features 0 and 1, head 1 the features 2 and 3.
+X = torch.tensor([[[1.0, 0.0, 0.0, 2.0], [0.0, 1.0, 0.0, 0.0]]])
+
+
+def steps(layer: nn.TransformerEncoderLayer, x: Tensor) -> dict[str, Tensor]:
+    """What the function under test returns, after a look at its keys."""
+    found = encoder_layer_by_hand(layer, x)
+    assert isinstance(found, dict), "encoder_layer_by_hand should return a dictionary."
+    missing = KEYS - set(found)
+    assert not missing, f"The dictionary has no key {min(missing)!r}."
+    return found
+
+
+def test_query_key_and_value() -> None:
+    """Each third of the projection is cut into two heads of two features."""
+    found = steps(layer_of_four(batch_first=True), X)
+    query = torch.tensor([[[[1.0, 0.0], [0.0, 1.0]], [[0.0, 2.0], [0.0, 0.0]]]])
+    assert_matches(found["query"], query, "'query'", axes=HEADS)
+    assert_matches(found["key"], 2 * query, "'key'", axes=HEADS)
+    assert_matches(found["value"], 3 * query + 1, "'value'", axes=HEADS)
+
+
+def test_scores_and_weights() -> None:
+    """The products of query and key are divided by the root of d_head.
+
+    A head has two features, so that is √2. In head 0 each token looks at itself with 2 / √2. In
+    head 1 only the first does, with 8 / √2.
+    """
+    found = steps(layer_of_four(batch_first=True), X)
+    scores = torch.tensor([[[[2.0, 0.0], [0.0, 2.0]], [[8.0, 0.0], [0.0, 0.0]]]]) / sqrt(2)
+    assert_matches(found["scores"], scores, "'scores'", axes=SCORES)
+    near, far = (1 / (1 + exp(-one / sqrt(2))) for one in (2, 8))
+    weights = torch.tensor([[[[near, 1 - near], [1 - near, near]], [[far, 1 - far], [0.5, 0.5]]]])
+    assert_matches(found["weights"], weights, "'weights'", axes=SCORES)
+
+
+def test_attention() -> None:
+    """The heads are merged and go through `out_proj`.
+
+    The second token, in head 1, takes half of each value: (1, 1) and (1, 7), so (1, 4). Then
+    `out_proj` moves every feature one place on, the last to the front, and adds 1/2.
+    """
+    found = steps(layer_of_four(batch_first=True), X)
+    own = 1 / (1 + exp(-sqrt(2)))
+    merged = [1 + 3 * (1 - own), 1 + 3 * own, 1.0, 4.0]
+    expected = torch.tensor([merged[3], *merged[:3]]) + 0.5
+    assert_matches(found["attention"][0, 1], expected, "'attention' of the second token")
+
+
+def test_norms_and_sums() -> None:
+    """If attention finds nothing, x is normalised twice.
+
+    The network is in between. The first token's mean is 1 and its variance 1.5. The normalised
+    features sum to 0, so that the network's inner feature is 0 - 1, and ReLU makes that 0. The
+    second norm changes nothing more.
+    """
+    layer = layer_of_four(batch_first=True)
+    for parameter in (layer.self_attn.out_proj.weight, layer.self_attn.out_proj.bias):
+        parameter.data.zero_()
+    x = torch.tensor([[[0.0, 0.0, 1.0, 3.0], [1.0, 5.0, 1.0, 5.0]]])
+    found = steps(layer, x)
+    first = torch.tensor([-1.0, -1.0, 0.0, 2.0]) / sqrt(1.5)
+    expected = torch.stack([first, torch.tensor([-1.0, 1.0, -1.0, 1.0])]).unsqueeze(0)
+    assert_matches(found["attention"], torch.zeros(1, 2, 4), "'attention'", axes=TOKENS)
+    assert_matches(found["norm1"], expected, "'norm1'", axes=TOKENS)
+    assert_matches(found["feed_forward"], torch.zeros(1, 2, 4), "'feed_forward'", axes=TOKENS)
+    assert_matches(found["output"], expected, "'output'", axes=TOKENS)
+
+
+def test_norm_first() -> None:
+    """In pre-norm the norm comes first, and sums are not normalised.
+
+    With an attention that finds 1/2, and a network whose inner feature is 3, the output is x + 1/2,
+    and 3 more in the first feature.
+    """
+    layer = layer_of_four(batch_first=True, norm_first=True)
+    layer.self_attn.out_proj.weight.data.zero_()
+    layer.linear1.bias.data.fill_(3.0)
+    x = torch.tensor([[[1.0, 5.0, 1.0, 5.0]]])
+    found = steps(layer, x)
+    assert_matches(found["norm1"], torch.tensor([[[-1.0, 1.0, -1.0, 1.0]]]), "'norm1'", axes=TOKENS)
+    assert_matches(found["feed_forward"][0, 0, 0], torch.tensor(3.0), "'feed_forward'")
+    expected = torch.tensor([[[4.5, 5.5, 1.5, 5.5]]])
+    assert_matches(found["output"], expected, "'output' with norm_first=True", axes=TOKENS)
+
+
+def test_other_layers() -> None:
+    """A layer may have the batch second, a GELU, or be in training mode.
+
+    If it is not `batch_first`, x is (length, batch, d_model), and so is what comes out, but for the
+    heads, which have the batch first. A layer made with gelu has that in its `activation`; GELU of
+    2 is 1.9545. In training mode, nothing is dropped, and the layer is still in it afterwards.
+    """
+    other = torch.tensor([[[2.0, 1.0, 1.0, 0.0], [1.0, 1.0, 3.0, 0.0]]])
+    x = torch.cat([X, other, -X])
+    layer = layer_of_four(batch_first=True)
+    expected = {key: step.detach() for key, step in steps(layer, x).items() if key in KEYS}
+    second = steps(layer_of_four(), x.transpose(0, 1))
+    trained = steps(layer.train(), x)
+    assert layer.training, "The layer was in training mode, and is not after your function."
+    for key, wanted in sorted(expected.items()):
+        assert_matches(trained[key], wanted, f"{key!r} for a layer in training mode")
+        turned = wanted if wanted.dim() == 4 else wanted.transpose(0, 1)
+        assert_matches(second[key], turned, f"{key!r} with batch_first=False")
+    layer.activation = F.gelu
+    layer.linear1.weight.data.zero_()
+    layer.linear1.bias.data.fill_(2.0)
+    found = steps(layer, X)["feed_forward"]
+    wanted = torch.tensor([[[1.9545, 0, 0, 0], [1.9545, 0, 0, 0]]])
+    assert_matches(found, wanted, "'feed_forward' with gelu", axes=TOKENS, atol=1e-4)

@@ -1,0 +1,129 @@
+"""Public tests of decoding. Run them with: pytest exercises/test_decoding.py."""
+
+import torch
+from torch import Tensor, nn
+
+from exercises.decoding import beam_search, greedy_decode
+from grader.feedback.comparison import assert_matches
+
+AXES = ("batch", "target")
+PAD, START, END, A, B = range(5)
+
+
+class Chain(nn.Module):
+    """A model by whose table the next word depends on the last one only, and on the row.
+
+    A row's first source id says which of the tables is the row's. Logits are logarithms plus 3,
+    so that they are no log-probabilities.
+    """
+
+    def __init__(self, *tables: dict[int, dict[int, float]], pad_id: int = PAD) -> None:
+        """Each table has a row of probabilities for a word; words not named are very unlikely."""
+        super().__init__()
+        self.tables = torch.full((len(tables), 5, 5), 1e-6)
+        for number, table in enumerate(tables):
+            for word, followers in table.items():
+                for follower, probability in followers.items():
+                    self.tables[number, word, follower] = probability
+        self.pad_id = pad_id
+
+    def encode(self, src: Tensor) -> Tensor:
+        """The memory is the ids themselves, (B, Ls, 1)."""
+        return src.unsqueeze(-1).float()
+
+    def decode(self, tgt: Tensor, memory: Tensor, src: Tensor) -> Tensor:
+        """The rows of the tables, (B, Lt, 5)."""
+        if not torch.equal(memory[..., 0].long(), src):
+            raise ValueError("the memory given to decode is not that of the source given to it")
+        return self.tables[src[:, 0]].gather(1, tgt.unsqueeze(-1).expand(-1, -1, 5))
+
+    def generator(self, x: Tensor) -> Tensor:
+        """Logits (B, Lt, 5)."""
+        return x.log() + 3
+
+    def forward(self, src: Tensor, tgt: Tensor) -> Tensor:
+        """Logits (B, Lt, 5)."""
+        return self.generator(self.decode(tgt, self.encode(src), src))
+
+
+# Greedy takes a (0.6), then the end (0.5): 0.30. But b, then the end, is 0.4 * 0.9 = 0.36.
+TREE = {
+    START: {A: 0.6, B: 0.4},
+    A: {END: 0.5, A: 0.3, B: 0.2},
+    B: {END: 0.9, A: 0.06, B: 0.04},
+}
+# Starts, says b twice or more, never ends.
+ENDLESS = {START: {B: 0.8, A: 0.2}, B: {B: 0.7, A: 0.3}, A: {A: 0.9, B: 0.1}}
+
+
+def test_greedy_by_hand() -> None:
+    """Greedy takes a, the likelier one, and then the end."""
+    found = greedy_decode(Chain(TREE), torch.tensor([[0, 3]]), START, END, max_len=6)
+    assert_matches(found, torch.tensor([[START, A, END]]), "result of greedy_decode", axes=AXES)
+
+
+def test_a_row_that_has_ended_is_filled() -> None:
+    """While one row goes on, the other gets the model's `pad_id`, here 4."""
+    found = greedy_decode(Chain(TREE, ENDLESS, pad_id=4), torch.tensor([[0], [1]]), START, END, 5)
+    expected = torch.tensor([[START, A, END, 4, 4], [START, B, B, B, B]])
+    assert_matches(found, expected, "result of greedy_decode", axes=AXES)
+
+
+def test_any_word_may_come() -> None:
+    """The start word and padding are words as others are: they end nothing."""
+    table = {START: {PAD: 0.9, A: 0.1}, PAD: {A: 0.8, END: 0.2}, A: {START: 0.7, END: 0.3}}
+    expected = torch.tensor([[START, PAD, A, START, PAD]])
+    for search in (greedy_decode, beam_search):
+        found = search(Chain(table), torch.tensor([[0]]), START, END, 5)
+        assert_matches(found, expected, f"result of {search.__name__}", axes=AXES)
+
+
+def test_a_beam_of_two_by_hand() -> None:
+    """A beam of two finds b, then the end, which greedy does not.
+
+    0.4 * 0.9 = 0.36 is more than greedy's 0.6 * 0.5 = 0.30. And two rows find together what each
+    finds alone, also with more hypotheses than there are words.
+    """
+    found = beam_search(Chain(TREE), torch.tensor([[0]]), START, END, 6, beam_size=2)
+    assert_matches(
+        found,
+        torch.tensor([[START, B, END]]),
+        "result of beam_search with beam_size=2",
+        axes=AXES,
+        help="A score is a sum of log-probabilities; logits are none yet.",
+    )
+    model = Chain(TREE, ENDLESS)
+    expected = torch.tensor([[START, B, END, PAD], [START, B, B, B]])
+    for beam_size in (2, 7):
+        found = beam_search(model, torch.tensor([[0], [1]]), START, END, 4, beam_size)
+        what = f"result of beam_search for two rows with beam_size={beam_size}"
+        assert_matches(found, expected, what, axes=AXES)
+
+
+def test_one_place_and_a_beam_of_one() -> None:
+    """With max_len=1 there is the start word alone; a beam of one is greedy."""
+    for search in (greedy_decode, beam_search):
+        found = search(Chain(TREE), torch.tensor([[0], [0]]), START, END, 1)
+        expected = torch.tensor([[START], [START]])
+        what = f"result of {search.__name__} with max_len=1"
+        assert_matches(found, expected, what, axes=AXES)
+    found = beam_search(Chain(TREE), torch.tensor([[0]]), START, END, 6, beam_size=1)
+    what = "result of beam_search with beam_size=1"
+    assert_matches(found, torch.tensor([[START, A, END]]), what, axes=AXES)
+
+
+def test_finished_and_unfinished_compete() -> None:
+    """What has ended stays in the beam; what has not competes, too.
+
+    In the first table the end comes at once with 0.4. Two steps long, a, a leads with 0.6 * 0.8 =
+    0.48, so who drops what has ended loses it; but 0.6 * 0.8 * 0.8 * 0.8 is only 0.31. Per word
+    that would be more, but scores are not divided by the length. In the second, the end at once
+    has 0.3, and a, a, which has not ended, 0.7 * 0.9 = 0.63.
+    """
+    stays = {START: {END: 0.4, A: 0.6}, A: {A: 0.8, B: 0.2}, B: {A: 0.6, B: 0.4}}
+    found = beam_search(Chain(stays), torch.tensor([[0]]), START, END, 5, beam_size=2)
+    what = "result of beam_search with beam_size=2"
+    assert_matches(found, torch.tensor([[START, END]]), what, axes=AXES)
+    overtakes = {START: {END: 0.3, A: 0.7}, A: {A: 0.9, END: 0.1}}
+    found = beam_search(Chain(overtakes), torch.tensor([[0]]), START, END, 3, beam_size=2)
+    assert_matches(found, torch.tensor([[START, A, A]]), what, axes=AXES)

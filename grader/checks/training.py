@@ -1,0 +1,354 @@
+"""Hidden checks of `training`: Vaswani et al. 2017, sections 5.3, 5.4; Glorot and Bengio 2010."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from hypothesis import strategies as st
+from torch import Tensor
+
+from grader.checks.framework import check
+from grader.checks.framework.assertions import (
+    assert_gradients,
+    assert_not_edited,
+    gradients,
+    parts,
+    pull_back,
+)
+from grader.checks.framework.inputs import (
+    Numbers,
+    distinct_sizes,
+    inputs,
+    random_numbers,
+    transposed,
+)
+from grader.feedback.comparison import Mismatch, assert_matches, assert_shape
+from grader.remote.fixtures import Assortment
+from grader.remote.proxy import RemoteModule
+
+# Sizes of an `Assortment`: no two of its matrices have the same bound, and each holds 1440 numbers
+# or more.
+SIZES = (30, 48, 70)
+PAIRS = ("decoder_input", "labels")
+IDS = ("batch", "length")
+
+
+def _shapes() -> dict[str, tuple[int, ...]]:
+    module = Assortment(*SIZES)
+    parameters = module.named_parameters(remove_duplicate=False)
+    return {name: tuple(value.shape) for name, value in parameters}
+
+
+def _bound(shape: tuple[int, ...]) -> float:
+    """Where Xavier's uniform distribution ends: √(6 / (fan_in + fan_out))."""
+    return math.sqrt(6 / ((shape[0] + shape[1]) * math.prod(shape[2:])))
+
+
+def _assert_drawn(numbers: Tensor, before: Tensor, name: str) -> None:
+    """The numbers look drawn evenly from Xavier's interval, and are not those of before.
+
+    The bounds are seven standard deviations: right code oversteps one of them once in 10^11 times.
+    With 1440 numbers that is 16 % of the variance (a normal distribution oversteps the interval,
+    other fans give another bound) and a tenth of the bound for the mean.
+    """
+    bound, count = _bound(tuple(numbers.shape)), numbers.numel()
+    values = numbers.double()
+    if torch.equal(numbers, before):
+        raise Mismatch(
+            f"`initialise` leaves `{name}` as it was.",
+            help="Every parameter of two or more axes is drawn, whatever it belongs to.",
+        )
+    if not torch.isfinite(values).all():
+        raise Mismatch(f"`initialise` leaves numbers in `{name}` that are not finite.")
+    largest = values.abs().max().item()
+    shape = tuple(numbers.shape)
+    if largest > bound * (1 + 1e-6):
+        raise Mismatch(
+            f"`initialise` puts {largest:.3g} into `{name}`, of shape {shape}; Xavier's uniform "
+            f"distribution ends at {bound:.3g} there.",
+            help="Which fans do you use, which factor, and is the distribution the uniform one?",
+        )
+    variance = values.square().mean().item() / (bound**2 / 3)
+    if abs(variance - 1) > 7 * math.sqrt(0.8 / count):
+        raise Mismatch(
+            f"The numbers that `initialise` puts into `{name}`, of shape {shape}, have "
+            f"{variance:.2g} times the variance of Xavier's uniform distribution.",
+            help="Which fans do you use, and which factor?",
+        )
+    if abs(values.mean().item()) > 7 * bound / math.sqrt(3 * count):
+        raise Mismatch(f"The numbers that `initialise` puts into `{name}` do not have the mean 0.")
+
+
+def _initialised(student: Any, shapes: Any) -> tuple[RemoteModule, dict[str, Tensor]]:
+    """A model that the student's function has treated, and its parameters before that."""
+    model = student.give("Assortment", *SIZES)
+    before = model.weights(shapes)
+    student.initialise(model)
+    return model, before
+
+
+@check(points=2)
+def test_initialise_draws_every_matrix(student: Any) -> None:
+    """Every parameter of two or more axes is drawn from Xavier's uniform distribution.
+
+    Sees another distribution, bound or factor, and embeddings, frozen or free-standing parameters
+    that are left out. What is to stay as it is belongs to another check.
+    """
+    shapes = _shapes()
+    model, before = _initialised(student, shapes)
+    after = model.weights(shapes)
+    for name, shape in shapes.items():
+        if len(shape) >= 2:
+            assert_shape(after[name], shape, f"`{name}` after initialise")
+            _assert_drawn(after[name], before[name], name)
+    if torch.equal(after["layers.0.weight"], after["layers.1.weight"]):
+        raise Mismatch("`initialise` puts the same numbers into two layers of the same shape.")
+
+
+@check(points=1)
+def test_initialise_leaves_the_rest(student: Any) -> None:
+    """Vectors, numbers and buffers stay as they are, parameters stay the same objects.
+
+    Sees biases set to zero, new parameters in the place of the old, so that shared ones come apart
+    and an optimiser holds the wrong ones, `requires_grad` changed, and a seed that is set.
+    """
+    shapes = _shapes()
+    model = student.give("Assortment", *SIZES)
+    before, rows, buffers = model.weights(shapes), model.parameters(), model.buffers()
+    settings = student.global_settings()
+    student.initialise(model)
+    after = model.weights(shapes)
+    drawn = after["linear.weight"]
+    # The largest of evenly drawn numbers is 1.7 times their deviation, of normal ones 3 times.
+    spread = drawn.double().std().item()
+    if torch.equal(drawn, before["linear.weight"]) or not drawn.abs().max().item() < 2 * spread:
+        raise Mismatch("`initialise` does not draw the weights of an nn.Linear evenly.")
+    for name, shape in shapes.items():
+        if len(shape) < 2 and not torch.equal(after[name], before[name]):
+            raise Mismatch(
+                f"`initialise` changes `{name}`, which has {_axes(shape)}.",
+                help="Only parameters of two or more axes are drawn.",
+            )
+    if not torch.equal(model.buffers()["table"], buffers["table"]):
+        raise Mismatch("`initialise` changes a buffer, which is no parameter.")
+    for old, new in zip(rows, model.parameters(), strict=True):
+        if old.trainable != new.trainable:
+            raise Mismatch(f"`initialise` changes whether `{old.name}` takes gradients.")
+        if old != new:
+            raise Mismatch(
+                f"After `initialise`, `{old.name}` is another tensor than before, or no longer "
+                "shared.",
+                help="Change the numbers of a parameter in place; do not put a new one there.",
+            )
+    if model.same_objects.get() is not True:
+        raise Mismatch(
+            "`initialise` replaces parameters by new ones: an optimiser that was made before it "
+            "would train the old ones.",
+            help="Change the numbers of a parameter in place.",
+        )
+    other, _ = _initialised(student, shapes)
+    if torch.equal(other.weights(["linear.weight"])["linear.weight"], after["linear.weight"]):
+        raise Mismatch(
+            "`initialise` gives two models the same numbers.", help="Is a seed set in it?"
+        )
+    if student.global_settings() != settings:
+        raise Mismatch("`initialise` changes a global setting of torch.")
+
+
+def _axes(shape: tuple[int, ...]) -> str:
+    return "one axis" if shape else "no axis"
+
+
+@check(points=2, inputs=(distinct_sizes(2, low=3), random_numbers()), examples=2)
+def test_inputs_and_labels_are_one_place_apart(
+    student: Any, sizes: list[int], numbers: Numbers
+) -> None:
+    """The decoder reads all ids but the last, the labels are all but the first.
+
+    Sees labels that are not shifted, shifted twice, or turned round with the input, an axis mixed
+    up with another, and a target that is edited.
+    """
+    batch, length = sizes
+    for size in (length, 2):
+        tgt = numbers.ids("tgt", batch, size, high=50)
+        returned, after = student.teacher_forcing.echo(tgt)
+        found = parts(returned, PAIRS, "teacher_forcing")
+        for name, ids, expected in zip(PAIRS, found, (tgt[:, :-1], tgt[:, 1:]), strict=True):
+            assert_matches(
+                ids,
+                expected,
+                name,
+                axes=IDS,
+                help="Each label should be the word that follows the one that is read.",
+            )
+        assert_not_edited([tgt], after, ["tgt"])
+
+
+def _noam(step: int, d_model: int, warmup: int) -> float:
+    rising, falling = step / (warmup * math.sqrt(warmup)), 1 / math.sqrt(step)
+    return min(rising, falling) / math.sqrt(d_model)
+
+
+def _assert_rate(found: Any, expected: float, call: str) -> None:
+    if isinstance(found, Tensor) and found.numel() == 1 and not found.is_complex():
+        found = found.item()
+    if type(found) not in (int, float):
+        raise Mismatch(f"{call} should return a float; yours returned {_described(found)}.")
+    if not abs(found - expected) <= 1e-5 * abs(expected):
+        raise Mismatch(f"{call} returns {found:.6g}; it should be {expected:.6g}.")
+
+
+def _described(value: Any) -> str:
+    return "nothing: is a `return` missing?" if value is None else f"a {type(value).__name__}"
+
+
+@check(
+    points=1,
+    inputs=(
+        st.integers(2, 600),
+        st.integers(3, 4000),
+        st.lists(st.integers(2, 40), min_size=2, max_size=2),
+    ),
+)
+def test_rate_rises_and_falls(student: Any, d_model: int, warmup: int, factors: list[int]) -> None:
+    """The rate is the paper's before, at and after `warmup`.
+
+    Sees max for min, wrong exponents, `warmup` ignored, a missing factor of d_model.
+    """
+    up, down = factors
+    for step in (1, 2, max(1, warmup // up), warmup, warmup + 1, warmup * down):
+        call = f"noam_rate({step}, d_model={d_model}, warmup={warmup})"
+        found = student.noam_rate(step, d_model=d_model, warmup=warmup)
+        _assert_rate(found, _noam(step, d_model, warmup), call)
+
+
+@check(points=1, inputs=st.integers(2, 600), examples=2)
+def test_rate_at_step_zero_and_by_default(student: Any, d_model: int) -> None:
+    """Step 0 gives 0, and `warmup` is 4000 if nothing is said.
+
+    Sees a division by zero, step 0 taken for step 1, and another default.
+    """
+    _assert_rate(student.noam_rate(0, d_model), 0.0, f"noam_rate(0, {d_model})")
+    for step in (1, 4000, 16000):
+        call = f"noam_rate({step}, {d_model})"
+        _assert_rate(student.noam_rate(step, d_model), _noam(step, d_model, 4000), call)
+
+
+@dataclass(frozen=True)
+class Case:
+    """Logits and labels, of which some are padding, and how much is smoothed."""
+
+    logits: Tensor
+    labels: Tensor
+    smoothing: float
+    pad_id: int
+
+    def loss(self, logits: Tensor) -> Tensor:
+        """What torch makes of such logits."""
+        return F.cross_entropy(
+            logits.flatten(0, 1),
+            self.labels.flatten(),
+            ignore_index=self.pad_id,
+            label_smoothing=self.smoothing,
+        )
+
+    @cached_property
+    def expected(self) -> Tensor:
+        """Torch's loss."""
+        return self.loss(self.logits)
+
+    @cached_property
+    def gradient(self) -> Tensor:
+        """Torch's gradient with regard to the logits."""
+        logits = self.logits.clone().requires_grad_()
+        return pull_back(self.loss(logits), [logits], torch.ones((), dtype=torch.float64))[0]
+
+
+@inputs
+def losses(
+    draw: st.DrawFn, numbers: Numbers, pad_id: int | None = None, padding: bool = True
+) -> Case:
+    """Another number of words in every row. Without a `pad_id`, it is a word's, but not 0."""
+    batch, length, vocab = draw(distinct_sizes(3, low=3))
+    logits = numbers.normal("logits", batch, length, vocab, scale=2.0)
+    if pad_id is None:
+        pad_id = vocab - 1 if draw(st.booleans()) else 1
+    labels = numbers.ids("labels", batch, length, high=vocab)
+    words = torch.arange(length) < 1 + (torch.arange(batch) % (length - 1))[:, None]
+    # A word may not have the id that stands for padding.
+    labels = torch.where(labels == pad_id, (labels + 1) % vocab, labels)
+    if padding:
+        labels = torch.where(words, labels, pad_id)
+    smoothing = draw(st.sampled_from((0.1, 0.3, 0.75)))
+    return Case(logits, labels, smoothing, pad_id)
+
+
+def _assert_loss(found: Any, case: Case, expected: Tensor, what: str = "loss") -> None:
+    if isinstance(found, float):
+        raise Mismatch(
+            "label_smoothed_loss should return a tensor of no axes; yours returned a float.",
+            help="From a float no gradient flows back.",
+        )
+    assert_matches(found, expected, f"{what} with smoothing={case.smoothing}")
+
+
+@check(points=1, inputs=losses(pad_id=-100, padding=False), examples=3)
+def test_loss_without_padding(student: Any, case: Case) -> None:
+    """The loss is that of F.cross_entropy with label_smoothing, the mean over all places.
+
+    Sees ε shared out among V - 1 words or not at all, a sum for a mean, softmax over the wrong
+    axis, and logits of a thousand that give infinity. Lets mistakes with padding pass.
+    """
+    for smoothing in (case.smoothing, 0.0, 1.0):
+        one = Case(case.logits, case.labels, smoothing, case.pad_id)
+        found, after = student.label_smoothed_loss.echo(
+            case.logits, case.labels, case.pad_id, smoothing
+        )
+        _assert_loss(found, one, one.expected)
+        assert_not_edited([case.logits, case.labels], after[:2], ["logits", "labels"])
+    large = Case(case.logits * 500, case.labels, case.smoothing, case.pad_id)
+    found = student.label_smoothed_loss(large.logits, large.labels, -100, large.smoothing)
+    _assert_loss(found, large, large.expected, "loss for logits of a thousand")
+
+
+@check(points=1, inputs=(losses(), losses(pad_id=-1), losses(pad_id=0)), examples=2)
+def test_padding_has_no_say(student: Any, inside: Case, negative: Case, usual: Case) -> None:
+    """Places whose label is padding are left out of sum and count, whatever `pad_id` is.
+
+    Sees a mean over all places, a padding id of 0 taken for granted, and `gather` with an index
+    that is negative.
+    """
+    for case in (inside, negative):
+        found = student.label_smoothed_loss(
+            case.logits, case.labels, pad_id=case.pad_id, smoothing=case.smoothing
+        )
+        _assert_loss(found, case, case.expected, f"loss with pad_id={case.pad_id}")
+    usual = Case(usual.logits, usual.labels, 0.1, 0)
+    found = student.label_smoothed_loss(usual.logits, usual.labels)
+    _assert_loss(found, usual, usual.expected, "loss with nothing said of padding, and")
+    layout = transposed(usual.logits)
+    found = student.label_smoothed_loss(layout, usual.labels)
+    _assert_loss(found, usual, usual.expected, "loss for logits that are not contiguous,")
+
+
+@check(points=1, inputs=(losses(), losses(pad_id=-1)), examples=2)
+def test_gradients_agree_with_torch(student: Any, inside: Case, negative: Case) -> None:
+    """Gradients flow back to the logits as through F.cross_entropy, none from padding.
+
+    Sees the graph cut by detach, item or no_grad, and NaN from the logarithm of a softmax.
+    """
+    for case in (inside, negative):
+        one = torch.ones((), dtype=torch.float64)
+        for scale in (1.0, 500.0):
+            scaled = Case(case.logits * scale, case.labels, case.smoothing, case.pad_id)
+            logits = scaled.logits.clone().requires_grad_()
+            found = student.label_smoothed_loss(
+                logits, scaled.labels, scaled.pad_id, scaled.smoothing
+            )
+            _assert_loss(found, scaled, scaled.expected)
+            assert_gradients(gradients(found, [logits], one), [scaled.gradient], ["logits"])

@@ -1,0 +1,22 @@
+"""Ones."""
+
+import torch
+from torch import nn
+
+
+def initialise(model):
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.fill_(1)
+
+
+def teacher_forcing(tgt):
+    return torch.ones_like(tgt[:, 1:]), torch.ones_like(tgt[:, 1:])
+
+
+def noam_rate(step, d_model, warmup=4000):
+    return 1.0
+
+
+def label_smoothed_loss(logits, labels, pad_id=0, smoothing=0.1):
+    return torch.ones(()) + 0.0 * logits.sum()
