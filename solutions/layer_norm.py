@@ -85,7 +85,7 @@ class LayerNorm(nn.Module):
             x: `(..., d_model)`.
 
         Returns:
-            The same shape and dtype.
+            The same shape and dtype. Numbers far from zero, around 1000 say, keep their accuracy.
         """
         ### BEGIN SOLUTION
         mean = x.mean(dim=-1, keepdim=True)

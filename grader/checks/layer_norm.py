@@ -228,7 +228,8 @@ def test_gradients_agree_with_torch(student: Any, case: LayerNormCase) -> None:
 def test_works_on_any_input(student: Any, case: LayerNormCase) -> None:
     """Any length, memory layout and dtype will do, copies work, and the input stays as it is.
 
-    Sees `view` on what is not contiguous, edits in place, and an output in another dtype.
+    Sees `view` on what is not contiguous, edits in place, an output in another dtype, and a
+    variance as E[x²] - E[x]², of which rounding leaves nothing far from zero.
     """
     assert_normalises(student, case.x)
     settings = student.global_settings()
@@ -241,7 +242,7 @@ def test_works_on_any_input(student: Any, case: LayerNormCase) -> None:
     assert_matches(found, output, "output for x that is not contiguous", axes=AXES)
     assert_not_edited([x], after, ["x"])
     assert_matches(module.copy()(case.x), output, "output of a deep copy", axes=AXES)
-    # In bfloat16 right code is off by up to 0.1, with the variance as E[x²] - E[x]².
+    # In bfloat16 right code is off by up to 0.1.
     for dtype, tolerance in ((torch.float32, 1e-4), (torch.bfloat16, 0.3)):
         module.to(dtype)
         low = module(case.x.to(dtype))
@@ -249,6 +250,11 @@ def test_works_on_any_input(student: Any, case: LayerNormCase) -> None:
         assert_matches(
             low, output, f"output for {dtype} input", axes=AXES, rtol=tolerance, atol=tolerance
         )
+    # Measured: two passes over the numbers are off by 1e-4, E[x²] - E[x]² by 0.3.
+    far = (case.x + 1000.0).float()
+    expected = F.layer_norm(far.double(), (case.d_model,))
+    what = "output for float32 numbers around 1000"
+    assert_matches(module.to(torch.float32)(far), expected, what, axes=AXES, rtol=1e-2, atol=1e-2)
     if student.global_settings() != settings:
         raise Mismatch("Your code changes a global setting of torch.")
 

@@ -153,13 +153,15 @@ def test_each_head_minds_its_own_features(student: Any, case: MultiHeadCase) -> 
 def test_hidden_keys_have_no_say(student: Any, case: MultiHeadCase) -> None:
     """A mask of any shape that broadcasts hides its keys from the queries that it names.
 
-    Sees a mask that is not passed on, is turned round, or fits one shape only. Lets wrong values
-    pass, if they depend on the keys.
+    Sees a mask that is not passed on, is turned round, or fits one shape only, and a fill that does
+    not hide: 0, -1e-9, or -100 where scores are large. Lets wrong values pass, if they depend on
+    the keys.
     """
     batch, queries, _ = case.query.shape
     keys = case.key.size(1)
-    key = case.key.clone()
+    key, value = case.key.clone(), case.value.clone()
     key[:, 0] = case.other_key[:, 0]
+    value[:, 0] = case.other_value[:, 0]
     module = layer_of(student, case)
     for shape in (
         (batch, 1, 1, keys),
@@ -171,13 +173,19 @@ def test_hidden_keys_have_no_say(student: Any, case: MultiHeadCase) -> None:
         mask = _hiding_key_0(shape)
         sees = mask.broadcast_to(batch, case.n_heads, queries, keys)[:, -1, :, 0]
         output = module(*case.inputs, mask)
-        other = module(case.query, key, case.value, mask)
+        other = module(case.query, key, value, mask)
         assert_shape(output, dict(zip(AXES, case.query.shape, strict=True)))
         assert_shape(other, tuple(output.shape))
         what = f"output, with a mask of shape {shape}, when a hidden key changes"
         assert_matches(other[~sees], output[~sees], what, sides=("after", "before"))
         sentence = f"With a mask of shape {shape} your output does not notice a visible key."
         assert_changes(other[sees], output[sees], sentence)
+    # All scores are about -1000 here. A fill that is no lower than that does not hide.
+    low = layer_of(student, case, case.low_scores)
+    mask = _hiding_key_0((queries, keys))
+    output, other = low(*case.inputs, mask), low(case.query, case.key, value, mask)
+    what = "output, with scores around -1000, when a hidden value changes"
+    assert_matches(other[:, 1::2], output[:, 1::2], what, sides=("after", "before"))
 
 
 def _hiding_key_0(shape: tuple[int, ...]) -> Tensor:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -54,6 +55,21 @@ class MultiHeadCase:
     def other_key(self) -> Tensor:
         """A key of the same shape, with other numbers."""
         return self.numbers.normal("other key", *self.key.shape, scale=2.0, dtype=self.dtype)
+
+    @cached_property
+    def other_value(self) -> Tensor:
+        """A value of the same shape, with other and larger numbers."""
+        return self.numbers.normal("other value", *self.value.shape, scale=5.0, dtype=self.dtype)
+
+    @cached_property
+    def low_scores(self) -> dict[str, Tensor]:
+        """Weights with which every query gets a score of -1000 with every key."""
+        side = math.sqrt(1000.0 / math.sqrt(self.d_head))
+        weights = dict(self.weights)
+        for name, bias in (("q_proj", side), ("k_proj", -side)):
+            weights[f"{name}.weight"] = torch.zeros_like(weights[f"{name}.weight"])
+            weights[f"{name}.bias"] = torch.full_like(weights[f"{name}.bias"], bias)
+        return weights
 
     @cached_property
     def weights(self) -> dict[str, Tensor]:
@@ -181,15 +197,17 @@ def loaded(module: RemoteModule, weights: dict[str, Tensor]) -> RemoteModule:
         raise Mismatch(f"A parameter is not of the size of its weights: {error.text}.") from None
 
 
-def layer_of(student: Any, case: MultiHeadCase) -> RemoteModule:
-    """The student's layer with the weights of the case, in evaluation mode.
+def layer_of(
+    student: Any, case: MultiHeadCase, weights: dict[str, Tensor] | None = None
+) -> RemoteModule:
+    """The student's layer with these weights, by default those of the case, in evaluation mode.
 
     A weight that has no place in it is left out: what does not ask for that weight can still be
     right, and other checks see that it is missing.
     """
     made: RemoteModule = student.MultiHeadAttention(case.d_model, case.n_heads)
     with suppress(Mismatch):
-        loaded(made.to(case.dtype), case.weights)
+        loaded(made.to(case.dtype), weights or case.weights)
     return made.eval()
 
 
