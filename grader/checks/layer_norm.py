@@ -254,7 +254,8 @@ def test_works_on_any_input(student: Any, case: LayerNormCase) -> None:
     far = (case.x + 1000.0).float()
     expected = F.layer_norm(far.double(), (case.d_model,))
     what = "output for float32 numbers around 1000"
-    assert_matches(module.to(torch.float32)(far), expected, what, axes=AXES, rtol=1e-2, atol=1e-2)
+    fresh = student.LayerNorm(case.d_model).eval()  # bfloat16 has rounded what the other one keeps
+    assert_matches(fresh(far), expected, what, axes=AXES, rtol=1e-2, atol=1e-2)
     if student.global_settings() != settings:
         raise Mismatch("Your code changes a global setting of torch.")
 
