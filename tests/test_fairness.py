@@ -42,12 +42,21 @@ def lost(result: ExerciseResult) -> str:
     return "\n".join([result.message, *said])
 
 
+def of(exercise: str, value: object, name: str = "") -> object:
+    """A parameter whose test goes where the exercise is recorded: to one worker of the suite."""
+    group = pytest.mark.xdist_group(exercise)
+    return pytest.param(value, id=f"{exercise}-{name}" if name else exercise, marks=group)
+
+
 def files(kind: str) -> list[object]:
     found = sorted((HERE / kind).glob("*/*.py"))
-    return [pytest.param(path, id=f"{path.parent.name}-{path.stem}") for path in found]
+    return [of(path.parent.name, path, path.stem) for path in found]
 
 
-@pytest.mark.parametrize("exercise", curriculum.NAMES)
+EXERCISES = [of(name, name) for name in curriculum.NAMES]
+
+
+@pytest.mark.parametrize("exercise", EXERCISES)
 def test_the_solution_gets_full_marks(judges: dict[str, Judge], exercise: str) -> None:
     result = grade(judges, exercise, stubs.reference_source(exercise))
     assert result.points == result.max_points == curriculum.find(exercise).points, lost(result)
@@ -69,7 +78,7 @@ def test_a_lazy_answer_gets_nothing(judges: dict[str, Judge], path: Path) -> Non
 @pytest.mark.parametrize(
     "mistake",
     [
-        pytest.param(mistake, id=f"{name}-{mistake.name}")
+        of(name, mistake, mistake.name)
         for name in curriculum.NAMES
         for mistake in mistakes.load(name)
     ],
@@ -82,7 +91,7 @@ def test_a_known_mistake_loses_points(judges: dict[str, Judge], mistake: mistake
     assert result.status not in ("passed", "grader_error")
 
 
-@pytest.mark.parametrize("exercise", curriculum.NAMES)
+@pytest.mark.parametrize("exercise", EXERCISES)
 def test_every_stub_is_to_do(judges: dict[str, Judge], exercise: str) -> None:
     source = stubs.stub(stubs.solution(exercise), exercise)
     result = grade(judges, exercise, source)
