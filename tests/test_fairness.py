@@ -98,7 +98,13 @@ def test_every_stub_is_to_do(judges: dict[str, Judge], exercise: str) -> None:
     assert (result.status, result.points) == ("todo", 0)
 
 
+@pytest.mark.parametrize("exercise", EXERCISES)
+def test_every_exercise_has_lazy_answers(exercise: str) -> None:
+    assert any((HERE / "lazy" / exercise).glob("*.py")), (
+        f"write one: tests/lazy/{exercise}/zeros.py"
+    )
+
+
 def test_there_are_enough_of_each() -> None:
     assert sum(len(mistakes.load(name)) for name in curriculum.NAMES) >= 110
     assert len(files("variants")) >= 60
-    assert {path.parent.name for path in (HERE / "lazy").glob("*/*.py")} == set(curriculum.NAMES)
