@@ -21,7 +21,7 @@ import torch
 from torch import Tensor
 
 from grader.remote import wire
-from grader.remote.server import flat
+from grader.remote.nested import leaves, rebuilt
 from grader.remote.session import Session, StudentError
 
 
@@ -230,19 +230,19 @@ def _differentiable_call(
 
     def forward() -> list[Tensor]:
         box.append(ask({**request, "ticket": ticket, "tracked": tracked}))
-        return [leaf for leaf in flat(box[0]) if _is_float(leaf)]
+        return [leaf for leaf in leaves(box[0]) if _is_float(leaf)]
 
-    leaves = [arg for arg in request["args"] if _is_float(arg)]
-    leaves += [weights[name] for name in tracked]
+    inputs = [arg for arg in request["args"] if _is_float(arg)]
+    inputs += [weights[name] for name in tracked]
 
     def backward(cotangents: Sequence[Tensor]) -> list[Tensor | None]:
         reply = ask({"op": "backward", "ticket": ticket, "cotangents": list(cotangents)})
-        gradients = _typed(reply, list, length=len(leaves))
-        return [_gradient(found, leaf) for found, leaf in zip(gradients, leaves, strict=True)]
+        gradients = _typed(reply, list, length=len(inputs))
+        return [_gradient(found, leaf) for found, leaf in zip(gradients, inputs, strict=True)]
 
     traced: Callable[..., tuple[Tensor, ...]] = _Call.apply
-    outputs = iter(traced(forward, backward, *leaves))
-    return _with_leaves(box[0], outputs)
+    outputs = iter(traced(forward, backward, *inputs))
+    return rebuilt(box[0], lambda leaf: next(outputs) if _is_float(leaf) else leaf)
 
 
 def _is_float(value: Any) -> bool:
@@ -258,14 +258,6 @@ def _gradient(found: Any, leaf: Tensor) -> Tensor | None:
             ["ValueError"], "a gradient has another shape than its tensor", None, None
         )
     return gradient.to(leaf.dtype)
-
-
-def _with_leaves(value: Any, leaves: Iterable[Tensor]) -> Any:
-    if isinstance(value, (list, tuple)):
-        return type(value)(_with_leaves(item, leaves) for item in value)
-    if isinstance(value, dict):
-        return {key: _with_leaves(item, leaves) for key, item in value.items()}
-    return next(iter(leaves)) if _is_float(value) else value
 
 
 class _Call(torch.autograd.Function):

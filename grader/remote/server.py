@@ -20,6 +20,7 @@ from torch import Tensor, nn
 from grader.remote import fixtures, wire
 from grader.remote.guard import Guard, Rule
 from grader.remote.modules import PACKAGE, Modules
+from grader.remote.nested import leaves
 from grader.remote.settings import Settings
 
 MAX_TEXT = 500
@@ -105,7 +106,7 @@ class Server:
         with torch.set_grad_enabled(ticket is not None):
             value = function(*args, **kwargs)
         if ticket is not None:
-            outputs = [item for item in flat(value) if _differentiable(item)]
+            outputs = [item for item in leaves(value) if _differentiable(item)]
             self.graphs[ticket] = (outputs, inputs)
         return (value, list(args)) if echo else value
 
@@ -151,7 +152,7 @@ class Server:
             f"{path}.{name}".lstrip(".")
             for path, part in module.named_modules()
             for name, value in vars(part).items()
-            if any(isinstance(item, Tensor) and not item.is_meta for item in flat(value))
+            if any(isinstance(item, Tensor) and not item.is_meta for item in leaves(value))
         ]
 
     def do_load(self, handle: int, weights: dict[str, Tensor], strict: bool = True) -> None:
@@ -233,15 +234,6 @@ class Server:
 
 def _differentiable(value: Any) -> bool:
     return isinstance(value, Tensor) and value.is_floating_point()
-
-
-def flat(value: Any) -> list[Any]:
-    """The leaves of nested tuples, lists and dicts, in order."""
-    if isinstance(value, (list, tuple)):
-        return [leaf for item in value for leaf in flat(item)]
-    if isinstance(value, dict):
-        return [leaf for item in value.values() for leaf in flat(item)]
-    return [value]
 
 
 def describe(error: BaseException) -> dict[str, Any]:

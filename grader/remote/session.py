@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 
 from grader.remote import wire
+from grader.remote.nested import alike, leaves
 from grader.remote.server import Server
 
 Request = dict[str, Any]
@@ -123,15 +124,7 @@ class Recorder:
 
 def tensors(value: Any) -> list[Tensor]:
     """All tensors in a request or the value of a reply."""
-    if isinstance(value, Tensor):
-        return [value]
-    if isinstance(value, wire.Affine):
-        return [*tensors(value.scale), *tensors(value.shift)]
-    if isinstance(value, dict):
-        return [tensor for item in value.values() for tensor in tensors(item)]
-    if isinstance(value, (list, tuple)):
-        return [tensor for item in value for tensor in tensors(item)]
-    return []
+    return [leaf for leaf in leaves(value) if isinstance(leaf, Tensor)]
 
 
 class Replay:
@@ -154,22 +147,16 @@ def same(left: Any, right: Any) -> bool:
     A check may hand on what came out of an earlier call. Right answers round that differently, in
     float64 by about 1e-15 of the largest number; what was recorded answers such a question too.
     """
-    if left is right:
-        return True
-    if type(left) is not type(right):
-        return False
+    return alike(left, right, _same)
+
+
+def _same(left: Any, right: Any) -> bool:
     if isinstance(left, Tensor):
         return (
             left.dtype == right.dtype
             and left.stride() == right.stride()
             and (torch.equal(left, right) or _near(left, right))
         )
-    if isinstance(left, dict):
-        return left.keys() == right.keys() and all(same(left[key], right[key]) for key in left)
-    if isinstance(left, (list, tuple)):
-        return len(left) == len(right) and all(map(same, left, right))
-    if isinstance(left, wire.Affine):
-        return same(left.scale, right.scale) and same(left.shift, right.shift)
     return bool(left == right)
 
 

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from grader.feedback.comparison import Mismatch, assert_matches, assert_parts, assert_shape
 from grader.feedback.plain_data import assert_equals
+from grader.remote.nested import rebuilt
 from grader.remote.proxy import RemoteModule
 from grader.remote.session import StudentError
 from grader.remote.wire import Opaque
@@ -25,18 +26,12 @@ def parts(value: Any, names: Sequence[str], what: str) -> Sequence[Any]:
 
 def assert_returns(found: Any, expected: Any, what: str, help: str = "") -> None:
     """A call gave this plain data. `what` is the call as a student would write it."""
-    assert_equals(_with_its_type(found), expected, what, help)
+    assert_equals(rebuilt(found, _with_its_type), expected, what, help)
 
 
-def _with_its_type(value: Any) -> Any:
+def _with_its_type(leaf: Any) -> Any:
     """What crossed as the name of its type only, as something of a type so called."""
-    if isinstance(value, Opaque):
-        return type(value.type_name, (), {})()
-    if isinstance(value, list):
-        return [_with_its_type(item) for item in value]
-    if isinstance(value, dict):
-        return {key: _with_its_type(item) for key, item in value.items()}
-    return value
+    return type(leaf.type_name, (), {})() if isinstance(leaf, Opaque) else leaf
 
 
 # What the contract accepts where it asks for an error.

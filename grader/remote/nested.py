@@ -1,0 +1,51 @@
+"""Walks over what crosses the wire: nested tuples, lists and dicts with tensors and data inside."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from grader.remote.wire import Affine
+
+
+def leaves(value: Any) -> Iterator[Any]:
+    """What is no tuple, list or dict, in order; of an `Affine` its two tensors."""
+    if isinstance(value, (list, tuple)):
+        items: Any = value
+    elif isinstance(value, dict):
+        items = value.values()
+    elif type(value) is Affine:
+        items = (value.scale, value.shift)
+    else:
+        yield value
+        return
+    for item in items:
+        yield from leaves(item)
+
+
+def rebuilt(value: Any, leaf: Callable[[Any], Any]) -> Any:
+    """The same nest with `leaf(...)` in the place of each leaf, called in their order."""
+    if isinstance(value, (list, tuple)):
+        return type(value)(rebuilt(item, leaf) for item in value)
+    if isinstance(value, dict):
+        return {key: rebuilt(item, leaf) for key, item in value.items()}
+    return leaf(value)
+
+
+def alike(left: Any, right: Any, leaf: Callable[[Any, Any], bool]) -> bool:
+    """Whether two nests have one form, and leaves of one type that `leaf` finds equal."""
+    if left is right:
+        return True
+    if type(left) is not type(right):
+        return False
+    if isinstance(left, dict):
+        if left.keys() != right.keys():
+            return False
+        return all(alike(left[key], right[key], leaf) for key in left)
+    if isinstance(left, (list, tuple)):
+        return len(left) == len(right) and all(
+            alike(mine, other, leaf) for mine, other in zip(left, right, strict=True)
+        )
+    if type(left) is Affine:
+        return alike(left.scale, right.scale, leaf) and alike(left.shift, right.shift, leaf)
+    return leaf(left, right)
