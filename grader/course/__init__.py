@@ -32,6 +32,8 @@ def configure(c: Any, isolation: str = "jail") -> None:
         f"{_NBGRADER}.AssignLatePenalties",
     ]
     c.HandedIn.isolation = isolation
-    # nbgrader shows a student's Markdown and outputs as they are, scripts and all.
-    c.HTMLExporter.preprocessors = [f"{_HERE}.feedback.SafeOutputs"]
-    c.HTMLExporter.filters = {"markdown2html": f"{_HERE}.feedback.markdown2html"}
+    c.GenerateFeedback.exporter_class = f"{_HERE}.feedback.Feedback"
+    c.GenerateFeedback.preprocessors = [f"{_NBGRADER}.GetGrades"]
+    # In formgrader, nbgrader shows a student's Markdown and outputs as they are, scripts and all.
+    c.HTMLExporter.preprocessors = [f"{_HERE}.cleaning.SafeOutputs"]
+    c.HTMLExporter.filters = {"markdown2html": f"{_HERE}.cleaning.markdown2html"}

@@ -1,73 +1,209 @@
-"""Keeps what a student wrote from running in the browser of the person who reads it.
+"""The page that a student gets back from `nbgrader generate_feedback`.
 
-nbgrader shows Markdown cells and outputs as they are, in feedback pages and in formgrader. Here the
-Markdown is rendered first and cleaned then, so that code in it stays legible.
+It shows the whole notebook: the student's own cells, questions of the instructor's, comments and
+points, each exercise under its name with what the judge found. No script is in it.
 """
 
 from __future__ import annotations
 
+import base64
+import functools
 import re
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-import bleach
-from bleach.css_sanitizer import CSSSanitizer
-from jinja2 import pass_context
-from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
-from nbconvert.preprocessors.sanitize import SanitizeHTML
+from markupsafe import Markup
+from nbconvert.exporters import Exporter
 from nbformat.notebooknode import NotebookNode
+from pygments import highlight
+from pygments.formatters import HtmlFormatter
+from pygments.lexers import PythonLexer
 from traitlets import default
 
-from grader.feedback import html
+from grader import curriculum
+from grader.course import building, cleaning
+from grader.course.engines import convert_with_one_engine
+from grader.course.preprocessors import MIME
+from grader.feedback.html import by_class, printable
+from grader.report.html import templates
+from grader.report.results import ExerciseResult, exercise_result
+from grader.submission.cells import POINTS
 
-# MathJax makes links, ids and styles of these.
-_TEX_COMMANDS = re.compile(r"\\(?=(?:href|url|require|cssId|class|style|data|unicode)\b)")
-_PICTURE = re.compile(r"data:image/(?:png|jpe?g|gif);base64,[A-Za-z0-9+/=\s]*")
-_HIGHLIGHTED = re.compile(r"highlight|[a-z]{1,2}\d?")
-
-
-class SafeOutputs(SanitizeHTML):
-    """Cleans the outputs of code cells, and raw cells, which nbconvert shows as they are."""
-
-    @default("tags")
-    def _our_tags(self) -> list[str]:
-        return list(html.TAGS)
-
-    @default("attributes")
-    def _our_attributes(self) -> Any:
-        return html.allowed
-
-    @default("styles")
-    def _our_styles(self) -> list[str]:
-        return sorted(html.properties())
-
-    def preprocess_cell(
-        self, cell: NotebookNode, resources: dict[str, Any], index: int
-    ) -> tuple[NotebookNode, dict[str, Any]]:
-        """Cleans one cell; Markdown is for `markdown2html` to clean."""
-        if cell.cell_type == "markdown":
-            return cell, resources
-        return super().preprocess_cell(cell, resources, index)
+TEMPLATES = Path(__file__).parent / "templates"
+_ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
+_PICTURES = ("image/png", "image/jpeg", "image/gif", "image/svg+xml")
+_MAX_OUTPUT = 20_000
 
 
-@pass_context
-def markdown2html(context: Any, source: str) -> str:
-    """The Markdown as HTML without scripts, styles of its own and pictures from elsewhere."""
-    cell = context.get("cell", {})
-    renderer = IPythonRenderer(
-        escape=False, attachments=cell.get("attachments", {}), exclude_anchor_links=True
+class Feedback(Exporter):
+    """The exporter of `nbgrader generate_feedback`."""
+
+    output_mimetype = "text/html"
+
+    @default("file_extension")
+    def _html(self) -> str:
+        return ".html"
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        if self.parent is not None:
+            convert_with_one_engine(self.parent)
+
+    def from_notebook_node(
+        self, nb: NotebookNode, resources: Any = None, **options: Any
+    ) -> tuple[str, dict[str, Any]]:
+        """The page of one student's notebook, with the grades that the preprocessors put in it."""
+        nb, resources = super().from_notebook_node(nb, resources, **options)
+        page = templates(by_class, TEMPLATES).get_template("feedback.html.j2")
+        about = resources["nbgrader"]
+        exercises = tuple(name for cell in nb.cells if (name := _exercise(_tag(cell))))
+        ours = _explanations(about["notebook"], tuple(dict.fromkeys(exercises)))
+        parts = [_part(number, cell, ours) for number, cell in enumerate(nb.cells)]
+        rows = _rows(parts)
+        return page.render(about=about, rows=rows, parts=parts, code_style=_style()), resources
+
+
+@dataclass(frozen=True)
+class Part:
+    """One cell as the page shows it.
+
+    `name` is the exercise, or what the instructor calls the cell; "" for one that nbgrader does not
+    know. `score` and `worth` are the gradebook's, None where there are none. `summary` is there for
+    what the kit wrote, which need not be read again: the page shows it on demand.
+    """
+
+    anchor: str
+    name: str
+    heading: str
+    summary: str
+    score: float | None
+    worth: float | None
+    source: Markup
+    outputs: list[Markup]
+    results: list[ExerciseResult]
+    comment: Markup | None
+
+
+@dataclass(frozen=True)
+class Row:
+    """What the table at the top has of an exercise or a question: its points, and where it is."""
+
+    name: str
+    graded: Part | None
+    commented: Part | None
+
+
+def _rows(parts: list[Part]) -> list[Row]:
+    names = dict.fromkeys(part.name for part in parts if part.score is not None or part.comment)
+    graded = {part.name: part for part in parts if part.score is not None}
+    commented = {part.name: part for part in parts if part.comment}
+    return [Row(name, graded.get(name), commented.get(name)) for name in names]
+
+
+def _tag(cell: NotebookNode) -> dict[str, Any]:
+    """What nbgrader notes of a cell."""
+    tag: dict[str, Any] = cell.metadata.get("nbgrader", {})
+    return tag
+
+
+def _part(number: int, cell: NotebookNode, ours: dict[str, str]) -> Part:
+    tag = _tag(cell)
+    graded = bool(tag.get("grade") or tag.get("task"))
+    comment = tag.get("comment")
+    found = [one for one in cell.get("outputs", ()) if MIME in one.get("data", {})]
+    others = [one for one in cell.get("outputs", ()) if one not in found]
+    return Part(
+        anchor=f"cell-{number}",
+        name=_exercise(tag) or str(tag.get("grade_id", "")),
+        heading=_heading(tag),
+        summary="The public tests" if found else ours.get(cell.source, ""),
+        score=tag.get("score") if graded else None,
+        worth=tag.get("points") if graded else None,
+        source=_source(cell),
+        outputs=list(filter(None, map(_shown, others))),
+        results=[exercise_result(one.data[MIME]) for one in found],
+        comment=Markup(_markdown(comment)) if comment else None,
     )
-    rendered = MarkdownWithMath(renderer=renderer).render(_TEX_COMMANDS.sub(r"\\ ", source))
-    return bleach.clean(
-        rendered,
-        tags=[*html.TAGS, "img"],
-        attributes=_allowed,
-        css_sanitizer=CSSSanitizer(allowed_css_properties=html.properties()),
-    )
 
 
-def _allowed(tag: str, name: str, value: str) -> bool:
-    if name == "class":
-        return _HIGHLIGHTED.fullmatch(value) is not None
-    if tag == "img":
-        return name == "alt" or (name == "src" and _PICTURE.fullmatch(value) is not None)
-    return html.allowed(tag, name, value)
+def _exercise(tag: dict[str, Any]) -> str:
+    """The exercise that a cell of nbgrader's belongs to, or ""."""
+    name = str(tag.get("grade_id", "")).removesuffix(POINTS)
+    return name if name in curriculum.NAMES else ""
+
+
+def _heading(tag: dict[str, Any]) -> str:
+    """What kind of cell it is, and of what; "" for one that nbgrader does not grade."""
+    name = _exercise(tag) or tag.get("grade_id", "")
+    for kind, words in (("task", "Task"), ("solution", "Your answer"), ("grade", "Test")):
+        if tag.get(kind):
+            return f"{words}: {name}"
+    return ""
+
+
+@functools.cache
+def _explanations(notebook: str, exercises: tuple[str, ...]) -> dict[str, str]:
+    """What the kit wrote into such a notebook, with the heading of each text."""
+    made = building.notebook(notebook, exercises)
+    sources = [cell.source for cell in made.cells if cell.cell_type == "markdown"]
+    return {source: source.partition("\n")[0].lstrip("# ") for source in sources}
+
+
+def _source(cell: NotebookNode) -> Markup:
+    if cell.cell_type == "markdown":
+        attachments = cell.get("attachments")
+        return Markup(
+            cleaning.markdown(cell.source, attachments) if attachments else _markdown(cell.source)
+        )
+    return _code(cell.source) if cell.cell_type == "code" else _verbatim(cell.source)
+
+
+# Most cells are the same for the whole class.
+@functools.lru_cache(maxsize=512)
+def _markdown(source: str) -> str:
+    return cleaning.markdown(source)
+
+
+@functools.lru_cache(maxsize=512)
+def _code(source: str) -> Markup:
+    return Markup(highlight(source, PythonLexer(stripnl=False), HtmlFormatter(cssclass="code")))
+
+
+@functools.cache
+def _style() -> Markup:
+    """The colours of code, by day and by night."""
+    day = HtmlFormatter(style="xcode").get_style_defs(".code")
+    night = HtmlFormatter(style="github-dark").get_style_defs(".code")
+    return Markup(f"{day}\n@media screen and (prefers-color-scheme: dark) {{\n{night}\n}}")
+
+
+def _verbatim(text: str) -> Markup:
+    text = _ANSI.sub("", text)
+    if len(text) > _MAX_OUTPUT:
+        text = f"{text[:_MAX_OUTPUT]}\n… and {len(text) - _MAX_OUTPUT} characters more"
+    return Markup('<pre class="message">{}</pre>').format(printable(text))
+
+
+def _shown(output: NotebookNode) -> Markup:
+    """An output as HTML, in the richest form of it that cannot run anything."""
+    if output.output_type == "stream":
+        return _verbatim(output.text)
+    if output.output_type == "error":
+        return _verbatim("\n".join(output.traceback) or f"{output.ename}: {output.evalue}")
+    data = output.data
+    for kind in _PICTURES:
+        if kind in data:
+            return _picture(kind, data[kind])
+    if "text/html" in data:
+        return Markup(cleaning.piece(data["text/html"]))
+    if "text/markdown" in data:
+        return Markup(cleaning.markdown(data["text/markdown"]))
+    return _verbatim(data.get("text/plain", ""))
+
+
+def _picture(kind: str, data: str) -> Markup:
+    """A picture that the page holds in itself. In an `img`, no script of an SVG runs."""
+    if kind == "image/svg+xml":
+        data = base64.b64encode(data.encode()).decode()
+    return Markup('<img alt="output" src="data:{};base64,{}">').format(kind, "".join(data.split()))

@@ -11,7 +11,6 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-import nbgrader.api
 from nbconvert.exporters import NotebookExporter
 from nbformat.notebooknode import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_raw_cell
@@ -22,17 +21,13 @@ from traitlets import Integer, Unicode
 from grader import curriculum
 from grader.course.building import KEY
 from grader.course.classwork import Classwork, Conditions
+from grader.course.engines import convert_with_one_engine, one_engine
 from grader.judging.workers import processors
 from grader.report.results import SubmissionResult
 from grader.submission.cells import POINTS, Cell, NotebookError, read
 
 # nbgrader's own way with its database; to an instructor they look like a failure.
 warnings.filterwarnings("ignore", message="Object of type <Submitted")
-
-# nbgrader opens its gradebook ten times for each notebook, each time with an engine of its own that
-# compiles every query anew. One engine for a database remembers them; closing the gradebook still
-# closes its connections (https://docs.sqlalchemy.org/en/20/core/connections.html, engine disposal).
-nbgrader.api.create_engine = functools.cache(nbgrader.api.create_engine)
 
 # What the metadata of a notebook says from its repair until the judge's results are in it.
 WAITING = "waiting"
@@ -58,8 +53,10 @@ class HandedIn(NotebookExporter):
         self._exercises: dict[tuple[str, str], tuple[str, ...]] = {}
         self.released: dict[tuple[str, str], Any] = {}
         if self.parent is not None:
-            self._rename()
-            self._remove_interrupted()
+            with one_engine():
+                self._rename()
+                self._remove_interrupted()
+            convert_with_one_engine(self.parent)
 
     def from_filename(
         self, filename: str, resources: dict[str, Any] | None = None, **options: Any

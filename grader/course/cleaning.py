@@ -1,0 +1,88 @@
+"""Keeps what a student wrote from running in the browser of the person who reads it.
+
+nbgrader shows Markdown cells and outputs as they are, in feedback pages and in formgrader. Here the
+Markdown is rendered first and cleaned then, so that code in it stays legible.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import bleach
+from bleach.css_sanitizer import CSSSanitizer
+from jinja2 import pass_context
+from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
+from nbconvert.preprocessors.sanitize import SanitizeHTML
+from nbformat.notebooknode import NotebookNode
+from traitlets import default
+
+from grader.feedback import html
+
+# MathJax makes links, ids and styles of these.
+_TEX_COMMANDS = re.compile(r"\\(?=(?:href|url|require|cssId|class|style|data|unicode)\b)")
+_PICTURE = re.compile(r"data:image/(?:png|jpe?g|gif);base64,[A-Za-z0-9+/=\s]*")
+_HIGHLIGHTED = re.compile(r"highlight|[a-z]{1,2}\d?")
+
+
+class SafeOutputs(SanitizeHTML):
+    """Cleans the outputs of code cells, and raw cells, which nbconvert shows as they are."""
+
+    @default("tags")
+    def _our_tags(self) -> list[str]:
+        return list(html.TAGS)
+
+    @default("attributes")
+    def _our_attributes(self) -> Any:
+        return html.allowed
+
+    @default("styles")
+    def _our_styles(self) -> list[str]:
+        return sorted(html.properties())
+
+    def preprocess_cell(
+        self, cell: NotebookNode, resources: dict[str, Any], index: int
+    ) -> tuple[NotebookNode, dict[str, Any]]:
+        """Cleans one cell; Markdown is for `markdown2html` to clean."""
+        if cell.cell_type == "markdown":
+            return cell, resources
+        return super().preprocess_cell(cell, resources, index)
+
+
+@pass_context
+def markdown2html(context: Any, source: str) -> str:
+    """For nbconvert's templates: `markdown` of the cell that is being shown."""
+    attachments = context.get("cell", {}).get("attachments", {})
+    return markdown(source, attachments)
+
+
+def markdown(source: str, attachments: Mapping[str, Any] | None = None) -> str:
+    """Markdown as HTML without scripts, styles of its own and pictures from elsewhere."""
+    renderer = IPythonRenderer(
+        escape=False, attachments=attachments or {}, exclude_anchor_links=True
+    )
+    rendered = MarkdownWithMath(renderer=renderer).render(_TEX_COMMANDS.sub(r"\\ ", source))
+    return _clean(rendered, [*html.TAGS, "img"], _allowed)
+
+
+def piece(source: str) -> str:
+    """HTML that a cell put out, with our own styles and nothing that runs or loads."""
+    return _clean(source, list(html.TAGS), html.allowed)
+
+
+def _clean(source: str, tags: list[str], attributes: Callable[[str, str, str], bool]) -> str:
+    return bleach.clean(
+        source,
+        tags=tags,
+        attributes=attributes,
+        css_sanitizer=CSSSanitizer(allowed_css_properties=html.properties()),
+    )
+
+
+def _allowed(tag: str, name: str, value: str) -> bool:
+    if name == "class":
+        return _HIGHLIGHTED.fullmatch(value) is not None
+    if tag == "img":
+        return name == "alt" or (name == "src" and _PICTURE.fullmatch(value) is not None)
+    return html.allowed(tag, name, value)
