@@ -13,7 +13,7 @@ from nbformat.notebooknode import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from grader import curriculum
-from grader.curriculum import stubs
+from grader.curriculum import given, stubs
 from grader.curriculum.rules import RULE_HEADING, rule
 from grader.submission.cells import POINTS
 
@@ -27,7 +27,8 @@ _OURS = ("solutions", "exercises")
 def notebook(assignment: str, exercises: Sequence[str]) -> NotebookNode:
     """The instructor's version of an assignment, answers included, for `generate_assignment`.
 
-    What a chosen exercise needs and is not chosen is handed out solved, in a locked cell.
+    What a chosen exercise needs and is not chosen is handed out in a locked cell, in a form that
+    gives nothing away of what is asked for.
     """
     needed = {need for name in exercises for need in curriculum.closure(name)}
     cells = [
@@ -70,7 +71,8 @@ def _exercise(name: str) -> list[NotebookNode]:
 
 def _given(name: str) -> list[NotebookNode]:
     text = f"## Given: {name}\n\nThe next exercises need this one. Here it is, solved."
-    lines = [line for line in _body(stubs.solution(name)).split("\n") if not _is_mark(line)]
+    source = given.source(name) or stubs.solution(name)
+    lines = [line for line in _body(source).split("\n") if not _is_mark(line)]
     return [
         _text(f"{name}-given-text", text),
         _code(f"{name}-given", "\n".join(lines), _tag(f"{name}-given", locked=True)),

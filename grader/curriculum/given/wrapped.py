@@ -1,0 +1,123 @@
+"""torch's own layer, fed from parameters with the names that the exercises give them."""
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor, nn
+from torch.func import functional_call
+from torch.nn import functional as F
+
+ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": F.relu, "gelu": F.gelu}
+
+
+class Attention(nn.Module):
+    """The four maps of an attention with several heads."""
+
+    def __init__(self, d_model: int) -> None:
+        super().__init__()
+        for name in ("q_proj", "k_proj", "v_proj", "out_proj"):
+            self.add_module(name, nn.Linear(d_model, d_model))
+
+
+class Maps(nn.Module):
+    """The two maps of a feed-forward network."""
+
+    def __init__(self, d_model: int, d_ff: int) -> None:
+        super().__init__()
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+
+
+class Connection(nn.Module):
+    """The norm of one sublayer."""
+
+    def __init__(self, d_model: int) -> None:
+        super().__init__()
+        self.norm = nn.LayerNorm(d_model)
+
+
+class WrappedLayer(nn.Module):
+    """A layer of torch's, `kind`, under other names. `attentions` maps ours to torch's."""
+
+    def __init__(
+        self,
+        kind: Callable[..., nn.Module],
+        attentions: dict[str, str],
+        d_model: int,
+        n_heads: int,
+        d_ff: int,
+        dropout: float,
+        activation: str,
+        norm_first: bool,
+    ) -> None:
+        """Raises `ValueError` where the exercise asks for it."""
+        super().__init__()
+        if d_model % n_heads or activation not in ACTIVATIONS:
+            raise ValueError(f"d_model={d_model}, n_heads={n_heads}, activation={activation!r}")
+        self.attentions = attentions
+        self.n_heads = n_heads
+        for name in attentions:
+            self.add_module(name, Attention(d_model))
+        self.feed_forward = Maps(d_model, d_ff)
+        self.sublayers = nn.ModuleList(Connection(d_model) for _ in range(len(attentions) + 1))
+        known = ACTIVATIONS[activation]
+        layer = kind(
+            d_model,
+            n_heads,
+            d_ff,
+            dropout,
+            lambda x: known(x),  # torch takes a fast path with one that it knows, and other masks
+            batch_first=True,
+            norm_first=norm_first,
+            device="meta",
+        )
+        self.torch_layer = (layer,)  # in a tuple, it is no part of this module
+
+    def run(self, *inputs: Tensor, **masks: Tensor | None) -> Tensor:
+        """What torch's layer makes of the inputs, with this module's parameters."""
+        (layer,) = self.torch_layer
+        layer.train(self.training)
+        keys = {name: inputs[-1] if name == "memory_mask" else inputs[0] for name in masks}
+        numbers = {name: self.additive(mask, inputs[0], keys[name]) for name, mask in masks.items()}
+        output: Tensor = functional_call(layer, self.weights(), inputs, numbers)
+        return output
+
+    def weights(self) -> dict[str, Tensor]:
+        """This module's parameters under torch's names."""
+        own = dict(self.named_parameters())
+        found = {}
+        for ours, theirs in self.attentions.items():
+            for kind in ("weight", "bias"):
+                parts: list[Tensor] = [own[f"{ours}.{one}_proj.{kind}"] for one in "qkv"]
+                found[f"{theirs}.in_proj_{kind}"] = torch.cat(parts)
+                found[f"{theirs}.out_proj.{kind}"] = own[f"{ours}.out_proj.{kind}"]
+        for kind in ("weight", "bias"):
+            for name in ("linear1", "linear2"):
+                found[f"{name}.{kind}"] = own[f"feed_forward.{name}.{kind}"]
+            for number in range(len(self.sublayers)):
+                found[f"norm{number + 1}.{kind}"] = own[f"sublayers.{number}.norm.{kind}"]
+        return found
+
+    def additive(self, mask: Tensor | None, query: Tensor, key: Tensor) -> Tensor | None:
+        """The mask as numbers to add to the scores of every head. (B * H, Lq, Lk)"""
+        if mask is None:
+            return None
+        shape = (query.size(0), self.n_heads, query.size(1), key.size(1))
+        hidden = ~mask.broadcast_to(shape).flatten(0, 1)
+        zeros = torch.zeros(hidden.shape, dtype=query.dtype, device=query.device)
+        return zeros.masked_fill(hidden, torch.finfo(query.dtype).min / 2)
+
+
+class WrappedStack(nn.Module):
+    """Layers one after another, and a norm after the last in pre-norm."""
+
+    def __init__(self, layers: list[nn.Module], d_model: int, norm_first: bool) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList(layers)
+        self.norm = nn.LayerNorm(d_model) if norm_first else None
+
+    def forward(self, x: Tensor, *rest: Tensor | None, **masks: Tensor | None) -> Tensor:
+        """`(B, L, d_model)`, as it went in."""
+        for one in self.layers:
+            x = one(x, *rest, **masks)
+        return x if self.norm is None else self.norm(x)
