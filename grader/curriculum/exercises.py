@@ -20,7 +20,6 @@ class Exercise:
     that it may import; when it is graded, those are the reference.
     """
 
-    number: int
     name: str
     points: int
     entries: tuple[str, ...]
@@ -29,34 +28,31 @@ class Exercise:
 
 
 EXERCISES: tuple[Exercise, ...] = (
-    Exercise(1, "tokens", 5, ("tokenize", "build_vocab", "encode", "pad_batch", "one_hot")),
-    Exercise(2, "masks", 10, ("padding_mask", "causal_mask", "target_mask"), core=True),
-    Exercise(3, "attention", 15, ("attention",), core=True),
+    Exercise("tokens", 5, ("tokenize", "build_vocab", "encode", "pad_batch", "one_hot")),
+    Exercise("masks", 10, ("padding_mask", "causal_mask", "target_mask"), core=True),
+    Exercise("attention", 15, ("attention",), core=True),
     Exercise(
-        4,
         "multi_head",
         15,
         ("split_heads", "merge_heads", "MultiHeadAttention"),
         needs=("attention",),
         core=True,
     ),
-    Exercise(5, "positional", 10, ("sinusoidal_table", "PositionalEncoding"), core=True),
-    Exercise(6, "rope", 10, ("rotary_angles", "apply_rotary")),
+    Exercise("positional", 10, ("sinusoidal_table", "PositionalEncoding"), core=True),
+    Exercise("rope", 10, ("rotary_angles", "apply_rotary")),
     Exercise(
-        7,
         "embedding",
         10,
         ("Embedding", "TokenEmbedding", "TransformerEmbedding"),
         needs=("positional",),
     ),
-    Exercise(8, "layer_norm", 10, ("LayerNorm",), core=True),
-    Exercise(9, "linear", 5, ("Linear",)),
-    Exercise(10, "activations", 5, ("relu", "tanh", "gelu")),
-    Exercise(11, "dropout", 5, ("Dropout",)),
-    Exercise(12, "feed_forward", 10, ("FeedForward",), core=True),
-    Exercise(13, "sublayer", 5, ("SublayerConnection",), needs=("layer_norm",)),
+    Exercise("layer_norm", 10, ("LayerNorm",), core=True),
+    Exercise("linear", 5, ("Linear",)),
+    Exercise("activations", 5, ("relu", "tanh", "gelu")),
+    Exercise("dropout", 5, ("Dropout",)),
+    Exercise("feed_forward", 10, ("FeedForward",), core=True),
+    Exercise("sublayer", 5, ("SublayerConnection",), needs=("layer_norm",)),
     Exercise(
-        14,
         "encoder",
         15,
         ("EncoderLayer", "Encoder"),
@@ -64,25 +60,21 @@ EXERCISES: tuple[Exercise, ...] = (
         core=True,
     ),
     Exercise(
-        15,
         "decoder",
         15,
         ("DecoderLayer", "Decoder"),
         needs=("multi_head", "feed_forward", "sublayer", "layer_norm"),
     ),
     Exercise(
-        16,
         "transformer",
         15,
         ("Transformer",),
         needs=("masks", "embedding", "encoder", "decoder"),
         core=True,
     ),
-    Exercise(17, "by_hand", 10, ("encoder_layer_by_hand",)),
-    Exercise(
-        18, "training", 10, ("initialise", "teacher_forcing", "noam_rate", "label_smoothed_loss")
-    ),
-    Exercise(19, "decoding", 10, ("greedy_decode", "beam_search")),
+    Exercise("by_hand", 10, ("encoder_layer_by_hand",)),
+    Exercise("training", 10, ("initialise", "teacher_forcing", "noam_rate", "label_smoothed_loss")),
+    Exercise("decoding", 10, ("greedy_decode", "beam_search")),
 )
 
 NAMES: tuple[str, ...] = tuple(exercise.name for exercise in EXERCISES)
