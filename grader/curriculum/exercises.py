@@ -14,7 +14,7 @@ class CurriculumError(Exception):
 
 @dataclass(frozen=True)
 class Exercise:
-    """One exercise of the curriculum.
+    """One exercise of the curriculum; their order is that of `EXERCISES`.
 
     `entries` are the names that a student's module must define. `needs` are the exercises
     that it may import; when it is graded, those are the reference.
