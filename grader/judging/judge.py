@@ -109,7 +109,8 @@ class Judge:
     def _found(self, examination: ExerciseRun) -> ExerciseResult:
         name = examination.exercise
         results = [examination.check(recording) for recording in self.recordings.of(name)]
-        found = summary(name, results, examination.verdict)
+        remarks = tuple(examination.process.remarks.get(name, ()))
+        found = replace(summary(name, results, examination.verdict), remarks=remarks)
         if found.status is Status.PASSED or examination.verdict is not None:
             return found
         passed = {

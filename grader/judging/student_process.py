@@ -17,6 +17,7 @@ class StudentProcess:
     Forking a process costs as much as checking a small exercise. So it is handed on from one
     exercise to the next, for as long as what comes next is right in it. All that is imported in it
     keeps the rules of all these exercises, `rules`, together. The `budget` is the submission's.
+    `remarks` are those on the files, by exercise, once one was loaded.
     """
 
     def __init__(
@@ -33,6 +34,7 @@ class StudentProcess:
         self.times = times
         self.budget = budget
         self.channel: Channel | None = None
+        self.remarks: dict[str, list[str]] = {}
 
     @property
     def holds_code(self) -> bool:
@@ -49,7 +51,10 @@ class StudentProcess:
             self.channel = Channel(self.host.fork(), self.budget, self.times)
             self.channel.admit(self.sources, together(self.rules))
         self.channel.budget = budget or self.budget
-        self.channel.load(exercise, reference.compiled(given))
+        try:
+            self.channel.load(exercise, reference.compiled(given))
+        finally:
+            self.remarks = self.channel.remarks or self.remarks
         return self.channel
 
     def leave(self) -> None:

@@ -59,11 +59,15 @@ class Channel:
         self.sock = process.sock
         self.inbox = wire.Inbox(process.sock)
         self.unsent = b""
+        self.remarks: dict[str, list[str]] = {}
         self.used = Usage(0.0, 0.0, 0.0)
         self.charged = 0.0
 
     def admit(self, sources: Mapping[str, str], rule: Rule) -> None:
-        """Hands over a submission, and by exercise what its code may not use. Nothing runs yet."""
+        """Hands over a submission, and what its code may not use. Nothing runs yet.
+
+        From the first `load` on, `remarks` are those on its files, by exercise.
+        """
         self.unsent = wire.encode({"sources": dict(sources), "rule": dict(rule)})
 
     def load(self, exercise: str, references: Mapping[str, bytes]) -> None:
@@ -73,8 +77,10 @@ class Channel:
         never ran any of the student's code.
         """
         asked = {"exercise": exercise, "references": dict(references)}
-        frame, self.unsent = self.unsent + wire.encode(asked), b""
-        (body,) = self.gather(frame, 1, "The import", self.times.load)
+        frame, new, self.unsent = self.unsent + wire.encode(asked), bool(self.unsent), b""
+        *first, body = self.gather(frame, 1 + new, "The import", self.times.load)
+        for remarks in first:
+            self.remarks = unwrap(decoded(remarks))
         unwrap(decoded(body))
 
     def exchange(self, frame: bytes, count: int) -> list[Any]:

@@ -21,6 +21,7 @@ from grader.remote import fixtures, wire
 from grader.remote.guard import Guard, Rule
 from grader.remote.modules import PACKAGE, Modules
 from grader.remote.nested import leaves
+from grader.remote.remarks import remarks
 from grader.remote.settings import Settings
 
 MAX_TEXT = 500
@@ -257,14 +258,17 @@ def describe(error: BaseException) -> dict[str, Any]:
 def serve(sock: socket.socket) -> None:
     """Serves one judge until it hangs up.
 
-    The first frame brings a submission. Every later one says which of its exercises to load, which
-    is answered with one frame, or is a list of requests on the exercise that was loaded last, each
-    answered with a frame of its own. Replies wait for one another, but only while that is quick:
-    the judge allows each a time of its own.
+    The first frame brings a submission, and is answered with the remarks on it. Every later one
+    says which of its exercises to load, which is answered with one frame, or is a list of requests
+    on the exercise that was loaded last, each answered with a frame of its own. Replies wait for
+    one another, but only while that is quick: the judge allows each a time of its own.
     """
     try:
         inbox = wire.Inbox(sock)
-        work = Work(**wire.decode_trusted(inbox.receive()))
+        submission = wire.decode_trusted(inbox.receive())
+        # Before any of the student's code has run, so that this one reply is the kit's alone.
+        wire.send(sock, _frame({"ok": remarks(submission["sources"])}))
+        work = Work(**submission)
         while True:
             asked = wire.decode_trusted(inbox.receive())
             if isinstance(asked, dict):

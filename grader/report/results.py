@@ -44,7 +44,8 @@ class Diagnosis:
 class ExerciseResult:
     """What the checks of one exercise found. `finding` is what concerns them all.
 
-    `points` is None where the grader failed: that is no zero.
+    `points` is None where the grader failed: that is no zero. `remarks` are for the instructor, on
+    places in the source to look at; they cost nothing.
     """
 
     exercise: str
@@ -54,6 +55,7 @@ class ExerciseResult:
     finding: Finding | None = None
     checks: tuple[CheckResult, ...] = ()
     diagnoses: tuple[Diagnosis, ...] = ()
+    remarks: tuple[str, ...] = ()
 
     @property
     def message(self) -> str:
@@ -114,6 +116,7 @@ def exercise_fields(result: ExerciseResult) -> dict[str, Any]:
         "diagnoses": [
             {"mistakes": list(one.mistakes), "message": one.message} for one in result.diagnoses
         ],
+        "remarks": list(result.remarks),
     }
 
 
@@ -146,6 +149,7 @@ def exercise_result(data: dict[str, Any]) -> ExerciseResult:
         diagnoses=tuple(
             Diagnosis(tuple(one["mistakes"]), one["message"]) for one in data["diagnoses"]
         ),
+        remarks=tuple(data.get("remarks", ())),
     )
 
 

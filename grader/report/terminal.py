@@ -120,6 +120,8 @@ class Terminal:
             self.finding(exercise.finding, 4)
         for diagnosis in exercise.diagnoses:
             self.say(_indented(diagnosis.message), "yellow")
+        for remark in exercise.remarks:
+            self.say(_indented(f"for the instructor: {remark}"), "magenta")
         said: set[str] = set()
         for check in exercise.checks:
             if exercise.status is not Status.PASSED or check.status is not Status.PASSED:
