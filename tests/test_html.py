@@ -12,7 +12,14 @@ import pytest
 from grader.feedback.finding import Finding, Grid, Place, Status
 from grader.feedback.html import TAGS, allowed, finding, panel
 from grader.report import html
-from grader.report.results import CheckResult, Diagnosis, ExerciseResult, Report, SubmissionResult
+from grader.report.results import (
+    CheckResult,
+    Diagnosis,
+    ExerciseResult,
+    Integration,
+    Report,
+    SubmissionResult,
+)
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 SCRIPT = "<script>alert(1)</script>"
@@ -139,7 +146,10 @@ def test_a_picture_has_its_axes_and_is_a_table_for_those_who_listen() -> None:
 
 
 def test_pages_are_written_for_the_whole_class(tmp_path: Path) -> None:
-    results = [SubmissionResult(name, 2, 6, (exercise(),)) for name in ("ada", "../" + SCRIPT)]
+    whole = Integration(Status.FAILED, MASK)
+    results = [
+        SubmissionResult(name, 2, 6, (exercise(),), whole) for name in ("ada", "../" + SCRIPT)
+    ]
     failed = ExerciseResult("attention", Status.GRADER_ERROR, None, 6, Finding("again"))
     results.append(SubmissionResult("carl", None, 6, (failed,)))
     index = html.write_pages(Report(7, "jail", tuple(results)), tmp_path / "pages")
@@ -155,6 +165,8 @@ def test_pages_are_written_for_the_whole_class(tmp_path: Path) -> None:
     assert "<script" not in page
     assert 'href="#attention"' in page
     assert "style=" not in page  # its stylesheet knows light, dark and paper
+    assert page.count(MASK.headline) == 1
+    assert "■" in page.partition("All of it together")[2]
     for wanted in ("prefers-color-scheme: dark", "@media print", "&lt;script&gt;"):
         assert wanted in page
 

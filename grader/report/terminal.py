@@ -108,7 +108,8 @@ class Terminal:
         for exercise in submission.exercises:
             self.exercise(exercise)
         if submission.integration is not None:
-            self.say(f"\ntogether (no points): {submission.integration.message}")
+            self.say("\nall of it together (no points)", "bold")
+            self.finding(submission.integration.finding, 4)
         self.say(f"\n{_points(submission.points, submission.max_points)} points", "bold")
 
     def exercise(self, exercise: ExerciseResult) -> None:
