@@ -166,6 +166,8 @@ def _assert_uniform(value: Tensor, bound: float, name: str, in_features: int) ->
     value = value.double() / bound
     low, high = value.min().item(), value.max().item()
     told = f"With in_features={in_features}, `{name}` starts "
+    if not value.isfinite().all():
+        raise Mismatch(f"{told}with NaN or infinity. Has anybody filled it?")
     if not (-1.0001 < low < -0.9 and 0.9 < high < 1.0001):
         raise Mismatch(
             f"{told}between {low * bound:.3g} and {high * bound:.3g}; "

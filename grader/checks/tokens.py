@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
@@ -126,23 +127,19 @@ def test_turns_words_into_ids(student: Any, numbers: Numbers) -> None:
     expected = [vocab[token] for token in text.split()]
     assert_returns(student.encode(text, vocab), expected, f"encode({text!r}, {vocab})")
     what = f"encode({text!r}, {vocab}, unknown='<unk>')"
-    try:
-        found = student.encode(text, vocab, unknown="<unk>")
-    except StudentError as error:
-        if "KeyError" not in error.kinds:
-            raise
-        told = f"{what} raised {error}, although all of its words are known."
-        raise Mismatch(told) from None
-    assert_returns(found, expected, what)
+    with _no_key_error(what, "although all of its words are known"):
+        assert_returns(student.encode(text, vocab, unknown="<unk>"), expected, what)
 
     larger = {**vocab, "<unk>": 70}
     mixed = f"{a} {stranger} {c}"
-    found, after = student.encode.echo(mixed, larger, "<unk>")
     what = f"encode({mixed!r}, {larger}, '<unk>')"
-    assert_returns(found, [vocab[a], 70, vocab[c]], what)
-    assert_returns(after[1], larger, "After encode, the vocabulary")
-    what = f"encode({mixed!r}, {vocab}, unknown={b!r})"
-    assert_returns(student.encode(mixed, vocab, unknown=b), [vocab[a], vocab[b], vocab[c]], what)
+    with _no_key_error(what, "although `unknown` is given"):
+        found, after = student.encode.echo(mixed, larger, "<unk>")
+        assert_returns(found, [vocab[a], 70, vocab[c]], what)
+        assert_returns(after[1], larger, "After encode, the vocabulary")
+        what = f"encode({mixed!r}, {vocab}, unknown={b!r})"
+        expected = [vocab[a], vocab[b], vocab[c]]
+        assert_returns(student.encode(mixed, vocab, unknown=b), expected, what)
 
     for call in (partial(student.encode, mixed, vocab), partial(student.encode, mixed, larger)):
         what = f"encode({mixed!r}, …): {stranger!r} is not in the vocabulary"
@@ -152,6 +149,17 @@ def test_turns_words_into_ids(student: Any, numbers: Numbers) -> None:
     help = "Is the text cut by your own tokenize?"
     what = f"encode({text!r}, {larger}, '<unk>')"
     assert_returns(student.encode(text, larger, "<unk>"), expected, what, help)
+
+
+@contextmanager
+def _no_key_error(what: str, though: str) -> Iterator[None]:
+    """Says which call it was that raised a KeyError."""
+    try:
+        yield
+    except StudentError as error:
+        if "KeyError" not in error.kinds:
+            raise
+        raise Mismatch(f"{what} raised {error}, {though}.") from None
 
 
 @check(points=1, inputs=random_numbers(), examples=3)
