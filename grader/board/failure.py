@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -102,7 +103,7 @@ def failure(error: BaseException, exercise: str, test: PublicTest, workspace: Wo
     )
     error = _unwrapped(error)
     frames = list(workspace.places(error.__traceback__))
-    if isinstance(error, NotImplementedError) and _is_own_raise(error, workspace):
+    if isinstance(error, NotImplementedError) and _is_own_raise(error, frames, workspace):
         path, place = frames[-1]
         result.waits_for, result.unwritten = path.stem, place.inside
         result.status = Status.TODO if path.stem == exercise else Status.FAILED
@@ -176,7 +177,7 @@ def _explain_error(
     if type_name(error).startswith("Flaky"):
         return replace(_FLAKY, places=places)
     line = _one_line(error)
-    hint = hint_for(line)
+    hint = hint_for(line, frames[-1][1].source if frames else "")
     if not frames:
         points_at = "__init__" if "__init__" in hint else "def"
         places = _answers(line, test, workspace, result.exercise, points_at)
@@ -197,14 +198,17 @@ def _answers(
     return ()
 
 
-def _is_own_raise(error: NotImplementedError, workspace: Workspace) -> bool:
-    """Whether the student's own line raised it, as a stub does, and not torch."""
+def _is_own_raise(
+    error: NotImplementedError, frames: list[tuple[Any, Place]], workspace: Workspace
+) -> bool:
+    """Whether a `raise` in the student's own line raised it, as a stub does, and not torch."""
     traceback = error.__traceback__
     while traceback is not None and traceback.tb_next is not None:
         traceback = traceback.tb_next
     return (
         traceback is not None
         and workspace.holds_code(traceback.tb_frame.f_code.co_filename) is not None
+        and re.search(r"\braise\b", frames[-1][1].source) is not None
     )
 
 

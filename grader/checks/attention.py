@@ -11,6 +11,7 @@ from grader.checks.attention_cases import (
     WEIGHT_AXES,
     AttentionCase,
     assert_follow_the_scores,
+    assert_hidden,
     assert_mask_holds,
     attend,
     cases,
@@ -31,7 +32,6 @@ from grader.feedback.comparison import (
     assert_finite,
     assert_matches,
     assert_shape,
-    assert_zero,
 )
 from grader.remote.session import StudentError
 from grader.remote.wire import Affine
@@ -74,9 +74,8 @@ def test_masked_positions_get_nothing(student: Any, case: AttentionCase) -> None
     """
     for mask in case.masks:
         _, weights = attend(student, *case.inputs, mask)
-        assert_follow_the_scores(weights, case.weights_under(mask))
-        hidden = weights[~mask.broadcast_to(weights.shape)]
-        assert_zero(hidden, f"masked weights, for a mask of shape {tuple(mask.shape)}")
+        assert_follow_the_scores(weights, case.weights_under(mask), mask)
+        assert_hidden(weights, mask)
 
 
 @check(points=1, inputs=cases("padding"), examples=3)
@@ -123,7 +122,7 @@ def test_a_row_without_keys_stays_finite(student: Any, case: AttentionCase) -> N
     output, weights = attend(student, *case.inputs, case.empty_rows)
     assert_finite(output, axes=AXES)
     assert_finite(weights, "weights", axes=WEIGHT_AXES)
-    assert_follow_the_scores(weights[:, :, 1:], case.weights[:, :, 1:])
+    assert_follow_the_scores(weights[:, :, 1:], case.weights[:, :, 1:], case.empty_rows[:, :, 1:])
 
 
 @check(points=2, inputs=cases("any"), examples=3)
@@ -189,7 +188,7 @@ def test_takes_tensors_as_they_come(student: Any, case: AttentionCase) -> None:
     """
     settings = student.global_settings()
     plain, weights = attend(student, *case.inputs, case.mask)
-    assert_follow_the_scores(weights, case.weights)
+    assert_follow_the_scores(weights, case.weights, case.mask)
     assert_shape(plain, tuple(case.output.shape))
 
     arguments = [transposed(tensor) for tensor in case.inputs]
@@ -257,7 +256,7 @@ def test_masks_work_in_bfloat16(student: Any, case: AttentionCase) -> None:
     output, weights = attend(student, *low, case.mask)
     assert_finite(output, axes=AXES)
     assert_shape(weights, tuple(case.weights.shape), "weights")
-    assert_zero(weights[~case.visible], "masked weights")
+    assert_hidden(weights, case.visible)
 
 
 @check(points=0, inputs=cases("any"), examples=1)

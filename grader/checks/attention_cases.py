@@ -155,10 +155,11 @@ def attend(student: Any, *args: Any) -> tuple[Any, Any]:
     return output, weights
 
 
-def assert_follow_the_scores(weights: Any, expected: Tensor) -> None:
+def assert_follow_the_scores(weights: Any, expected: Tensor, mask: Tensor | None = None) -> None:
     """The weights sum to one over the keys, and are ordered as the expected ones are.
 
-    No lazy answer does that, and a wrong scale does.
+    No lazy answer does that, and a wrong scale does. Where the order is another, what a mask
+    hides is told first: a key that should be hidden is not one whose weight is too large.
     """
     assert_shape(weights, dict(zip(WEIGHT_AXES, expected.shape, strict=True)), "weights")
     assert_finite(weights, "weights", axes=WEIGHT_AXES)
@@ -167,7 +168,27 @@ def assert_follow_the_scores(weights: Any, expected: Tensor) -> None:
     assert_matches(sums, ones, "sum of the weights over the keys", axes=WEIGHT_AXES[:-1])
     clearly_larger = expected.unsqueeze(-1) > expected.unsqueeze(-2) + 1e-3
     if (clearly_larger & (weights.unsqueeze(-1) <= weights.unsqueeze(-2))).any():
+        if mask is not None:
+            assert_hidden(weights, mask)
         raise Mismatch("A key with a larger score gets a smaller weight than another key.")
+
+
+def assert_hidden(weights: Tensor, mask: Tensor) -> None:
+    """Where the mask is False, the weights are exactly zero."""
+    hidden = weights[~mask.broadcast_to(weights.shape)]
+    count = int((hidden != 0).sum())
+    if not count:
+        return
+    shape = tuple(mask.shape)
+    if (weights != 0).all():
+        headline = f"A mask of shape {shape} hides nothing: every key gets a weight."
+        help = "Is the mask used, and the result of filling kept? Is the fill far below all scores?"
+    else:
+        headline = (
+            f"{count} of {hidden.numel()} weights that a mask of shape {shape} hides are not zero."
+        )
+        help = "True means visible. Are the scores filled before the softmax, and far below all?"
+    raise Mismatch(headline, help=help)
 
 
 def softmax_scores(query: Tensor, key: Tensor, mask: Tensor | None = None) -> Tensor:
@@ -188,8 +209,9 @@ def assert_mask_holds(student: Any, case: AttentionCase, size: float) -> None:
     steps = case.key[..., 0].round().clamp(-1, 1)
     key[..., 0] += steps * math.sqrt(d_k) / side * max(1e-6 * size, 0.05)
     _, weights = attend(student, query, key, case.value, case.mask)
-    assert_follow_the_scores(weights, softmax_scores(query.double(), key.double(), case.mask))
-    assert_zero(weights[~case.visible], "masked weights")
+    expected = softmax_scores(query.double(), key.double(), case.mask)
+    assert_follow_the_scores(weights, expected, case.visible)
+    assert_hidden(weights, case.visible)
     # Here hidden scores lie up to 2 * size above visible ones. What is left for these is not asked.
     scores = case.query.double() @ case.key.double().transpose(-1, -2) / math.sqrt(d_k)
     stretched = case.query * (size / scores.abs().max().item())

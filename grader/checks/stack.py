@@ -21,6 +21,7 @@ from grader.checks.framework.assertions import (
     assert_moves,
     assert_not_edited,
     assert_registers,
+    assert_repeats,
     gradients,
 )
 from grader.checks.framework.inputs import transposed
@@ -236,7 +237,7 @@ def assert_attends(layer: Any, case: StackCase) -> None:
     """The layer's output is the same twice, and another with other scores. No lazy answer's is."""
     output = layer(*case.inputs)
     assert_shape(output, dict(zip(AXES, case.inputs[0].shape, strict=True)))
-    assert_matches(layer(*case.inputs), output, "output of a second call", axes=AXES)
+    assert_repeats(layer(*case.inputs), output)
     weights = below(case.stack_weights, "layers.0.")
     for attention in case.kind.attentions:
         name = f"{attention}.q_proj.weight"

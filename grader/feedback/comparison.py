@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import permutations
 from typing import cast
 
 import torch
@@ -61,6 +62,9 @@ _TOLERANCE = {
 # a tensor of only such numbers is judged as if the largest were this: 1e-6, five times the noise.
 _SMALLEST_SIZE = 0.05
 
+# Of the axes of a tensor all orders are tried, to see a transpose: 120 of five.
+_MOST_AXES = 5
+
 _KINDS = {
     torch.bool: "True and False",
     torch.uint8: "whole numbers",
@@ -100,7 +104,7 @@ def assert_matches(
     yours = as_tensor(actual, what, help)
     wanted = expected.detach()
     if yours.shape != wanted.shape:
-        raise _shape_mismatch(yours, tuple(wanted.shape), what, axes, help)
+        raise _shape_mismatch(yours, wanted, tuple(wanted.shape), what, axes, help)
     if wanted.dtype not in _TOLERANCE:
         _check_dtype(yours, wanted.dtype, what, help)
         if not torch.equal(yours, wanted):
@@ -179,7 +183,7 @@ def assert_shape(
     axes = tuple(shape) if isinstance(shape, Mapping) else ()
     sizes = tuple(shape.values()) if isinstance(shape, Mapping) else tuple(shape)
     if tuple(yours.shape) != sizes:
-        raise _shape_mismatch(yours, sizes, what, axes, help)
+        raise _shape_mismatch(yours, None, sizes, what, axes, help)
 
 
 def assert_dtype(actual: object, dtype: torch.dtype, what: str = "output", help: str = "") -> None:
@@ -193,7 +197,7 @@ def assert_differs(actual: object, other: Tensor, what: str = "output", help: st
     __tracebackhide__ = True
     yours = as_tensor(actual, what, help)
     if yours.shape != other.shape:
-        raise _shape_mismatch(yours, tuple(other.shape), what, (), help)
+        raise _shape_mismatch(yours, None, tuple(other.shape), what, (), help)
     if torch.equal(yours, other):
         raise Mismatch(f"The numbers in your {what} stay the same; they should change.", None, help)
 
@@ -291,7 +295,12 @@ def _dtype_mismatch(yours: Tensor, wanted: str, what: str, help: str) -> Mismatc
 
 
 def _shape_mismatch(
-    yours: Tensor, wanted: tuple[int, ...], what: str, axes: Sequence[str], help: str
+    yours: Tensor,
+    expected: Tensor | None,
+    wanted: tuple[int, ...],
+    what: str,
+    axes: Sequence[str],
+    help: str,
 ) -> Mismatch:
     found = tuple(yours.shape)
     same_length = len(found) == len(wanted)
@@ -300,12 +309,29 @@ def _shape_mismatch(
         f"it should be {_sizes(wanted, axes)}."
     )
     if not help and found != wanted and sorted(found) == sorted(wanted):
-        help = "The sizes are right, their order is not: is a transpose missing, or one too many?"
-        if 1 in found:
-            help += " Or does a `None` or an `unsqueeze` stand in the wrong place?"
+        help = "The sizes are right, their order is not"
+        if expected is None or _agrees_transposed(yours, expected):
+            help += ": is a transpose missing, or one too many?"
+            if 1 in found:
+                help += " Or does a `None` or an `unsqueeze` stand in the wrong place?"
+        else:
+            help += ", and no transpose makes these numbers the right ones: is the right tensor "
+            help += "used?"
     elif not help and [n for n in found if n != 1] == [n for n in wanted if n != 1]:
         help = "Only axes of size 1 differ: look at `unsqueeze`, `keepdim` and indexing with None."
     return Mismatch(headline, None, help)
+
+
+def _agrees_transposed(yours: Tensor, expected: Tensor) -> bool:
+    """Whether the numbers are right with the axes in some other order."""
+    if yours.dim() > _MOST_AXES or yours.is_complex() or expected.is_complex():
+        return False
+    tolerance = max(_TOLERANCE.get(tensor.dtype, 0.0) for tensor in (yours, expected))
+    return any(
+        turned.shape == expected.shape
+        and torch.allclose(turned.double(), expected.double(), tolerance, tolerance)
+        for turned in map(yours.permute, permutations(range(yours.dim())))
+    )
 
 
 def _slow_check(

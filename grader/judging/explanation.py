@@ -18,6 +18,7 @@ _BY_NAME = (
     "an nn.Parameter, or inside a module, that `self` holds under this name?"
 )
 
+_SHAPES = "The exercise gives the shapes of all parameters; which of its sizes is missing here?"
 
 def explain(error: Exception, sources: Mapping[str, str]) -> Finding:
     """The finding of a failed check. `sources` are the student's files, by exercise."""
@@ -37,10 +38,10 @@ def _raised(error: StudentError, sources: Mapping[str, str]) -> Finding:
     if "MissingParameterError" in error.kinds:
         return Finding(f"Your module has no parameter called `{error.text}`. {_BY_NAME}")
     if "ParameterShapeError" in error.kinds:
-        return Finding(f"The parameter {error.text}. {_BY_NAME}")
+        return Finding(f"The parameter {error.text}.", help=_SHAPES)
     raised = f"Your code raised {error}"
     places = _places(error, sources)
-    meaning = hint_for(str(error))
+    meaning = hint_for(str(error), places[0].source if places else "")
     if meaning:
         return Finding(meaning, help=raised, places=places)
     return Finding(raised, places=places)

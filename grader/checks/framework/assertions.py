@@ -138,6 +138,16 @@ def matches(actual: Any, expected: Tensor) -> bool:
     return True
 
 
+def assert_repeats(again: Any, output: Tensor) -> None:
+    """The result of a second call, equal to the first and in evaluation, is that of the first."""
+    assert_shape(again, tuple(output.shape))
+    if not matches(again, output):
+        raise Mismatch(
+            "Two equal calls in evaluation give different results.",
+            help="Is a layer, with new weights, made in `forward`? Or is a dropout left on?",
+        )
+
+
 def assert_changes(actual: Any, before: Tensor, what: str) -> None:
     """The result of a call is clearly another than `before`; `what` says so where it is not."""
     assert_shape(actual, tuple(before.shape))

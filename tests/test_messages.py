@@ -1,0 +1,253 @@
+"""Messages that once led people astray, each with the code that brought it about and its words."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from grader import curriculum
+from grader.curriculum import stubs
+from grader.feedback.hints import hint_for
+from grader.feedback.text import plain
+from grader.judging.judge import Judge
+from grader.judging.recording import Recordings
+from grader.report.results import CheckResult
+from grader.sandbox.host import Host
+from grader.submission import Submission
+
+
+@pytest.fixture(scope="module")
+def judges() -> Iterator[dict[str, Judge]]:
+    with Host() as host:
+        recordings = Recordings(2017)
+        yield {name: Judge([name], recordings, host) for name in curriculum.NAMES}
+
+
+def told(judges: dict[str, Judge], exercise: str, check: str, *edits: tuple[str, str]) -> str:
+    """Status and finding of a check, for the solution with these edits."""
+    source = stubs.reference_source(exercise)
+    for old, new in edits:
+        assert old in source
+        source = source.replace(old, new)
+    (result,) = judges[exercise].grade(Submission("somebody", {exercise: source})).exercises
+    found: CheckResult = next(one for one in result.checks if one.check == check)
+    assert found.finding is not None
+    return f"{found.status}: {plain(found.finding)}"
+
+
+FILL = "scores = scores.masked_fill(~mask, torch.finfo(scores.dtype).min)"
+Q_PROJ = "self.q_proj(query)"
+
+
+@pytest.mark.parametrize(
+    ("exercise", "check", "old", "new", "says", "never"),
+    [
+        pytest.param(
+            "masks",
+            "the_target_mask_is_both_at_once",
+            "return padding_mask(ids, pad_id) & causal_mask(ids.size(1), ids.device)",
+            "return padding_mask(ids, pad_id).float() & causal_mask(ids.size(1)).float()",
+            "error: `&`, `|` and `~` are for booleans, and here stand floating numbers.",
+            "not written",
+            id="finished code is not to do",
+        ),
+        pytest.param(
+            "attention",
+            "masked_positions_get_nothing",
+            FILL,
+            "scores.masked_fill(~mask, -1e9)",
+            "hides nothing: every key gets a weight.",
+            "larger score",
+            id="a mask whose result is dropped",
+        ),
+        pytest.param(
+            "attention",
+            "a_row_without_keys_stays_finite",
+            FILL,
+            "scores = scores.masked_fill(~mask, 1e-20)",
+            "hides nothing: every key gets a weight.",
+            "larger score",
+            id="a fill that is tiny",
+        ),
+        pytest.param(
+            "attention",
+            "masked_positions_get_nothing",
+            FILL,
+            "scores = scores.masked_fill(mask, torch.finfo(scores.dtype).min)",
+            "hides are not zero.",
+            "larger score",
+            id="a mask turned round",
+        ),
+        pytest.param(
+            "attention",
+            "agrees_with_torch",
+            "if mask is not None:",
+            "mask = mask.to(query.device)\n    if mask is not None:",
+            "`mask` is None where none was given. Ask `if mask is not None` first.",
+            "`return`",
+            id="a mask that was not given",
+        ),
+        pytest.param(
+            "attention",
+            "agrees_with_torch",
+            "key.transpose(-2, -1)",
+            "key.transpose(2, 1)",
+            "`transpose` turns the axes 2 and 1 here.",
+            "Print both shapes",
+            id="the axes of heads turned",
+        ),
+        pytest.param(
+            "attention",
+            "agrees_with_torch",
+            "key.transpose(-2, -1)",
+            "key.T",
+            "`.T` turns all axes round.",
+            "Print both shapes",
+            id="all axes turned",
+        ),
+        pytest.param(
+            "decoder",
+            "layer_agrees_with_torch",
+            "self.cross_attn(y, memory, memory, memory_mask)",
+            "self.cross_attn(y, memory, y, memory_mask)",
+            "made of another sequence",
+            "transpose missing",
+            id="the value of another sequence",
+        ),
+        pytest.param(
+            "decoder",
+            "layer_agrees_with_torch",
+            "self.cross_attn(y, memory, memory, memory_mask)",
+            "self.cross_attn(y, memory, memory > 0)",
+            "Trues and Falses, as a mask holds, stand where numbers should.",
+            "make it a buffer",
+            id="a mask in place of the value",
+        ),
+        pytest.param(
+            "layer_norm",
+            "agrees_with_torch",
+            "class LayerNorm(nn.Module):",
+            "class LayerNorm:",
+            "LayerNorm is no module: it has no `to`",
+            "spelled",
+            id="no module",
+        ),
+        pytest.param(
+            "layer_norm",
+            "eps_stands_inside_the_root",
+            "nn.Parameter(torch.ones(d_model))",
+            "nn.Parameter(torch.ones(1))",
+            "weight has the shape (1,), not (",
+            "nn.Parameter",
+            id="a parameter of another shape",
+        ),
+        pytest.param(
+            "feed_forward",
+            "agrees_with_torch",
+            "nn.Dropout(dropout)",
+            "nn.Dropout(prob=dropout)",
+            "torch's `nn.Dropout` has no argument `prob`. It knows `p`, `inplace`.",
+            "`def` line",
+            id="an argument that torch does not have",
+        ),
+        pytest.param(
+            "multi_head",
+            "has_four_maps",
+            Q_PROJ,
+            "nn.Linear(query.size(-1), query.size(-1)).to(query.dtype)(query)",
+            "Two equal calls in evaluation give different results.",
+            "wrong",
+            id="a layer made in forward",
+        ),
+        pytest.param(
+            "multi_head",
+            "keeps_float64",
+            Q_PROJ,
+            "nn.Linear(query.size(-1), query.size(-1))(query)",
+            "A layer that is made in `forward` is new in every call",
+            "make it a buffer",
+            id="a layer made in forward, of float32",
+        ),
+        pytest.param(
+            "multi_head",
+            "agrees_with_torch",
+            "heads, _ = attention",
+            "heads = attention",
+            "that were taken for one? `output, weights = …` takes them apart.",
+            "spelled",
+            id="two results taken for one",
+        ),
+        pytest.param(
+            "multi_head",
+            "hidden_keys_have_no_say",
+            "attention(q, k, v, mask, self.dropout)",
+            "attention(q, k, v, None, self.dropout)",
+            "your output changes when a hidden key does.",
+            "All ",
+            id="a mask that is not handed on",
+        ),
+    ],
+)
+def test_the_words_fit_the_code(
+    judges: dict[str, Judge],
+    exercise: str,
+    check: str,
+    old: str,
+    new: str,
+    says: str,
+    never: str,
+) -> None:
+    """What the judge says of this mistake, and what it says no longer."""
+    message = told(judges, exercise, check, (old, new))
+    assert says in message
+    assert never not in message
+
+
+class Plain:
+    """A class that is no module."""
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("x & x", "are for booleans"),
+        ("~x", "are for booleans"),
+        ("math.sqrt(x)", "torch.sqrt"),
+        ("x.requires_grad(False)", "`requires_grad_(False)`"),
+        ("nn.Linear(2, 2).requires_grad(False)", "`requires_grad_(False)`"),
+        ("Plain()(x)", "inherit from nn.Module"),
+        ("x & mask", "`mask` is None"),
+        ("mask[:, None]", "`mask` is None"),
+        ("dropout(x)", "`dropout` is None"),
+        ("x.masked_fill(mask == 0, -1e9)", "`None == 0` is False"),
+        ("make_mask(x).to(x.device)", "`return` missing"),
+        ("x.mean(-1, keep_dim=True)", "Is `keepdim` meant?"),
+        ("x.var(-1, corection=0)", "Is `correction` meant?"),
+        ("nn.Linear(3, 4, bais=False)", "Is `bias` meant?"),
+        ("F.softmax(x, dims=-1)", "Is `dim` meant?"),
+        ("nn.Linear(3)", "torch's `nn.Linear` is called with other arguments"),
+        ("Own(3)", "Compare the call with its `def` line."),
+        ("torch.matmul(x, x.transpose(0, 1))", "turns the axes 0 and 1"),
+        ("(x, x).shape", "taken for one"),
+        ("x + (x, x)", "taken for one"),
+        ("nn.Linear(6, 6)((x, x))", "taken for one"),
+    ],
+)
+def test_what_is_raised_is_told_by_its_line(line: str, says: str) -> None:
+    """Where the text of an error leaves it open, the student's line decides."""
+
+    class Own:
+        def __init__(self, width: int, height: int) -> None: ...
+
+    names = {
+        **{"F": F, "Own": Own, "Plain": Plain, "dropout": None, "make_mask": lambda _: None},
+        **{"mask": None, "math": math, "nn": nn, "torch": torch, "x": torch.ones(3, 4, 5, 6)},
+    }
+    with pytest.raises(Exception) as caught:  # noqa: PT011
+        eval(line, names)
+    assert says in hint_for(f"{caught.type.__name__}: {caught.value}", line)
