@@ -80,6 +80,18 @@ def test_an_untouched_stub_is_to_do(workspace: Workspace) -> None:
     assert result.unwritten == "Part.forward"
 
 
+def test_what_torch_has_not_implemented_is_wrong(workspace: Workspace) -> None:
+    """The student's own line is the last one there too, but nothing in it says `raise`."""
+    code = """
+    import torch
+    def attention(mask):
+        return mask.float() & mask.float()
+    """
+    result = failed_with(workspace, code, lambda names: names["attention"](torch.ones(2)))
+    assert result.status is Status.FAILED
+    assert "are for booleans" in result.headline
+
+
 def test_a_torch_module_without_forward_is_wrong(workspace: Workspace) -> None:
     """Torch's own NotImplementedError is no stub."""
     code = """
@@ -205,7 +217,7 @@ def test_every_hint_can_be_filled_in() -> None:
     """No hint refers to a group that its pattern does not have."""
     assert hint_for("ValueError: something that nobody knows") == ""
     for hint in HINTS:
-        groups = re.compile(hint.pattern).groups
+        groups = re.compile(hint.pattern).groups + re.compile(hint.at).groups
         assert hint.means.format(*["x"] * groups)
 
 

@@ -139,7 +139,7 @@ Q_PROJ = "self.q_proj(query)"
         ),
         pytest.param(
             "layer_norm",
-            "eps_stands_inside_the_root",
+            "agrees_with_torch",
             "nn.Parameter(torch.ones(d_model))",
             "nn.Parameter(torch.ones(1))",
             "weight has the shape (1,), not (",

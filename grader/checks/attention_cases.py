@@ -210,8 +210,9 @@ def assert_mask_holds(student: Any, case: AttentionCase, size: float) -> None:
     key[..., 0] += steps * math.sqrt(d_k) / side * max(1e-6 * size, 0.05)
     _, weights = attend(student, query, key, case.value, case.mask)
     expected = softmax_scores(query.double(), key.double(), case.mask)
-    assert_follow_the_scores(weights, expected, case.visible)
-    assert_hidden(weights, case.visible)
+    assert case.mask is not None
+    assert_follow_the_scores(weights, expected, case.mask)
+    assert_hidden(weights, case.mask)
     # Here hidden scores lie up to 2 * size above visible ones. What is left for these is not asked.
     scores = case.query.double() @ case.key.double().transpose(-1, -2) / math.sqrt(d_k)
     stretched = case.query * (size / scores.abs().max().item())

@@ -18,7 +18,8 @@ _BY_NAME = (
     "an nn.Parameter, or inside a module, that `self` holds under this name?"
 )
 
-_SHAPES = "The exercise gives the shapes of all parameters; which of its sizes is missing here?"
+_SHAPES = "The exercise gives the shape of every parameter. Has it a number for each feature?"
+
 
 def explain(error: Exception, sources: Mapping[str, str]) -> Finding:
     """The finding of a failed check. `sources` are the student's files, by exercise."""
