@@ -18,7 +18,7 @@ _BY_NAME = (
     "an nn.Parameter, or inside a module, that `self` holds under this name?"
 )
 
-_SHAPES = "The exercise gives the shape of every parameter. Has it a number for each feature?"
+_SHAPES = "The exercise gives the shapes of all parameters. Which sizes should it be made from?"
 
 
 def explain(error: Exception, sources: Mapping[str, str]) -> Finding:
