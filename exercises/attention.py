@@ -18,6 +18,18 @@ Read it from the inside. `Q Kᵀ` holds the dot product of every query with ever
 they point the same way. The division keeps these numbers from growing with `d_k`, the length of
 the vectors. The softmax makes weights of them, and the last product takes the average.
 
+Why √d_k? A dot product is a sum of `d_k` products. If the numbers are independent with mean 0 and
+variance 1, so is each product, and variances of a sum add up: the sum has variance `d_k`, and is
+about √d_k in size. Undivided, the softmax of such scores is all or nothing, and nothing is learnt.
+
+    >>> products = (torch.randn(10000, 64) * torch.randn(10000, 64)).sum(-1)
+    >>> 7.5 < products.std() < 8.5  # √64 is 8
+    tensor(True)
+    >>> torch.tensor([8.0, 0.0, -8.0]).softmax(-1)
+    tensor([9.9966e-01, 3.3535e-04, 1.1250e-07])
+    >>> torch.tensor([1.0, 0.0, -1.0]).softmax(-1)
+    tensor([0.6652, 0.2447, 0.0900])
+
 Where a mask is False, the key must get the weight 0. The paper does this before the softmax, by
 making that score so low that nothing is left of it afterwards.
 
@@ -107,4 +119,4 @@ def attention(
     raise NotImplementedError("attention: attention is not written yet")
 
 
-# Made by grader stubs, dbc05a2e1ca8
+# Made by grader stubs, 0f077652d969

@@ -3,17 +3,36 @@
 # yourself; torch.ones, tril, triu and comparisons are fine.
 """Masks: who may look at whom.
 
-A batch holds sentences of different lengths. The short ones are filled up with a padding token
-until all are equally long. Padding is not a word, so nobody should look at it. And a decoder that
-learns to guess the next word must not see that word while it guesses. A mask says both, in a form
-that attention can use: a tensor of booleans in which **True means "may be looked at"**.
+In a Transformer every word looks at the others and takes from them what it needs. Two things are
+not to be looked at.
+
+- Sentences of a batch have different lengths, so the short ones are filled up with a *padding*
+  token until all are equally long. Padding is no word: nobody should look at it.
+- A model that learns to guess the next word must not see that word while it guesses. So a word may
+  look at itself and back, but never ahead.
+
+For the sentence "the cat sat" with two paddings behind it (· is padding, ■ may be looked at):
+
+                 the cat sat  ·   ·                   the cat sat  ·   ·
+           the    ■   ■   ■   □   □             the    ■   □   □   □   □
+           cat    ■   ■   ■   □   □             cat    ■   ■   □   □   □
+           sat    ■   ■   ■   □   □             sat    ■   ■   ■   □   □
+            ·     ■   ■   ■   □   □              ·     ■   ■   ■   ■   □
+            ·     ■   ■   ■   □   □              ·     ■   ■   ■   ■   ■
+
+             padding: the columns                 causal: never ahead
+
+The one who looks stands on the left, the one who is looked at on top. A mask is such a picture as
+a tensor of booleans, in which **True means "may be looked at"**. The third, for the sentence that
+is being guessed, has ■ where both of these have one.
 
 ## Shapes
 
-Attention compares every *query* (a token that looks) with every *key* (a token that is looked at),
-in each head, for each sentence of the batch. That makes scores of shape
+The word that looks is called the *query*, the word that is looked at the *key*. A model makes such
+a picture for each sentence of the batch, and several side by side, which it calls heads:
 `(batch, heads, query, key)`. A mask need not be that large, it must only *broadcast* to that
-shape: an axis of size 1 means "the same for all of them".
+shape: an axis of size 1 means "the same for all of them". Padding is the same for everybody who
+looks, for example, so its query axis has size 1.
 
 | mask    | shape                    | which keys may be looked at           | the same for all    |
 |---------|--------------------------|---------------------------------------|---------------------|
@@ -122,4 +141,4 @@ def target_mask(
     raise NotImplementedError("masks: target_mask is not written yet")
 
 
-# Made by grader stubs, 02687298b451
+# Made by grader stubs, 00b5dc6d998a

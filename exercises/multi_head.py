@@ -159,12 +159,14 @@ class MultiHeadAttention(nn.Module):
             query: `(B, Lq, d_model)`.
             key: `(B, Lk, d_model)`.
             value: `(B, Lk, d_model)`.
-            mask: Booleans that broadcast to `(B, n_heads, Lq, Lk)`, True = may be looked at.
+            mask: Booleans of any shape that broadcasts to `(B, n_heads, Lq, Lk)`, such as
+                `(B, 1, 1, Lk)` or `(Lq, Lk)`; True = may be looked at. It has to hold for scores
+                of up to a thousand in size.
 
         Returns:
-            `(B, Lq, d_model)`.
+            `(B, Lq, d_model)`. A query that may look at nothing gets finite numbers.
         """
         raise NotImplementedError("multi_head: MultiHeadAttention.forward is not written yet")
 
 
-# Made by grader stubs, c1d689be8347
+# Made by grader stubs, 9f8f944fd298

@@ -14,8 +14,9 @@ the first columns swing quickly, the last ones very slowly, like the hands of a 
 `pos` counts the words from 0, `i` counts the *pairs* of columns from 0, and `base` is 10000. Both
 columns of a pair share one angle. With an odd `d_model` the last column is a sine alone.
 
-Why waves? One step further is the same small rotation in every pair of columns, wherever you start.
-So "three words back" looks the same everywhere in the sentence.
+Why waves? One step further turns each pair of columns by an angle, 1 / base^(2i / d_model): large
+in the first pair, small in the last, but the same wherever you start. So "three words back" is one
+and the same turn everywhere in the sentence, and a linear map can learn it.
 
 ## Shapes
 
@@ -116,4 +117,4 @@ class PositionalEncoding(nn.Module):
         raise NotImplementedError("positional: PositionalEncoding.forward is not written yet")
 
 
-# Made by grader stubs, 0a685b57a491
+# Made by grader stubs, 7bcab751d207

@@ -168,10 +168,12 @@ class MultiHeadAttention(nn.Module):
             query: `(B, Lq, d_model)`.
             key: `(B, Lk, d_model)`.
             value: `(B, Lk, d_model)`.
-            mask: Booleans that broadcast to `(B, n_heads, Lq, Lk)`, True = may be looked at.
+            mask: Booleans of any shape that broadcasts to `(B, n_heads, Lq, Lk)`, such as
+                `(B, 1, 1, Lk)` or `(Lq, Lk)`; True = may be looked at. It has to hold for scores
+                of up to a thousand in size.
 
         Returns:
-            `(B, Lq, d_model)`.
+            `(B, Lq, d_model)`. A query that may look at nothing gets finite numbers.
         """
         ### BEGIN SOLUTION
         q = split_heads(self.q_proj(query), self.n_heads)
