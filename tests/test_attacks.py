@@ -82,13 +82,14 @@ class Judges:
     def __init__(self) -> None:
         self.hosts: dict[str, Host] = {}
         self.judges: dict[tuple[str, str], Judge] = {}
+        self.recordings = Recordings(SEED)
 
     def find(self, isolation: str, exercise: str) -> Judge:
         if isolation not in self.hosts:
             self.hosts[isolation] = Host(isolation)
         host = self.hosts[isolation]
         return self.judges.setdefault(
-            (isolation, exercise), Judge([exercise], Recordings(SEED), host, TIMES)
+            (isolation, exercise), Judge([exercise], self.recordings, host, TIMES)
         )
 
 

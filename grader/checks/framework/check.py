@@ -17,6 +17,7 @@ from __future__ import annotations
 import functools
 import importlib.util
 import inspect
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -116,7 +117,7 @@ def load(exercise: str) -> list[Check]:
             "in all; grader/checks/masks.py is an example."
         )
     made = sum(check.points for check in checks)
-    if made != wanted:
+    if not math.isclose(made, wanted):
         raise CurriculumError(
             f"The checks of {exercise} are worth {made:g} points, the exercise {wanted}. Edit the "
             f"points of the checks in {file}, or those of the exercise in "
