@@ -47,6 +47,7 @@ class Explanation:
     precision: float
     recall: float
     explains: Tensor
+    shown: Tensor
 
 
 @dataclass(frozen=True)
@@ -112,7 +113,7 @@ class Diagnostician:
                 break
             found.append(best)
             taken |= set(best.mistakes)
-            evidence.take_out(best.explains)
+            evidence.take_out(best)
         return found
 
     def _names(self) -> list[tuple[str, ...]]:
@@ -226,10 +227,16 @@ class _Evidence:
         self.wrong = theirs.differs(library.right)
         self.crashed = self.wrong & (theirs.codes & RAISED != 0) & (theirs.codes > 0)
         self.left = self.wrong.clone()
+        self.covered = torch.zeros_like(self.wrong)
 
-    def take_out(self, explained: Tensor) -> None:
-        """Counts this as explained from now on."""
-        self.left &= ~explained
+    def take_out(self, explanation: Explanation) -> None:
+        """Counts this as explained from now on.
+
+        Where the mistake shows, no other one can be seen as it is: there nothing speaks for or
+        against the next.
+        """
+        self.left &= ~explanation.explains
+        self.covered |= explanation.shown
 
     def probes(self) -> list[int]:
         """The probes in which something is left to explain, the shortest first."""
@@ -251,7 +258,8 @@ class _Evidence:
         taken: set[str],
     ) -> Explanation | None:
         """Of the rows that fit, the one that explains most of what is left."""
-        shown = shown & self.theirs.said
+        full_size = self._weight(shown & self.theirs.said).clamp(min=1e-9)
+        shown = shown & self.theirs.said & (self.left | ~self.covered)
         explains = shown & self.left & rows.same(self.theirs)
         size, full, left = (self._weight(part) for part in (shown, explains, self.left))
         precision, recall = full / size.clamp(min=1e-9), full / left.clamp(min=1e-9)
@@ -264,6 +272,7 @@ class _Evidence:
             | ((sights >= 2) & (recall >= 0.4) & (precision >= 0.4))
         )
         score = 2 * precision * recall / (precision + recall).clamp(min=1e-9)
+        score *= (size / full_size) ** 0.5  # one that hides behind others is the less likely one
         for index, one in enumerate(names):
             if not fits[index] or taken & set(one):
                 score[index] = 0.0
@@ -276,6 +285,7 @@ class _Evidence:
             float(precision[top]),
             float(recall[top]),
             explains[top],
+            shown[top],
         )
 
     def near(self, library: Library, count: int) -> list[str]:

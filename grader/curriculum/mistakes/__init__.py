@@ -14,8 +14,8 @@ is an error, not a mistake that nobody makes any more. The format of an entry:
     seen = "a repository"                    # optional: where people really made it
 
 A mistake of several edits has `edits = [["find", "replace"], ...]`. What is edited is the answer in
-`solutions/`, or with `form = "unrolled"` another right answer, forms/EXERCISE/unrolled.py. What the
-same mistake looks like elsewhere stands under it as `[[mistake.also]]`, with edits of its own.
+`solutions/`, or with `form = "unrolled"` another right answer, forms/EXERCISE/unrolled.txt. What
+the same mistake looks like elsewhere stands under it as `[[mistake.also]]`, with its own edits.
 """
 
 from __future__ import annotations
@@ -102,9 +102,9 @@ def forms(exercise: str) -> dict[str, str]:
     if not folder.is_dir():
         return {}
     return {
-        file.name.removesuffix(".py"): file.read_text(encoding="utf-8")
+        file.name.removesuffix(".txt"): file.read_text(encoding="utf-8")
         for file in folder.iterdir()
-        if file.name.endswith(".py")
+        if file.name.endswith(".txt")
     }
 
 

@@ -1,0 +1,44 @@
+import torch.nn as nn
+
+from exercises.feed_forward import FeedForward
+from exercises.layer_norm import LayerNorm
+from exercises.multi_head import MultiHeadAttention
+from exercises.sublayer import SublayerConnection
+
+
+
+class EncoderLayer(nn.Module):
+    def __init__(self, d_model, n_heads, d_ff, dropout=0.1, activation="relu", norm_first=False):
+        super().__init__()
+        self.norm_first = norm_first
+        self.self_attn = MultiHeadAttention(d_model, n_heads)
+        self.feed_forward = FeedForward(d_model, d_ff, dropout, activation)
+        self.sublayers = nn.ModuleList([SublayerConnection(d_model, dropout) for _ in range(2)])
+        self.dropout1 = nn.Dropout(dropout)
+        self.dropout2 = nn.Dropout(dropout)
+
+    def forward(self, src, mask=None):
+        if self.norm_first:
+            normed = self.sublayers[0].norm(src)
+            src = src + self.dropout1(self.self_attn(normed, normed, normed, mask))
+            normed = self.sublayers[0].norm(src)
+            return src + self.dropout2(self.feed_forward(normed))
+        _src = self.self_attn(src, src, src, mask)
+        src = self.sublayers[0].norm(src + self.dropout1(_src))
+        _src = self.feed_forward(src)
+        src = self.sublayers[0].norm(src + self.dropout2(_src))
+        return src
+
+
+class Encoder(nn.Module):
+    def __init__(self, num_layers, d_model, n_heads, d_ff, dropout=0.1, activation="relu", norm_first=False):
+        super().__init__()
+        self.layers = nn.ModuleList(
+            [EncoderLayer(d_model, n_heads, d_ff, dropout, activation, norm_first) for _ in range(num_layers)]
+        )
+        self.norm = LayerNorm(d_model) if norm_first else None
+
+    def forward(self, src, mask=None):
+        for layer in self.layers:
+            src = layer(src, mask)
+        return src if self.norm is None else self.norm(src)

@@ -1,0 +1,108 @@
+"""Mistakes are named in code that is no edit of ours, several at once, and never the wrong one."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from grader import curriculum
+from grader.curriculum import mistakes, reference, stubs
+from grader.judging import fingerprints
+from grader.judging.diagnosis import Diagnostician
+from grader.judging.fingerprints import answers, both
+from grader.judging.recording import Recordings
+from grader.remote.proxy import Student
+from grader.remote.server import Server
+from grader.remote.session import Recorder
+
+STYLE = Path(__file__).parent / "public_style"
+TRUTH: dict[str, list[str]] = json.loads((STYLE / "truth.json").read_text())
+QUICK = ("masks", "attention", "layer_norm", "positional", "feed_forward")
+FORMS = [(name, form) for name in curriculum.NAMES for form in mistakes.forms(name)]
+RECORDINGS = Recordings(2017)
+
+
+@cache
+def diagnostician(exercise: str) -> Diagnostician:
+    return Diagnostician(exercise)
+
+
+def passed(exercise: str, module: ModuleType) -> dict[str, bool]:
+    """What a run on this code, in this process, finds."""
+    found = {}
+    for recording in RECORDINGS.of(exercise):
+        found[recording.check.name] = True
+        for case in recording.cases:
+            try:
+                session = Student(Recorder(Server(module)), recording.seed)
+                recording.check.body(session, **case.arguments)
+            except Exception:
+                found[recording.check.name] = False
+    return found
+
+
+def named(exercise: str, source: str) -> list[tuple[str, ...]]:
+    module = reference.variant(exercise, source)
+    assert isinstance(module, ModuleType), module
+
+    def ask(requests: Any) -> list[Any]:
+        return answers(module, requests)
+
+    found = diagnostician(exercise).diagnose(passed(exercise, module), ask)
+    return [one.mistakes for one in found]
+
+
+@pytest.mark.parametrize(("exercise", "form"), FORMS)
+def test_every_form_that_mistakes_edit_is_right(exercise: str, form: str) -> None:
+    module = reference.variant(exercise, mistakes.forms(exercise)[form])
+    assert isinstance(module, ModuleType), module
+    assert all(passed(exercise, module).values())
+
+
+@pytest.mark.parametrize("exercise", sorted({name.split("/")[0] for name in TRUTH}))
+def test_nothing_wrong_is_said_of_code_in_the_style_of_public_code(exercise: str) -> None:
+    files = [name for name in TRUTH if name.startswith(f"{exercise}/")]
+    silent = []
+    for name in files:
+        found = named(exercise, (STYLE / name).read_text())
+        wrong = [one for one in found if not set(one) & set(TRUTH[name])]
+        assert not wrong, (name, wrong, TRUTH[name])
+        silent += [] if found else [name]
+    assert len(silent) <= 1, silent
+
+
+@pytest.mark.parametrize("exercise", QUICK)
+def test_a_known_mistake_is_named_first(exercise: str) -> None:
+    library = diagnostician(exercise).library
+    for variant in library.variants:
+        found = named(exercise, variant.source)
+        assert found, variant.mistakes
+        assert set(variant.mistakes) & set(found[0]), (variant.mistakes, found)
+
+
+def test_two_mistakes_that_mix_in_the_same_numbers_are_both_named() -> None:
+    known = {one.name: one for one in mistakes.load("attention")}
+    pair = both(known["not-scaled"], known["softmax-over-queries"])
+    assert pair is not None
+    found = {name for one in named("attention", pair.source) for name in one}
+    assert {"not-scaled", "softmax-over-queries"} <= found
+
+
+def test_nothing_is_said_where_nothing_fits() -> None:
+    source = stubs.reference_source("attention").replace("scores.softmax(dim=-1)", "scores.cos()")
+    assert named("attention", source) == []
+
+
+def test_what_is_kept_on_disk_is_what_was_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    made, kept = fingerprints.load("masks"), fingerprints.load("masks")
+    assert list(tmp_path.rglob("masks-*"))
+    assert bool((made.shown == kept.shown).all())
+    assert bool(kept.known.same(made.known).eq(made.known.said).all())
