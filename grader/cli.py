@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import StrEnum
+from json import dumps
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import Annotated
@@ -22,6 +23,7 @@ from grader.report.results import Report
 from grader.report.store import StoreError
 from grader.report.terminal import Terminal
 from grader.sandbox import jail, lockdown
+from grader.sandbox.host import Host
 
 USAGE, NOT_GRADED = 2, 3
 DEFAULT_ASSIGNMENT = "transformer"
@@ -206,6 +208,33 @@ def _exercises(names: list[str] | None) -> tuple[str, ...]:
         there_are = ", ".join(curriculum.NAMES)
         raise UsageError(f"There is no exercise {unknown[0]!r}. There are: {there_are}.")
     return tuple(name for name in curriculum.NAMES if name in names)
+
+
+@app.command(name="scorecard")
+def measure(
+    exercise: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Only this exercise; may be given several times."),
+    ] = None,
+    tests: Annotated[
+        Path, typer.Option(metavar="DIR", help="The kit's tests, with right and lazy answers.")
+    ] = Path("tests"),
+    sample: Annotated[
+        int, typer.Option(min=0, help="How many pairs and small edits to try of each exercise.")
+    ] = 20,
+    seed: Annotated[int, typer.Option(min=0, help="Draw cases and samples from this seed.")] = 2017,
+    json: Annotated[Path | None, typer.Option(metavar="FILE", help="Write figures here.")] = None,
+) -> None:
+    """Measure the kit: wrong answers caught, right ones accepted, mistakes named."""
+    from grader.judging import scorecard
+
+    names = _exercises(exercise) if exercise else curriculum.NAMES
+    terminal = Terminal()
+    with Host(Isolation.PROCESS.value) as host:
+        scores = [scorecard.measure(name, tests, seed, sample, host) for name in names]
+    terminal.say(scorecard.as_markdown(scores))
+    if json is not None:
+        data.write(json, dumps(scorecard.as_data(scores, seed, sample), indent=1) + "\n")
 
 
 @app.command()

@@ -217,6 +217,16 @@ class Library:
                 failed.append([False for _ in probes])
         return cls(exercise, probes, spares, Prints.stack(rows), torch.tensor(failed))
 
+    def holds(self, source: str) -> bool:
+        """Whether an answer behaves as the reference does, or as one known mistake."""
+        module = reference.variant(self.exercise, source)
+        if not isinstance(module, ModuleType):
+            return True
+        theirs = Prints.join([probe.ask(module) for probe in self.probes])
+        rows = Prints.stack([self.right, *(self.known[i] for i in range(len(self.variants)))])
+        equal = rows.same(theirs) | (~rows.said & ~theirs.said)
+        return bool(equal.all(dim=-1).any())
+
     def encoded(self) -> bytes:
         """The library as bytes, without the mistakes' sources."""
         rows = Prints.stack([self.right, *(self.known[i] for i in range(len(self.known.codes)))])
