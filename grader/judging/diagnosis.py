@@ -28,7 +28,9 @@ from grader.report.results import Diagnosis
 MAX_MISTAKES = 3
 MAX_ALIKE = 2
 NEAR = 6  # mistakes whose pairs are looked at
+WIDE = 20  # mistakes that are looked at together with the nearest one
 MAX_SPARES = 6
+IN_SIGHT = 0.3  # the share of what a mistake shows that no other one covers
 CLEAN = 0.9  # the share of what a mistake shows that is there, if nothing else mixes with it
 
 Ask = Callable[[Sequence[dict[str, Any]]], Sequence[Any] | None]
@@ -122,9 +124,10 @@ class Diagnostician:
     def _better_pair(
         self, evidence: _Evidence, single: Explanation | None, taken: set[str]
     ) -> Explanation | None:
-        near = [name for name in evidence.near(self.library, NEAR) if name not in taken]
+        near = [name for name in evidence.near(self.library) if name not in taken]
         rows, names = [], []
-        for first, second in combinations(near, 2):
+        wide = ((near[0], other) for other in near[NEAR:WIDE])
+        for first, second in (*combinations(near[:NEAR], 2), *wide):
             prints = self._pair_prints(first, second, evidence)
             if prints is not None:
                 rows.append(prints)
@@ -271,6 +274,7 @@ class _Evidence:
             | ((recall >= 0.6) & (precision >= 0.4) & strong)
             | ((sights >= 2) & (recall >= 0.4) & (precision >= 0.4))
         )
+        fits &= size >= IN_SIGHT * full_size
         score = 2 * precision * recall / (precision + recall).clamp(min=1e-9)
         score *= (size / full_size) ** 0.5  # one that hides behind others is the less likely one
         for index, one in enumerate(names):
@@ -288,7 +292,7 @@ class _Evidence:
             shown[top],
         )
 
-    def near(self, library: Library, count: int) -> list[str]:
+    def near(self, library: Library) -> list[str]:
         """The mistakes that show where the answer is wrong, whatever they show there."""
         shown = library.shown & self.theirs.said
         there = self._weight(shown & self.left)
@@ -301,7 +305,7 @@ class _Evidence:
             (name,) = library.variants[index].mistakes
             if name not in found and float(there[index]) > 0:
                 found.append(name)
-        return found[:count]
+        return found
 
     def _weight(self, where: Tensor) -> Tensor:
         return (where * self.weights).sum(dim=-1)

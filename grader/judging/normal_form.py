@@ -26,7 +26,7 @@ PROJECTIONS = 4
 # What a dtype rounds to, with room for the order of a few hundred sums.
 ROUNDING = {torch.float64: 2e-5, torch.float32: 2e-5, torch.bfloat16: 4e-2, torch.float16: 5e-3}
 _REFUSALS = {"AssertionError", "ValueError", "IndexError"}
-RAISED = 1 << 40  # the bit that tells the code of an exception
+RAISED = 1 << 40  # the bit of the code of an exception, or of none where there should be one
 _ABSENT = "absent"
 _HUGE = 1e30  # its square fits a double, and it a single
 
@@ -69,7 +69,7 @@ def marks(request: Request, reply: Any, right: Any) -> Marks:
     if not isinstance(reply, dict) or "ok" not in reply:
         return {"": Mark(_code("no reply"))}
     if raised(right):
-        return {"": Mark(_code("accepted"))}
+        return {"": Mark(_code("accepted") | RAISED)}
     simplify = _SIMPLE.get(request["op"], _as_it_is)
     value, wanted = simplify(reply["ok"], right["ok"]), simplify(right["ok"], right["ok"])
     form = _form(value)
