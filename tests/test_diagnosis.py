@@ -106,3 +106,18 @@ def test_what_is_kept_on_disk_is_what_was_made(
     assert list(tmp_path.rglob("masks-*"))
     assert bool((made.shown == kept.shown).all())
     assert bool(kept.known.same(made.known).eq(made.known.said).all())
+
+
+def test_hints_go_from_where_to_read_to_what_to_write() -> None:
+    known = next(one for one in mistakes.load("masks") if one.name == "all-turned-round")
+    module = reference.variant("masks", known.apply(stubs.reference_source("masks")))
+    assert isinstance(module, ModuleType)
+    found = diagnostician("masks").diagnose(
+        passed("masks", module), lambda requests: answers(module, requests)
+    )
+    assert found[0].hints == (known.read, known.nearly)
+
+
+@pytest.mark.parametrize("exercise", curriculum.NAMES)
+def test_every_exercise_says_where_to_read_on(exercise: str) -> None:
+    assert stubs.further_reading(exercise).startswith(("Paper", "PyTorch"))

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import itertools
 import re
 import textwrap
 from collections.abc import Iterable
@@ -85,6 +86,15 @@ def stub(source: str, name: str) -> str:
         banner += "".join(f"\n# {line}" for line in textwrap.wrap(rule(name).stated, 96))
     body = _for_exercises("\n".join([banner, *lines])).rstrip("\n") + "\n"
     return f"{body}\n\n{_SEAL}{_hash(body)}\n"
+
+
+def further_reading(name: str) -> str:
+    """The first place that the exercise's text sends to, in its section "Where to read"."""
+    text = ast.get_docstring(ast.parse(solution(name))) or ""
+    _, _, places = text.partition("## Where to read\n")
+    first, *others = places.strip().splitlines() or [""]
+    rest = itertools.takewhile(lambda line: line.startswith("  "), others)
+    return " ".join([first.removeprefix("- "), *(line.strip() for line in rest)])
 
 
 def is_untouched(source: str) -> bool:

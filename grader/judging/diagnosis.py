@@ -18,7 +18,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from grader.curriculum import reference
+from grader.curriculum import reference, stubs
 from grader.curriculum.mistakes import Mistake
 from grader.judging import fingerprints
 from grader.judging.fingerprints import Library, Prints, Probe, both
@@ -216,7 +216,8 @@ class Diagnostician:
         return tuple(names)
 
     def _diagnosis(self, names: tuple[str, ...]) -> Diagnosis:
-        return Diagnosis(names, _message([self.library.mistakes[name] for name in names]))
+        found = [self.library.mistakes[name] for name in names]
+        return Diagnosis(names, _message(found), _hints(found[0]) if len(found) == 1 else ())
 
 
 class _Evidence:
@@ -331,3 +332,8 @@ def _read(probe: Probe, ask: Ask) -> Prints:
 def _message(found: Sequence[Mistake]) -> str:
     first, *others = (f"{mistake.tells}\n{mistake.asks}" for mistake in found)
     return "\nOr, which looks the same from here:\n".join([first, *others])
+
+
+def _hints(mistake: Mistake) -> tuple[str, ...]:
+    read = mistake.read or stubs.further_reading(mistake.exercise)
+    return tuple(hint for hint in (read, mistake.nearly) if hint)

@@ -34,10 +34,15 @@ class CheckResult:
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """Known mistakes that behave exactly as the student's code does."""
+    """Known mistakes that explain what is wrong; several look the same from here.
+
+    `message` says what is wrong and asks the question that leads on. `hints` go further, each a
+    step: where to read, then what to write but for the writing. They are shown one at a time.
+    """
 
     mistakes: tuple[str, ...]
     message: str
+    hints: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -114,7 +119,8 @@ def exercise_fields(result: ExerciseResult) -> dict[str, Any]:
         **_said(result),
         "checks": [_said(check) for check in result.checks],
         "diagnoses": [
-            {"mistakes": list(one.mistakes), "message": one.message} for one in result.diagnoses
+            {"mistakes": list(one.mistakes), "message": one.message, "hints": list(one.hints)}
+            for one in result.diagnoses
         ],
         "remarks": list(result.remarks),
     }
@@ -147,7 +153,8 @@ def exercise_result(data: dict[str, Any]) -> ExerciseResult:
         finding=_found(data),
         checks=tuple(map(_check_result, data["checks"])),
         diagnoses=tuple(
-            Diagnosis(tuple(one["mistakes"]), one["message"]) for one in data["diagnoses"]
+            Diagnosis(tuple(one["mistakes"]), one["message"], tuple(one.get("hints", ())))
+            for one in data["diagnoses"]
         ),
         remarks=tuple(data.get("remarks", ())),
     )

@@ -5,6 +5,7 @@ What a student's code said is printed as it is, never read as markup.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from rich.console import Console
@@ -37,6 +38,7 @@ _STYLES: dict[Status, str] = {
 }
 _WRONG = "bold red"
 _PIPE_WIDTH = 160
+COMMONEST = 3  # mistakes that a run of several submissions ends with
 
 
 class _RateColumn(ProgressColumn):
@@ -83,6 +85,7 @@ class Terminal:
             self.submission(report.submissions[0])
         else:
             self.table(report.submissions)
+            self.commonest(report.submissions)
         self.say(
             f"seed {report.seed} · isolation: {report.isolation} · "
             f"the same cases again: --seed {report.seed}",
@@ -101,6 +104,17 @@ class Terminal:
             total = Text(_points(submission.points, submission.max_points), style="bold")
             table.add_row(escape(submission.submission), *cells, total)
         self.console.print(table)
+
+    def commonest(self, submissions: Sequence[SubmissionResult]) -> None:
+        """The mistakes that most submissions have, each in a line."""
+        counts = Counter(
+            (exercise.exercise, diagnosis.mistakes[0], diagnosis.message.partition("\n")[0])
+            for submission in submissions
+            for exercise in submission.exercises
+            for diagnosis in exercise.diagnoses
+        )
+        for (exercise, _, tells), count in counts.most_common(COMMONEST):
+            self.say(f"{count} of {len(submissions)}, {exercise}: {tells}", "yellow")
 
     def submission(self, submission: SubmissionResult) -> None:
         """Everything about one submission."""
