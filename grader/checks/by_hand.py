@@ -25,7 +25,7 @@ KEYS = (
 
 
 @dataclass(frozen=True)
-class Case:
+class ByHandCase:
     """A layer of PyTorch's with random weights, what it is given, and what it makes of that."""
 
     x: Tensor
@@ -38,7 +38,7 @@ class Case:
     dtype: torch.dtype = torch.float64
 
     @property
-    def narrow(self) -> Case:
+    def narrow(self) -> ByHandCase:
         """The same case in float32."""
         return replace(self, dtype=torch.float32)
 
@@ -141,7 +141,7 @@ def cases(
     activation: str = "relu",
     n_heads: int | None = None,
     hears: bool = True,
-) -> Case:
+) -> ByHandCase:
     """Batch, length, heads and features of a head differ. Without `hears`, attention finds nothing.
 
     Then `out_proj` returns its bias whatever the heads have found, so that what follows can be
@@ -171,10 +171,10 @@ def cases(
         weights["self_attn.out_proj.weight"] = torch.zeros(d_model, d_model, dtype=torch.float64)
     first = (batch, length) if batch_first else (length, batch)
     x = numbers.normal("x", *first, d_model)
-    return Case(x, n_heads, weights, batch_first, norm_first, activation)
+    return ByHandCase(x, n_heads, weights, batch_first, norm_first, activation)
 
 
-def _compare(steps: dict[str, Any], case: Case, *names: str) -> None:
+def _compare(steps: dict[str, Any], case: ByHandCase, *names: str) -> None:
     for name in names:
         what = f"{name!r} with batch_first={case.batch_first}, norm_first={case.norm_first}"
         assert_matches(steps[name], case.expected[name], what, axes=case.axes_of(name))
@@ -182,7 +182,7 @@ def _compare(steps: dict[str, Any], case: Case, *names: str) -> None:
 
 @check(points=2, inputs=(cases(True), cases(True, norm_first=True)), examples=1)
 @either_precision
-def test_query_key_and_value(student: Any, post: Case, pre: Case) -> None:
+def test_query_key_and_value(student: Any, post: ByHandCase, pre: ByHandCase) -> None:
     """The layer's own projection is cut in three and into heads, as PyTorch cuts it.
 
     Sees the three in another order, a weight that is not transposed, a missing bias, heads cut from
@@ -194,7 +194,7 @@ def test_query_key_and_value(student: Any, post: Case, pre: Case) -> None:
 
 @check(points=1, inputs=(cases(True, n_heads=1), cases(True)), examples=1)
 @either_precision
-def test_scores_and_weights(student: Any, single: Case, several: Case) -> None:
+def test_scores_and_weights(student: Any, single: ByHandCase, several: ByHandCase) -> None:
     """Scores are scaled by √d_head; weights are their softmax over the keys.
 
     Sees √d_model, a scale that is missing or comes twice, softmax over the wrong axis, and weights
@@ -206,7 +206,7 @@ def test_scores_and_weights(student: Any, single: Case, several: Case) -> None:
 
 @check(points=1, inputs=cases(True), examples=2)
 @either_precision
-def test_attention_is_merged(student: Any, case: Case) -> None:
+def test_attention_is_merged(student: Any, case: ByHandCase) -> None:
     """The heads are merged and go through `out_proj`.
 
     Sees heads merged without a transpose back, `out_proj` left out or not transposed, and the
@@ -217,7 +217,7 @@ def test_attention_is_merged(student: Any, case: Case) -> None:
 
 @check(points=1, inputs=cases(True, hears=False), examples=2)
 @either_precision
-def test_post_norm(student: Any, case: Case) -> None:
+def test_post_norm(student: Any, case: ByHandCase) -> None:
     """In post-norm, each sum is normalised: norm1, feed_forward and output.
 
     Sees a sum that is missing, a norm in the wrong place, used twice or with the unbiased variance.
@@ -228,7 +228,7 @@ def test_post_norm(student: Any, case: Case) -> None:
 
 @check(points=2, inputs=cases(True, norm_first=True, hears=False), examples=2)
 @either_precision
-def test_pre_norm(student: Any, case: Case) -> None:
+def test_pre_norm(student: Any, case: ByHandCase) -> None:
     """In pre-norm, what goes into each sublayer is normalised, and the sum is not.
 
     Sees `norm_first` overlooked, the normalised x taken for the residual, and a norm at the end.
@@ -246,7 +246,7 @@ def test_pre_norm(student: Any, case: Case) -> None:
     examples=1,
 )
 @either_precision
-def test_the_layers_own_activation(student: Any, post: Case, pre: Case) -> None:
+def test_the_layers_own_activation(student: Any, post: ByHandCase, pre: ByHandCase) -> None:
     """With activation="gelu", the feed-forward network uses the exact GELU.
 
     Sees a ReLU that is written out, and GELU's tanh form.
@@ -257,7 +257,7 @@ def test_the_layers_own_activation(student: Any, post: Case, pre: Case) -> None:
 
 @check(points=1, inputs=(cases(False), cases(False, norm_first=True)), examples=1)
 @either_precision
-def test_batch_second(student: Any, post: Case, pre: Case) -> None:
+def test_batch_second(student: Any, post: ByHandCase, pre: ByHandCase) -> None:
     """If the layer is not `batch_first`, x is (L, B, d_model), and so are the steps that it names.
 
     Sees the batch taken for the first axis whatever the layer says, heads that have the length
@@ -269,7 +269,7 @@ def test_batch_second(student: Any, post: Case, pre: Case) -> None:
 
 @check(points=1, inputs=(cases(True), cases(True, norm_first=True)), examples=1)
 @either_precision
-def test_the_layer_is_only_read(student: Any, post: Case, pre: Case) -> None:
+def test_the_layer_is_only_read(student: Any, post: ByHandCase, pre: ByHandCase) -> None:
     """A layer in training mode gives the same steps, and is afterwards as it was; x too.
 
     Sees dropout applied, `layer.eval()` left behind, and weights or x edited. Compares your steps
@@ -293,7 +293,7 @@ def test_the_layer_is_only_read(student: Any, post: Case, pre: Case) -> None:
     assert_settings_kept(settings, student.global_settings())
 
 
-def _assert_untouched(layer: RemoteModule, case: Case) -> None:
+def _assert_untouched(layer: RemoteModule, case: ByHandCase) -> None:
     for part in (layer, layer.self_attn, layer.dropout1, layer.norm2):
         if part.training.get() is not True:
             raise Mismatch(
@@ -307,7 +307,9 @@ def _assert_untouched(layer: RemoteModule, case: Case) -> None:
             raise Mismatch(f"Your function changes the layer's `{name}`.")
 
 
-def _assert_reads(student: Any, layer: RemoteModule, case: Case, before: dict[str, Tensor]) -> None:
+def _assert_reads(
+    student: Any, layer: RemoteModule, case: ByHandCase, before: dict[str, Tensor]
+) -> None:
     """Other weights and another x give other steps. No lazy answer's do."""
     for name, step in (("self_attn.in_proj_weight", "scores"), ("linear2.weight", "output")):
         layer.load(case.weights | {name: -case.weights[name].flip(0)})
@@ -319,7 +321,7 @@ def _assert_reads(student: Any, layer: RemoteModule, case: Case, before: dict[st
 
 
 @check(points=0, inputs=cases(True, hears=False), examples=1)
-def test_uses_the_layers_own_eps(student: Any, case: Case) -> None:
+def test_uses_the_layers_own_eps(student: Any, case: ByHandCase) -> None:
     """A layer may have another `layer_norm_eps` than 1e-5: it is in norm1.eps and norm2.eps.
 
     It costs nothing: nearly every layer has 1e-5.
@@ -330,7 +332,7 @@ def test_uses_the_layers_own_eps(student: Any, case: Case) -> None:
 
 
 @check(points=0, inputs=cases(True), examples=1)
-def test_keeps_float64(student: Any, case: Case) -> None:
+def test_keeps_float64(student: Any, case: ByHandCase) -> None:
     """In float64 the steps have the accuracy of float64.
 
     Sees a `.float()` on the way. It costs nothing: float32 is accurate enough here.

@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from grader.checks.decoding_cases import Case, assert_matches_rows, assert_targets, cases
+from grader.checks.decoding_cases import DecodingCase, assert_matches_rows, assert_targets, cases
 from grader.checks.framework import check
 from grader.checks.framework.assertions import assert_not_edited
 from grader.checks.framework.precision import assert_settings_kept
@@ -15,20 +15,20 @@ from grader.feedback.comparison import Mismatch
 NARROW = 2
 
 
-def _goes_on(case: Case) -> bool:
+def _goes_on(case: DecodingCase) -> bool:
     """No row ends, and no row repeats one word."""
     found = case.greedy()
     ended = any(case.has_ended(ids) for ids in found)
     return not ended and len(set(found)) == 3 and all(len(set(ids[1:])) > 1 for ids in found)
 
 
-def _ends(case: Case) -> bool:
+def _ends(case: DecodingCase) -> bool:
     """The rows end at three different places, the last one with room to spare."""
     lengths = [len(ids) for ids in case.greedy() if case.has_ended(ids)]
     return len(set(lengths)) == 3 and max(lengths) < case.max_len
 
 
-def _says_anything(case: Case) -> bool:
+def _says_anything(case: DecodingCase) -> bool:
     """The start word and padding are among the words, and other words follow. No row ends."""
     found = case.greedy()
     starts = any(case.bos_id in ids[1:-2] for ids in found)
@@ -36,14 +36,14 @@ def _says_anything(case: Case) -> bool:
     return starts and fillings and not any(case.has_ended(ids) for ids in found)
 
 
-def _has_an_early_winner(case: Case) -> bool:
+def _has_an_early_winner(case: DecodingCase) -> bool:
     """A row's best ends early, and is not what the mean score of a word or greedy gives."""
     best, means, greedy = case.best(), case.best(per_word=True), case.greedy()
     early = [case.has_ended(ids) and len(ids) < case.max_len for ids in best]
     return any(early) and best != means and best != greedy
 
 
-def _has_an_open_winner(case: Case) -> bool:
+def _has_an_open_winner(case: DecodingCase) -> bool:
     """A row's best has not ended, although others in the beam have."""
     best = case.best()
     return best != case.greedy() and any(
@@ -52,7 +52,7 @@ def _has_an_open_winner(case: Case) -> bool:
     )
 
 
-def _needs_its_finished(case: Case) -> bool:
+def _needs_its_finished(case: DecodingCase) -> bool:
     """A narrow beam finds neither greedy's nor the best target, and forgets nothing."""
     found = case.beams(NARROW)
     return (
@@ -63,7 +63,7 @@ def _needs_its_finished(case: Case) -> bool:
     )
 
 
-def _is_crowded(case: Case) -> bool:
+def _is_crowded(case: DecodingCase) -> bool:
     """It matters that finished targets take places in a beam of three, and may lose them."""
     found = case.beams(NARROW + 1)
     return all(
@@ -72,7 +72,7 @@ def _is_crowded(case: Case) -> bool:
     )
 
 
-def _finds_odd_words(case: Case) -> bool:
+def _finds_odd_words(case: DecodingCase) -> bool:
     """What a narrow beam finds has the start word or padding in it, and other words after them."""
     found = case.beams(NARROW)
     specials = {case.bos_id, case.pad_id}
@@ -81,18 +81,18 @@ def _finds_odd_words(case: Case) -> bool:
     return odd and found != case.greedy() and found != complete
 
 
-def _is_ordinary(case: Case) -> bool:
+def _is_ordinary(case: DecodingCase) -> bool:
     """Greedy and every beam that the check asks for are decided, and not all the same."""
     return case.greedy() != case.beams(case.vocab + 2)
 
 
-def greedy(student: Any, case: Case) -> Any:
+def greedy(student: Any, case: DecodingCase) -> Any:
     """What the student's greedy decoding writes."""
     model = case.model(student)
     return student.greedy_decode(model, case.src, case.bos_id, case.eos_id, case.max_len)
 
 
-def beam(student: Any, case: Case, size: int) -> Any:
+def beam(student: Any, case: DecodingCase, size: int) -> Any:
     """What the student's beam search finds."""
     model = case.model(student)
     call = (model, case.src, case.bos_id, case.eos_id, case.max_len)
@@ -100,7 +100,7 @@ def beam(student: Any, case: Case, size: int) -> Any:
 
 
 @check(points=2, inputs=cases(5, 6, _goes_on, end=-2.0), examples=2)
-def test_greedy_takes_the_likeliest_word(student: Any, case: Case) -> None:
+def test_greedy_takes_the_likeliest_word(student: Any, case: DecodingCase) -> None:
     """At every place the likeliest next word is appended, up to `max_len`.
 
     Sees logits of the wrong place or row, a memory that is not the source's, a draw for a maximum,
@@ -110,7 +110,7 @@ def test_greedy_takes_the_likeliest_word(student: Any, case: Case) -> None:
 
 
 @check(points=2, inputs=cases(5, 6, _ends, end=1.0), examples=2)
-def test_greedy_rows_end_by_themselves(student: Any, case: Case) -> None:
+def test_greedy_rows_end_by_themselves(student: Any, case: DecodingCase) -> None:
     """A row that met `eos_id` is filled with the model's padding id, while others go on.
 
     Sees words written after the end, all rows stopped by one, and a padding id of 0 taken for
@@ -120,7 +120,7 @@ def test_greedy_rows_end_by_themselves(student: Any, case: Case) -> None:
 
 
 @check(points=1, inputs=cases(5, 6, _says_anything, end=-1.0, special=1.0), examples=2)
-def test_greedy_writes_any_word(student: Any, case: Case) -> None:
+def test_greedy_writes_any_word(student: Any, case: DecodingCase) -> None:
     """The start word and padding may come like any other word; they end nothing.
 
     Sees words that are kept from coming, and padding taken for the end.
@@ -133,7 +133,9 @@ def test_greedy_writes_any_word(student: Any, case: Case) -> None:
     inputs=(cases(4, 5, _has_an_early_winner, end=0.5), cases(4, 4, _has_an_open_winner, end=-0.5)),
     examples=1,
 )
-def test_a_wide_beam_finds_the_best_of_all(student: Any, early: Case, still_open: Case) -> None:
+def test_a_wide_beam_finds_the_best_of_all(
+    student: Any, early: DecodingCase, still_open: DecodingCase
+) -> None:
     """A beam that holds everything finds the target of the highest total log-probability.
 
     Sees scores that are divided by the length, made of logits or of probabilities, or that miss a
@@ -153,7 +155,9 @@ def test_a_wide_beam_finds_the_best_of_all(student: Any, early: Case, still_open
     ),
     examples=1,
 )
-def test_a_narrow_beam(student: Any, usual: Case, odd: Case, crowded: Case) -> None:
+def test_a_narrow_beam(
+    student: Any, usual: DecodingCase, odd: DecodingCase, crowded: DecodingCase
+) -> None:
     """A beam of two or three keeps the best of all candidates at each step, finished ones too.
 
     Sees the best extension of each taken by itself, finished targets that go on, are left out or
@@ -166,7 +170,7 @@ def test_a_narrow_beam(student: Any, usual: Case, odd: Case, crowded: Case) -> N
 
 
 @check(points=1, inputs=cases(4, 4, _is_ordinary), examples=2)
-def test_edges(student: Any, case: Case) -> None:
+def test_edges(student: Any, case: DecodingCase) -> None:
     """One place, a beam of one, a beam larger than the vocabulary, a row alone, nothing changed.
 
     Sees a `max_len` that does not count the start word, `topk` of more words than there are, and a
@@ -206,7 +210,7 @@ def test_edges(student: Any, case: Case) -> None:
 
 
 @check(points=0, inputs=cases(5, 6, _ends, end=1.0), examples=1)
-def test_greedy_stops_when_all_have_ended(student: Any, case: Case) -> None:
+def test_greedy_stops_when_all_have_ended(student: Any, case: DecodingCase) -> None:
     """When the last row has met `eos_id`, nothing more is written, not even padding.
 
     It costs nothing: the result is the same but for columns of padding.

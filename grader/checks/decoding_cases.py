@@ -59,7 +59,7 @@ class Continuations:
 
 
 @dataclass(frozen=True, repr=False)  # hypothesis would print thousands of numbers
-class Case:
+class DecodingCase:
     """A model, sources for it, and what the model says of every beginning for each source."""
 
     weights: dict[str, Tensor]
@@ -160,10 +160,10 @@ def cases(
     numbers: Numbers,
     vocab: int,
     max_len: int,
-    wanted: Callable[[Case], bool],
+    wanted: Callable[[DecodingCase], bool],
     end: float = 0.0,
     special: float = 0.0,
-) -> Case:
+) -> DecodingCase:
     """Cases that are `wanted`.
 
     `end` makes the end word likelier and `special` the start word and padding, so that such cases
@@ -179,7 +179,7 @@ def cases(
     raise AssertionError  # there is always another
 
 
-def _made(numbers: Numbers, vocab: int, max_len: int, end: float, special: float) -> Case:
+def _made(numbers: Numbers, vocab: int, max_len: int, end: float, special: float) -> DecodingCase:
     shapes = {
         "source": (SRC_VOCAB, D_MODEL),
         "target": (vocab, D_MODEL),
@@ -202,10 +202,10 @@ def _made(numbers: Numbers, vocab: int, max_len: int, end: float, special: float
     model = Translator(SRC_VOCAB, vocab, D_MODEL, ROOM, pad_id)
     model.load_state_dict(weights)
     rows = tuple(Continuations(model, row) for row in src.unsqueeze(1))
-    return Case(weights, src, vocab, pad_id, bos_id, eos_id, max_len, rows)
+    return DecodingCase(weights, src, vocab, pad_id, bos_id, eos_id, max_len, rows)
 
 
-def assert_targets(found: Any, expected: list[Ids], case: Case, what: str) -> None:
+def assert_targets(found: Any, expected: list[Ids], case: DecodingCase, what: str) -> None:
     """These targets came back, filled with the padding id up to the longest, or further."""
     needed = max(map(len, expected))
     assert_matches_rows(found, len(expected), what)

@@ -42,7 +42,7 @@ def turned(x: Tensor, angles: Tensor) -> Tensor:
 
 
 @dataclass(frozen=True)
-class Case:
+class RotaryCase:
     """Queries in heads, and angles of their own for every position and pair, in float64."""
 
     x: Tensor
@@ -61,7 +61,7 @@ class Case:
 
 
 @inputs
-def cases(draw: st.DrawFn, numbers: Numbers) -> Case:
+def cases(draw: st.DrawFn, numbers: Numbers) -> RotaryCase:
     """Batch, heads, length and features all different; two pairs or more.
 
     The angles are those of no positions, so that none can be made up. They lie within a turn and a
@@ -70,10 +70,10 @@ def cases(draw: st.DrawFn, numbers: Numbers) -> Case:
     batch, heads, length, pairs = draw(distinct_sizes(4, low=2, high=7))
     sizes = (batch, heads, length + 8, 2 * pairs)
     angles = 3.0 * numbers.normal("angles", length + 8, pairs).clamp(-3, 3)
-    return Case(numbers.normal("x", *sizes), angles, numbers)
+    return RotaryCase(numbers.normal("x", *sizes), angles, numbers)
 
 
-def assert_turns(turn: Callable[[Tensor, Tensor], Any], case: Case) -> Tensor:
+def assert_turns(turn: Callable[[Tensor, Tensor], Any], case: RotaryCase) -> Tensor:
     """Without angles nothing changes; with them something does, and tokens keep their lengths.
 
     No lazy answer is like that. Which features are a pair is not asked here, nor which way they
@@ -149,7 +149,7 @@ def test_any_base_and_length(student: Any, length: int, pairs: int, base: float)
 
 
 @check(points=3, inputs=cases(), examples=4)
-def test_each_pair_is_turned(student: Any, case: Case) -> None:
+def test_each_pair_is_turned(student: Any, case: RotaryCase) -> None:
     """Features 2i and 2i + 1 are a pair, turned counter-clockwise by the angle of their position.
 
     Sees the first half paired with the second, a turn the other way, a sign that is missing, sine
@@ -161,7 +161,7 @@ def test_each_pair_is_turned(student: Any, case: Case) -> None:
 
 
 @check(points=1, inputs=cases(), examples=3)
-def test_any_number_of_axes(student: Any, case: Case) -> None:
+def test_any_number_of_axes(student: Any, case: RotaryCase) -> None:
     """Batches and heads are turned as each of their rows would be alone.
 
     Sees angles that go along the heads or the batch, and an axis too many that is asked for. Lets
@@ -178,7 +178,7 @@ def test_any_number_of_axes(student: Any, case: Case) -> None:
 
 
 @check(points=1, inputs=cases(), examples=2)
-def test_only_the_distance_counts(student: Any, case: Case) -> None:
+def test_only_the_distance_counts(student: Any, case: RotaryCase) -> None:
     """A score depends on how far query and key are apart, not on where they stand.
 
     Sees turns that are no rotation, and angles that are made anew from position 0 in place of those
@@ -207,7 +207,7 @@ def test_only_the_distance_counts(student: Any, case: Case) -> None:
 
 
 @check(points=1, inputs=cases(), examples=2)
-def test_keeps_the_dtype(student: Any, case: Case) -> None:
+def test_keeps_the_dtype(student: Any, case: RotaryCase) -> None:
     """The dtype that comes out is that of x, whatever the dtype of the angles.
 
     Sees float32 that becomes float64, and bfloat16 that becomes float32, by the angles.
@@ -225,7 +225,7 @@ def test_keeps_the_dtype(student: Any, case: Case) -> None:
 
 
 @check(points=1, inputs=cases(), examples=2)
-def test_works_on_any_input(student: Any, case: Case) -> None:
+def test_works_on_any_input(student: Any, case: RotaryCase) -> None:
     """Heads that were split by a transpose will do, gradients flow, and nothing is edited.
 
     Sees slices of x that are written into, `view` on what is not contiguous, a graph that is cut,
@@ -246,7 +246,7 @@ def test_works_on_any_input(student: Any, case: Case) -> None:
 
 
 @check(points=0, inputs=cases(), examples=1)
-def test_keeps_float64(student: Any, case: Case) -> None:
+def test_keeps_float64(student: Any, case: RotaryCase) -> None:
     """Queries in float64 are turned in float64.
 
     Sees a turn that is carried out in float32 or complex64. It costs nothing: float32 is accurate

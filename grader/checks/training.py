@@ -240,7 +240,7 @@ def test_rate_at_step_zero_and_by_default(student: Any, d_model: int) -> None:
 
 
 @dataclass(frozen=True)
-class Case:
+class TrainingCase:
     """Logits and labels, of which some are padding, and how much is smoothed."""
 
     logits: Tensor
@@ -272,7 +272,7 @@ class Case:
 @inputs
 def losses(
     draw: st.DrawFn, numbers: Numbers, pad_id: int | None = None, padding: bool = True
-) -> Case:
+) -> TrainingCase:
     """Another number of words in every row. Without a `pad_id`, it is a word's, but not 0."""
     batch, length, vocab = draw(distinct_sizes(3, low=3))
     logits = numbers.normal("logits", batch, length, vocab, scale=2.0)
@@ -285,10 +285,10 @@ def losses(
     if padding:
         labels = torch.where(words, labels, pad_id)
     smoothing = draw(st.sampled_from((0.1, 0.3, 0.75)))
-    return Case(logits, labels, smoothing, pad_id)
+    return TrainingCase(logits, labels, smoothing, pad_id)
 
 
-def _assert_loss(found: Any, case: Case, expected: Tensor, what: str = "loss") -> None:
+def _assert_loss(found: Any, case: TrainingCase, expected: Tensor, what: str = "loss") -> None:
     if isinstance(found, float):
         raise Mismatch(
             "label_smoothed_loss should return a tensor of no axes; yours returned a float.",
@@ -298,26 +298,28 @@ def _assert_loss(found: Any, case: Case, expected: Tensor, what: str = "loss") -
 
 
 @check(points=1, inputs=losses(pad_id=-100, padding=False), examples=3)
-def test_loss_without_padding(student: Any, case: Case) -> None:
+def test_loss_without_padding(student: Any, case: TrainingCase) -> None:
     """The loss is that of F.cross_entropy with label_smoothing, the mean over all places.
 
     Sees ε shared out among V - 1 words or not at all, a sum for a mean, softmax over the wrong
     axis, and logits of a thousand that give infinity. Lets mistakes with padding pass.
     """
     for smoothing in (case.smoothing, 0.0, 1.0):
-        one = Case(case.logits, case.labels, smoothing, case.pad_id)
+        one = TrainingCase(case.logits, case.labels, smoothing, case.pad_id)
         found, after = student.label_smoothed_loss.echo(
             case.logits, case.labels, case.pad_id, smoothing
         )
         _assert_loss(found, one, one.expected)
         assert_not_edited([case.logits, case.labels], after[:2], ["logits", "labels"])
-    large = Case(case.logits * 500, case.labels, case.smoothing, case.pad_id)
+    large = TrainingCase(case.logits * 500, case.labels, case.smoothing, case.pad_id)
     found = student.label_smoothed_loss(large.logits, large.labels, -100, large.smoothing)
     _assert_loss(found, large, large.expected, "loss for logits of a thousand")
 
 
 @check(points=1, inputs=(losses(), losses(pad_id=-1), losses(pad_id=0)), examples=2)
-def test_padding_has_no_say(student: Any, inside: Case, negative: Case, usual: Case) -> None:
+def test_padding_has_no_say(
+    student: Any, inside: TrainingCase, negative: TrainingCase, usual: TrainingCase
+) -> None:
     """Places whose label is padding are left out of sum and count, whatever `pad_id` is.
 
     Sees a mean over all places, a padding id of 0 taken for granted, and `gather` with an index
@@ -328,7 +330,7 @@ def test_padding_has_no_say(student: Any, inside: Case, negative: Case, usual: C
             case.logits, case.labels, pad_id=case.pad_id, smoothing=case.smoothing
         )
         _assert_loss(found, case, case.expected, f"loss with pad_id={case.pad_id}")
-    usual = Case(usual.logits, usual.labels, 0.1, 0)
+    usual = TrainingCase(usual.logits, usual.labels, 0.1, 0)
     found = student.label_smoothed_loss(usual.logits, usual.labels)
     _assert_loss(found, usual, usual.expected, "loss with nothing said of padding, and")
     layout = transposed(usual.logits)
@@ -337,7 +339,9 @@ def test_padding_has_no_say(student: Any, inside: Case, negative: Case, usual: C
 
 
 @check(points=1, inputs=(losses(), losses(pad_id=-1)), examples=2)
-def test_gradients_agree_with_torch(student: Any, inside: Case, negative: Case) -> None:
+def test_gradients_agree_with_torch(
+    student: Any, inside: TrainingCase, negative: TrainingCase
+) -> None:
     """Gradients flow back to the logits as through F.cross_entropy, none from padding.
 
     Sees the graph cut by detach, item or no_grad, and NaN from the logarithm of a softmax.
@@ -345,7 +349,7 @@ def test_gradients_agree_with_torch(student: Any, inside: Case, negative: Case) 
     for case in (inside, negative):
         one = torch.ones((), dtype=torch.float64)
         for scale in (1.0, 500.0):
-            scaled = Case(case.logits * scale, case.labels, case.smoothing, case.pad_id)
+            scaled = TrainingCase(case.logits * scale, case.labels, case.smoothing, case.pad_id)
             logits = scaled.logits.clone().requires_grad_()
             found = student.label_smoothed_loss(
                 logits, scaled.labels, scaled.pad_id, scaled.smoothing
