@@ -1,10 +1,4 @@
 # Put your code where NotImplementedError is. Then: pytest exercises/test_by_hand.py
-# Not to be used here: nn.LayerNorm, F.layer_norm, nn.RMSNorm, F.rms_norm, nn.BatchNorm,
-# F.batch_norm, nn.GroupNorm, F.group_norm, nn.InstanceNorm, F.instance_norm,
-# F.scaled_dot_product_attention, F.multi_head_attention_forward,
-# nn.TransformerEncoderLayer.forward, nn.MultiheadAttention.forward, nn.Linear.forward,
-# nn.Dropout.forward. Here you compute every step from the raw weights; layer.activation,
-# F.linear, F.softmax, F.relu and F.gelu are fine.
 """By hand: every number inside one of PyTorch's own encoder layers.
 
 You have built an encoder layer from pieces of your own. PyTorch has one ready-made,
@@ -82,7 +76,7 @@ the residual sums and norms are left: (2, 0) has the mean 1 and the deviation 1.
 - PyTorch: the documentation of `torch.nn.TransformerEncoderLayer`, and the source of its `forward`,
   `_sa_block` and `_ff_block`, which you can now read.
 
-## Not to be used here
+## What may not be used
 
 Calling the layer, or a `forward` of any of its parts (`layer.linear1(x)`, `layer.norm1(x)`,
 `layer.self_attn(x, x, x)`); `F.layer_norm`, `nn.LayerNorm` and the other norms; attention functions
@@ -136,4 +130,4 @@ def encoder_layer_by_hand(
     raise NotImplementedError("by_hand: encoder_layer_by_hand is not written yet")
 
 
-# Made by grader stubs, 77eddfa8b27a
+# Made by grader stubs, 638c67e7e8c9

@@ -75,7 +75,7 @@ the residual sums and norms are left: (2, 0) has the mean 1 and the deviation 1.
 - PyTorch: the documentation of `torch.nn.TransformerEncoderLayer`, and the source of its `forward`,
   `_sa_block` and `_ff_block`, which you can now read.
 
-## Not to be used here
+## What may not be used
 
 Calling the layer, or a `forward` of any of its parts (`layer.linear1(x)`, `layer.norm1(x)`,
 `layer.self_attn(x, x, x)`); `F.layer_norm`, `nn.LayerNorm` and the other norms; attention functions

@@ -96,7 +96,7 @@ Their mean is 5/3 log 2. If the first is the label and ε = 0.3, the loss is 0.7
 - PyTorch: `nn.init.xavier_uniform_`, `torch.optim.lr_scheduler.LambdaLR`, and the arguments
   `label_smoothing` and `ignore_index` of `F.cross_entropy`.
 
-## Not to be used here
+## What may not be used
 
 `F.cross_entropy` and `nn.CrossEntropyLoss` with `label_smoothing=...`: that is what you write.
 Without that argument they are fine, and so are `F.log_softmax`, `F.nll_loss`, `F.kl_div` and all of

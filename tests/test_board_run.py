@@ -254,3 +254,17 @@ def test_a_call_that_is_ruled_out_is_told_before_any_grade(solved: WorkspaceRun)
     assert "put it under `if __name__ ==" in text
     for row in ("layer_norm wrong 0 of 10", "linear wrong 0 of 5", "feed_forward done 10 of 10"):
         assert row in text
+
+
+def test_smoothing_by_torch_is_noticed_and_plain_cross_entropy_is_not(solved: WorkspaceRun) -> None:
+    """One argument of F.cross_entropy is forbidden in training, the function is not."""
+    answer = "    log_p = logits.log_softmax(dim=-1)\n"
+    call = "nn.functional.cross_entropy(logits.transpose(1, 2), labels, ignore_index=pad_id{})"
+    solved.edit("training", answer, f"{answer}    {call.format('')}\n")
+    assert solved.pytest("exercises/test_training.py")[0] == 0
+    smoothed = call.format(", label_smoothing=smoothing")
+    solved.edit("training", call.format(""), f"return {smoothed}")
+    status, lines = solved.pytest("exercises/test_training.py")
+    assert status == 1
+    text = " ".join(" ".join(lines).split())
+    assert "Your code uses F.cross_entropy(label_smoothing=...), which may not be used" in text

@@ -1,11 +1,21 @@
 """The pieces as published lessons show them: with their numbers, and right where they are not."""
 
+import itertools
+from typing import Any
+
+import pytest
 import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
 
 from solutions.activations import gelu, tanh
+from solutions.by_hand import encoder_layer_by_hand
+from solutions.decoding import beam_search, greedy_decode
 from solutions.dropout import Dropout
 from solutions.rope import apply_rotary, rotary_angles
 from solutions.tokens import build_vocab, encode, one_hot, pad_batch, tokenize
+from solutions.training import initialise, label_smoothed_loss, noam_rate, teacher_forcing
+from solutions.transformer import Transformer
 
 EXAMPLE = (
     "Hello! This is an example of a paragraph that has been split into its basic components. "
@@ -98,3 +108,196 @@ def test_dropout_where_a_lesson_divides_zero_by_zero() -> None:
     assert torch.equal(torch.autograd.grad(everything.sum(), x)[0], torch.zeros(2, 3))
     assert torch.equal(Dropout(1.0).eval()(x), x)
     assert Dropout(0.1)(x.bfloat16()).dtype is torch.bfloat16
+
+
+# What a lesson prints of `nn.TransformerEncoderLayer(4, nhead=2)` and three tokens.
+LESSON_IN_PROJ = torch.tensor(
+    [
+        [-0.2898, -0.1611, 0.0042, 0.5008],
+        [-0.1465, 0.3110, -0.1026, -0.6014],
+        [-0.5311, 0.3810, -0.2857, -0.5387],
+        [-0.2353, -0.2591, 0.4796, 0.1370],
+        [-0.1174, -0.0520, -0.1187, -0.5790],
+        [0.5493, -0.0131, -0.3745, -0.5730],
+        [-0.5524, 0.0478, 0.0745, 0.0216],
+        [0.3062, -0.0086, -0.0529, -0.3167],
+        [-0.1256, -0.2572, -0.1987, -0.4491],
+        [-0.0539, 0.3361, -0.1509, 0.2473],
+        [0.0713, 0.4271, -0.1720, 0.4674],
+        [0.1613, 0.2357, -0.4649, 0.5364],
+    ]
+)
+LESSON_OUT_PROJ = torch.tensor(
+    [
+        [-0.1881, -0.2299, -0.3882, -0.3988],
+        [-0.3123, -0.4819, -0.1683, -0.4154],
+        [0.0732, -0.4921, -0.2480, 0.0518],
+        [0.3785, 0.0281, -0.0039, 0.4791],
+    ]
+)
+LESSON_TOKENS = torch.tensor(
+    [
+        [[0.2180, 0.6484, 0.0964, 0.0614]],
+        [[0.3732, 0.9106, 0.7293, 0.6012]],
+        [[0.8778, 0.5302, 0.5404, 0.2252]],
+    ]
+)
+
+
+def lesson_layer(**options: Any) -> nn.TransformerEncoderLayer:
+    """The layer of that lesson, in training mode as there."""
+    layer = nn.TransformerEncoderLayer(4, nhead=2, **options)
+    layer.self_attn.in_proj_weight.data = LESSON_IN_PROJ.clone()
+    layer.self_attn.out_proj.weight.data = LESSON_OUT_PROJ.clone()
+    return layer
+
+
+def test_an_encoder_layer_with_a_pencil_as_in_a_lesson() -> None:
+    """Its numbers up to the weights are right; those after them have dropout's 1 / 0.9 in them."""
+    layer = lesson_layer()
+    steps = {
+        name: step.detach() for name, step in encoder_layer_by_hand(layer, LESSON_TOKENS).items()
+    }
+    assert layer.training
+
+    def same(found: Tensor, printed: list[float]) -> None:
+        torch.testing.assert_close(found, torch.tensor(printed), rtol=0, atol=1.5e-4)
+
+    same(steps["query"][0, :, 2].flatten(), [-0.2248, -0.1546, -0.5399, -0.0539])
+    same(steps["key"][0, :, 2].flatten(), [-0.3252, 0.1438, -0.4144, 0.1643])
+    same(steps["value"][0, :, 2].flatten(), [-0.4551, 0.1050, 0.3013, 0.1361])
+    same(steps["scores"][0, 0, 0], [0.0137, 0.0139, 0.0439])
+    same(steps["weights"][0, 0, 0], [0.3299, 0.3300, 0.3401])
+    # The lesson goes on with 0.3666, 0 and 0.3778: the second was dropped, the others grew.
+    same(steps["weights"][0, 0, 0, ::2] / 0.9, [0.3666, 0.3778])
+    values = steps["value"][0, 0]
+    lesson = 0.3666 * values[0] + 0.3778 * values[2]
+    same(lesson, [-0.2603, 0.1155])
+    right = (steps["weights"] @ steps["value"])[0, 0, 0]
+    assert (right - lesson).abs().max() > 0.1
+    # Its norm is right for what it is given, since the axes besides the last have size 1.
+    norm = lesson_layer(norm_first=True, batch_first=True)
+    given = torch.tensor([[[0.2180, 0.4969, -0.0965, 0.0667]]])
+    printed = [0.2139, 1.4906, -1.2258, -0.4787]
+    same(encoder_layer_by_hand(norm, given)["norm1"][0, 0].detach(), printed)
+
+
+@pytest.mark.parametrize("batch_first", [False, True])
+@pytest.mark.parametrize("norm_first", [False, True])
+@pytest.mark.parametrize("activation", ["relu", "gelu"])
+def test_every_step_of_an_encoder_layer(
+    batch_first: bool, norm_first: bool, activation: str
+) -> None:
+    """From the raw weights, also for several sentences, as the layer's own parts give it."""
+    torch.manual_seed(0)
+    layer = nn.TransformerEncoderLayer(
+        6, 3, 5, activation=activation, batch_first=batch_first, norm_first=norm_first
+    ).double()
+    for parameter in layer.parameters():
+        nn.init.normal_(parameter)
+    x = torch.randn(2, 4, 6, dtype=torch.float64)
+    steps = encoder_layer_by_hand(layer, x)
+    assert layer.training
+    layer.eval()
+    heard = layer.norm1(x) if norm_first else x
+    attention, weights = layer.self_attn(heard, heard, heard, average_attn_weights=False)
+    middle = x + attention
+    norm1 = heard if norm_first else layer.norm1(middle)
+    expected = {
+        "weights": weights,
+        "attention": attention,
+        "norm1": norm1,
+        "feed_forward": layer._ff_block(layer.norm2(middle) if norm_first else norm1),
+        "output": layer(x),
+    }
+    for name, step in expected.items():
+        torch.testing.assert_close(steps[name], step, rtol=1e-9, atol=1e-11)
+    scores = steps["query"] @ steps["key"].mT / 2**0.5
+    torch.testing.assert_close(steps["scores"], scores)
+    torch.testing.assert_close(steps["weights"], scores.softmax(-1))
+    batch, length = (2, 4) if batch_first else (4, 2)
+    assert all(steps[name].shape == (batch, 3, length, 2) for name in ("query", "key", "value"))
+
+
+def test_labels_are_the_words_that_follow() -> None:
+    """A lesson's model is trained on its own input; here the label is the next word."""
+    tgt = torch.tensor([[1, 4, 5, 2, 0], [1, 7, 2, 0, 0]])
+    decoder_input, labels = teacher_forcing(tgt)
+    assert torch.equal(decoder_input[:, 1:], labels[:, :-1])
+    assert decoder_input[:, 0].tolist() == [1, 1]
+    assert labels.tolist() == [[4, 5, 2, 0], [7, 2, 0, 0]]
+
+
+@pytest.mark.parametrize("pad_id", [0, 3, -100])
+@pytest.mark.parametrize("smoothing", [0.0, 0.1, 1.0])
+def test_smoothed_labels_as_torch_has_them(pad_id: int, smoothing: float) -> None:
+    """The loss and its gradients, also for logits of a thousand."""
+    torch.manual_seed(0)
+    for size in (1.0, 1000.0):
+        logits = (size * torch.randn(3, 4, 6, dtype=torch.float64)).requires_grad_()
+        labels = torch.randint(1, 6, (3, 4))
+        labels[1, 2:] = pad_id
+        found = label_smoothed_loss(logits, labels, pad_id, smoothing)
+        expected = F.cross_entropy(
+            logits.flatten(0, 1), labels.flatten(), ignore_index=pad_id, label_smoothing=smoothing
+        )
+        torch.testing.assert_close(found, expected)
+        mine, theirs = (torch.autograd.grad(loss, logits)[0] for loss in (found, expected))
+        torch.testing.assert_close(mine, theirs)
+
+
+def test_the_papers_schedule() -> None:
+    """The base model's rate is highest at step 4000, with 7e-4, and step 0 is no error."""
+    rates = [noam_rate(step, 512) for step in range(20000)]
+    assert rates[0] == 0.0
+    assert max(rates) == rates[4000] == pytest.approx(512**-0.5 * 4000**-0.5)
+    assert rates[2000] == pytest.approx(rates[4000] / 2)
+    assert rates[16000] == pytest.approx(rates[4000] / 2)
+
+
+def test_why_a_model_is_initialised() -> None:
+    """A word is 32 times as long as its place at first, and shorter than it afterwards."""
+    torch.manual_seed(0)
+    model = Transformer(3000, 3000, num_layers=1)
+    ids = torch.arange(3000).unsqueeze(0)
+    place = model.src_embedding.position.pe.norm(dim=-1).mean()
+    before = model.src_embedding.token(ids).norm(dim=-1).mean() / place
+    initialise(model)
+    after = model.src_embedding.token(ids).norm(dim=-1).mean() / place
+    assert before.item() == pytest.approx(32, rel=0.01)
+    assert 0.5 < after.item() < 1
+
+
+def test_greedy_and_beam_search_find_what_a_search_through_everything_finds() -> None:
+    """On a whole model of random numbers, with four words and four places."""
+    bos_id, eos_id, max_len, vocab = 1, 2, 5, 4
+    words = torch.tensor(list(itertools.product(range(vocab), repeat=max_len - 1)))
+    full = torch.cat([torch.full((len(words), 1), bos_id), words], dim=1)
+    greedy_is_best = []
+    for seed in range(4):
+        torch.manual_seed(seed)
+        model = Transformer(7, vocab, 8, 2, 1, 16).eval()
+        for parameter in model.parameters():
+            nn.init.normal_(parameter, std=0.5)
+        src = torch.randint(1, 7, (1, 3))
+        with torch.no_grad():
+            log_p = model(src.expand(len(full), -1), full[:, :-1]).log_softmax(-1)
+        gains = log_p.gather(-1, words.unsqueeze(-1)).squeeze(-1)
+        # What follows an end neither counts nor stays.
+        has_ended = (words == eos_id).cumsum(1) - (words == eos_id).long() > 0
+        totals = gains.masked_fill(has_ended, 0.0).sum(1)
+        targets = full.clone()
+        targets[:, 1:] = words.masked_fill(has_ended, model.pad_id)
+        best = targets[totals.argmax()]
+        greedy = greedy_decode(model, src, bos_id, eos_id, max_len)[0]
+        found = beam_search(model, src, bos_id, eos_id, max_len, vocab**max_len)[0]
+        alone = beam_search(model, src, bos_id, eos_id, max_len, beam_size=1)[0]
+        assert torch.equal(found, best[: len(found)])
+        assert best[len(found) :].eq(model.pad_id).all()
+        assert torch.equal(greedy, alone)
+        row = 0
+        for place in range(1, len(greedy)):
+            row = int((full[:, :place] == greedy[:place]).all(1).nonzero()[0])
+            assert greedy[place] == log_p[row, place - 1].argmax()
+        greedy_is_best.append(torch.equal(greedy, found))
+    assert not all(greedy_is_best)

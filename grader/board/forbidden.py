@@ -15,6 +15,7 @@ from operator import attrgetter
 from typing import Any
 from unittest.mock import patch
 
+import torch.nn.functional as F
 from torch.overrides import TorchFunctionMode
 
 from grader.board.workspace import Workspace
@@ -22,6 +23,8 @@ from grader.curriculum import NAMES
 from grader.curriculum.rules import rule
 
 Notice = Callable[[str], None]
+# What F.cross_entropy calls in the end, and when that is forbidden.
+_SMOOTHED = "cross_entropy_loss if smoothed"
 
 
 class ForbiddenUse(Exception):  # noqa: N818 - no error, a rule
@@ -39,6 +42,8 @@ class _Calls(TorchFunctionMode):
         """Carries the call out once it has been looked at."""
         del types
         name = getattr(func, "__name__", "")
+        if func is F.cross_entropy and _smooths(*args, **(kwargs or {})):
+            name = _SMOOTHED
         if name in _functions():
             self.notice(name)
         return func(*args, **(kwargs or {}))
@@ -69,6 +74,12 @@ def watch(workspace: Workspace, exercise: str) -> Iterator[None]:
         yield
     if noticed:
         raise noticed[0]
+
+
+def _smooths(*args: object, **kwargs: object) -> bool:
+    """Whether these arguments of `F.cross_entropy` ask it to smooth the labels."""
+    smoothing = args[7] if len(args) > 7 else kwargs.get("label_smoothing", 0.0)
+    return smoothing != 0.0
 
 
 def _owner(workspace: Workspace) -> str:
