@@ -237,6 +237,18 @@ _RULES: dict[str, tuple[Targets, str]] = {
                 "aten::_addmm_activation",
                 "torch._refs.nn.functional:relu",
             ),
+            # With a slope, threshold or scale of zero, these are it as well.
+            "F.relu under another name": (
+                "aten::_add_relu",
+                "aten::elu",
+                "aten::leaky_relu",
+                "aten::prelu",
+                "aten::_prelu_kernel",
+                "aten::relu6",
+                "aten::rrelu",
+                "aten::rrelu_with_noise",
+                "aten::threshold",
+            ),
             "nn.GELU": ("torch.nn:GELU",),
             "F.gelu": ("aten::gelu", "aten::gelu_", "torch._refs.nn.functional:gelu"),
         },
