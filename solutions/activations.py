@@ -62,7 +62,8 @@ all normally distributed numbers 84.13 % are below 1 and 15.87 % below -1.
 ## What may not be used
 
 `torch.tanh`, `torch.relu`, `F.relu`, `F.gelu`, their modules `nn.Tanh`, `nn.ReLU`, `nn.GELU` and
-the methods of a tensor would do it for you; here they cost the exercise. `exp`, `expm1`, `erf`,
+the methods of a tensor would do it for you; here they cost the exercise, and so does a ReLU by
+another name, such as `F.threshold` or `F.leaky_relu` with a zero in it. `exp`, `expm1`, `erf`,
 `erfc`, `sigmoid`, `clamp`, `maximum` and `where` are fine.
 
 ## Where to read
