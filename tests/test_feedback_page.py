@@ -19,7 +19,7 @@ from grader.course.engines import convert_with_one_engine
 from grader.course.feedback import Feedback
 from grader.course.preprocessors import MIME
 from grader.feedback.finding import Finding, Grid, Status
-from grader.report.results import CheckResult, ExerciseResult, exercise_fields
+from grader.report.results import CheckResult, Diagnosis, ExerciseResult, exercise_fields
 
 SCRIPT = "<script>alert(1)</script>"
 WRONG = Finding(
@@ -33,6 +33,8 @@ RESULT = ExerciseResult(
     15,
     None,
     (CheckResult("agrees", "The output is `softmax`.", Status.FAILED, 0, 5, WRONG),),
+    (Diagnosis(("scaled",), "You divide by d_k.", ("See section 3.2.1.",)),),
+    ("Looks at torch.nn.functional.",),
 )
 
 
@@ -80,6 +82,8 @@ def test_exercises_have_their_names_points_and_pictures() -> None:
     assert "attention 10 of 15 wrong" in words(found)
     assert 'aria-label="wrong"' in found
     assert "Test cell" not in found
+    assert "See section 3.2.1." in found
+    assert "Looks at torch" not in found  # that is for the instructor
 
 
 def test_a_grade_that_was_changed_by_hand_is_shown() -> None:

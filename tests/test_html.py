@@ -52,7 +52,7 @@ def exercise(status: Status = Status.FAILED) -> ExerciseResult:
         CheckResult("two", "Is finite.", Status.FAILED, 0, 3, Finding(ODD)),
         CheckResult("three", "Is finite too.", Status.FAILED, 0, 1, Finding(ODD)),
     )
-    diagnosis = Diagnosis(("scaled",), f"You divide by `d_k`.\nWhy {SCRIPT}?")
+    diagnosis = Diagnosis(("scaled",), f"You divide by `d_k`.\nWhy {SCRIPT}?", ("Read on.",))
     return ExerciseResult("attention", status, 2, 6, Finding(SCRIPT), checks, (diagnosis,))
 
 

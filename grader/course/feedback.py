@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import functools
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -122,7 +122,8 @@ def _part(number: int, cell: NotebookNode, ours: dict[str, str]) -> Part:
         worth=tag.get("points") if graded else None,
         source=_source(cell),
         outputs=list(filter(None, map(_shown, others))),
-        results=[exercise_result(one.data[MIME]) for one in found],
+        # Remarks are for the instructor, and this page is the student's.
+        results=[replace(exercise_result(one.data[MIME]), remarks=()) for one in found],
         comment=Markup(_markdown(comment)) if comment else None,
     )
 
