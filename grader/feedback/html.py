@@ -84,9 +84,9 @@ _VALUES = frozenset(STYLES.values())
 # fmt: off
 TAGS = (
     "a", "b", "blockquote", "br", "caption", "code", "dd", "del", "details", "div", "dl", "dt",
-    "em", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "i", "kbd", "li", "ol", "p", "pre", "s", "small",
-    "span", "strong", "sub", "summary", "sup", "table", "tbody", "td", "th", "thead", "tr", "u",
-    "ul",
+    "em", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "i", "kbd", "li", "ol", "p", "pre", "s",
+    "small", "span", "strong", "sub", "summary", "sup", "table", "tbody", "td", "th", "thead", "tr",
+    "u", "ul",
 )
 # fmt: on
 _SCOPES = ("row", "col", "rowgroup", "colgroup")
