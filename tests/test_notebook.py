@@ -2,167 +2,147 @@
 
 from __future__ import annotations
 
-import ast
 import json
+import os
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from grader import curriculum, submission
+from grader import submission
 from grader.curriculum import stubs
-from grader.feedback.finding import Finding, Place, Status
+from grader.feedback.finding import Status
+from grader.judging.judge import Judge
 from grader.judging.places import located
-from grader.report.results import CheckResult, ExerciseResult, SubmissionResult
+from grader.judging.recording import Recordings
+from grader.report.results import ExerciseResult
+from grader.sandbox.host import Host
+from grader.submission import Submission
 from grader.submission.cells import Cell, NotebookError, read
-from grader.submission.magics import neutral
-from grader.submission.pieces import gather
+from grader.submission.notebook import layout
 
 ATTENTION = "def attention(query, key, value, mask=None, dropout=None):\n    return {}\n"
-LAYER_NORM = "class LayerNorm(nn.Module):\n    pass\n"
 
 
 def code(source: str, grade_id: str = "") -> Cell:
     return Cell("code", source, grade_id)
 
 
-def source_of(exercise: str, *cells: Cell) -> str:
-    return gather(cells).sources[exercise]
+def notebook(*cells: Cell) -> Submission:
+    return Submission("ada", layout(cells).sources(), cells=cells)
 
 
-def defined(source: str) -> dict[str, object]:
-    namespace: dict[str, object] = {}
-    exec(source, namespace)
-    return namespace
+@pytest.fixture(scope="module")
+def judge() -> Iterator[Judge]:
+    with Host("process") as host:
+        yield Judge(("masks", "attention"), Recordings(7), host)
 
 
-@pytest.mark.parametrize(
-    ("cell", "python"),
-    [
-        ("x = 1\nprint('%d' % x)", "x = 1\nprint('%d' % x)"),
-        ("%matplotlib inline\nx = 1", "pass  # %matplotlib inline\nx = 1"),
-        ("!pip install x \\\n  y\nx = 1", "pass  # !pip install x \\\n#   y\nx = 1"),
-        ("files = !ls\nx = 1", "files = []  # !ls\nx = 1"),
-        ("where = %pwd\nx = 1", "where = None  # %pwd\nx = 1"),
-        ("%time x = 1", "x = 1"),
-        ("%%time\nx = 1", "# %%time\nx = 1"),
-        ("%%bash\necho hi", "# %%bash\n# echo hi"),
-        ("attention?\nx = 1", "pass  # attention?\nx = 1"),
-        ("if True:\n    !ls\nx = 1", "if True:\n    pass  # !ls\nx = 1"),
-        ("pip install torch\nx = 1", "pass  # pip install torch\nx = 1"),
-        ("'''\n%no magic\n'''\n!ls", "'''\n%no magic\n'''\npass  # !ls"),
-        ("x = (7\n% 4)\n!ls", "x = (7\n% 4)\npass  # !ls"),
-    ],
+def graded(judge: Judge, exercise: str, *cells: Cell) -> ExerciseResult:
+    submission = notebook(*cells)
+    result = located(judge.grade(submission), submission.labels)
+    return next(one for one in result.exercises if one.exercise == exercise)
+
+
+def said(result: ExerciseResult) -> str:
+    found = result.finding
+    assert found is not None
+    places = [f"{place.file}, line {place.line}: {place.source}" for place in found.places]
+    return "\n".join([found.headline, found.help, *places])
+
+
+MASKS = (
+    "import torch\ndef padding_mask(ids, pad_id=0):\n    return (ids != pad_id)[:, None, None]\n",
+    "def causal_mask(length, device=None):\n"
+    "    return torch.ones(length, length, dtype=torch.bool, device=device).tril()[None, None]\n",
+    "def target_mask(ids, pad_id=0):\n"
+    "    return padding_mask(ids, pad_id) & causal_mask(ids.size(1), ids.device)\n",
 )
-def test_magics_become_python_of_as_many_lines(cell: str, python: str) -> None:
-    assert neutral(cell) == python
-    ast.parse(python)
 
 
-def test_every_solution_is_found_whole() -> None:
-    for name in curriculum.NAMES:
-        found = source_of(name, code(stubs.reference_source(name), name))
-        ast.parse(found)
-        for entry in curriculum.find(name).entries:
-            assert entry in found
+def test_a_right_notebook_gets_full_marks_and_no_words(judge: Judge) -> None:
+    found = graded(judge, "masks", code("".join(MASKS), "masks"), code("", "masks-points"))
+    assert (found.points, found.finding) == (10, None)
 
 
-def test_a_helper_of_another_cell_comes_along_and_the_rest_stays_behind() -> None:
-    found = source_of(
-        "attention",
-        code("%matplotlib inline\nimport math, torch\nimport matplotlib.pyplot as plt"),
-        code("SCALE = 2\ndef scale(x):\n    return math.sqrt(x) * SCALE"),
-        code(ATTENTION.format("scale(query)"), "attention"),
-        code("plt.plot([1])\nraise SystemExit\nmodel = train()"),
+def test_the_line_that_stopped_a_cell_is_told_and_what_it_cost(judge: Judge) -> None:
+    cell = code(f"{MASKS[0]}print(undefined)\n{MASKS[1]}{MASKS[2]}", "masks")
+    found = graded(judge, "masks", cell, code("", "masks-points"))
+    assert found.points is not None
+    assert found.points < 10
+    words = said(found)
+    assert "cell of masks stopped at line 4: NameError" in words
+    assert "did not run" in words
+    assert "Without that line the answer would have earned 10 of 10" in words
+    assert "cell of masks, line 4: print(undefined)" in words
+
+
+def test_an_error_that_costs_nothing_is_not_told(judge: Judge) -> None:
+    cells = (code("1 / 0"), code("".join(MASKS), "masks"), code("1 / 0"), code("", "masks-points"))
+    assert graded(judge, "masks", *cells).finding is None
+
+
+def test_a_cell_that_was_cut_short_is_named(judge: Judge) -> None:
+    cells = (
+        code("def train():\n    while True: pass\ntrain()"),
+        code("".join(MASKS), "masks"),
+        code("", "masks-points"),
     )
-    assert defined(found)["attention"](9, 0, 0) == 6  # type: ignore[operator]
-    assert "plt" not in found
-    assert "train" not in found
+    found = graded(judge, "masks", *cells)
+    assert found.points == 10
+    assert "The cell of train, line 2, was stopped after 4 seconds" in said(found)
 
 
-def test_what_is_awaited_at_the_top_of_a_cell_is_a_value() -> None:
-    found = source_of(
-        "attention",
-        code("async def get():\n    return 3"),
-        code("three = await get()"),
-        code(ATTENTION.format("three"), "attention"),
-    )
-    assert defined(found)["attention"](0, 0, 0) == 3  # type: ignore[operator]
+def test_a_cell_that_is_no_python_is_told_with_its_line(judge: Judge) -> None:
+    cells = (code("x = 1\ndef attention(:\n    pass", "attention"), code("", "attention-points"))
+    words = said(graded(judge, "attention", *cells))
+    assert "SyntaxError" in words
+    assert "cell of attention, line 2" in words
 
 
-def test_a_definition_that_comes_too_late_is_moved_up() -> None:
-    found = source_of(
-        "layer_norm",
-        code("class LayerNorm(Base):\n    pass", "layer_norm"),
-        code("class Base:\n    pass"),
-    )
-    defined(found)
+def test_an_answer_below_its_tests_is_told(judge: Judge) -> None:
+    cells = (code("", "masks-points"), code("".join(MASKS), "masks"))
+    found = graded(judge, "masks", *cells)
+    assert found.points == 0
+    assert "stands below the tests: move it above" in said(found)
 
 
-def test_what_an_exercise_needs_is_imported_unless_its_own_cell_defines_it() -> None:
-    multi_head = stubs.reference_source("multi_head").replace(
-        "from exercises.attention import attention\n", ""
-    )
-    cells = [code(ATTENTION.format("'mine'"), "attention"), code(multi_head, "multi_head")]
-    assert "from exercises.attention import attention" in source_of("multi_head", *cells)
-    cells[1] = code(multi_head + ATTENTION.format("'anew'"), "multi_head")
-    found = source_of("multi_head", *cells)
-    assert "'anew'" in found
-    assert "import attention" not in found
-    assert "'mine'" in source_of("attention", *cells)
-
-
-def test_the_solution_counts_and_not_a_later_experiment() -> None:
-    cells = [
-        code(ATTENTION.format("'answer'"), "attention"),
-        code("%%check attention", "attention-points"),
-        code(ATTENTION.format("'experiment'")),
-    ]
-    assert defined(source_of("attention", *cells))["attention"](0, 0, 0) == "answer"  # type: ignore[operator]
-
-
-def test_code_is_found_wherever_it_stands() -> None:
-    unwritten = ATTENTION.format("0").replace("return 0", "raise NotImplementedError()")
-    for cells in (
-        [code(ATTENTION.format("1"))],
-        [code(ATTENTION.format("1"), "masks")],
-        [code(ATTENTION.format("1"), "no-such-cell")],
-        [code(unwritten, "attention"), code(ATTENTION.format("1"))],
-        [code(ATTENTION.format("1"), "attention"), code(unwritten, "attention")],
-        [code(ATTENTION.format("2"), "attention"), code(ATTENTION.format("1"), "attention")],
-    ):
-        assert defined(source_of("attention", *cells))["attention"](0, 0, 0) == 1  # type: ignore[operator]
-
-
-def test_an_import_is_no_answer() -> None:
-    cells = [code("from torch.nn import LayerNorm"), code("x = 1", "layer_norm")]
-    assert "layer_norm" not in gather(cells).sources
+def test_an_error_in_a_check_names_the_line_of_the_cell(judge: Judge) -> None:
+    wrong = "# mine\n" + ATTENTION.format("1 / 0")
+    found = graded(judge, "attention", code(wrong, "attention"), code("", "attention-points"))
+    places = [place for check in found.checks if check.finding for place in check.finding.places]
+    assert places
+    assert {(one.file, one.line, one.source) for one in places} == {
+        ("cell of attention", 3, "return 1 / 0")
+    }
 
 
 def test_a_stub_is_to_do_whatever_its_exception_says() -> None:
     solution = (stubs.SOLUTIONS / "masks.py").read_text(encoding="utf-8")
     stub = stubs.stub(solution, "masks").partition('"""\n\n')[2]
     stub = "\n".join(line.partition('("masks:')[0] for line in stub.splitlines())
-    assert stubs.is_untouched(source_of("masks", code(stub, "masks")))
+    assert stubs.is_untouched(notebook(code(stub, "masks")).sources["masks"])
+    edited = stub.replace("raise NotImplementedError", "return None", 1)
+    assert not stubs.is_untouched(notebook(code(edited, "masks")).sources["masks"])
 
 
-def test_a_cell_that_is_no_python_spoils_only_its_own_exercise() -> None:
-    cells = [code("def attention(:\n  pass", "attention"), code(LAYER_NORM, "layer_norm")]
-    found = gather(cells)
-    assert found.sources["attention"] == "def attention(:\n  pass"
-    assert "class LayerNorm" in found.sources["layer_norm"]
+def test_what_is_nowhere_in_the_code_is_missing(judge: Judge) -> None:
+    cells = (code("x = 1"), Cell("markdown", "def attention(): ..."))
+    assert "attention" not in notebook(*cells).sources
+    assert graded(judge, "attention", *cells).status is Status.MISSING
 
 
-def test_a_message_names_the_line_of_the_cell() -> None:
-    cells = [code("import math"), code("# mine\n" + ATTENTION.format("math"), "attention")]
-    pieces = gather(cells)
-    line = pieces.sources["attention"].splitlines().index("    return math") + 1
-    finding = Finding("It raised", places=(Place("attention.py", line, "return"),))
-    check = CheckResult("c", "t", Status.ERROR, 0, 1, finding)
-    exercise = ExerciseResult("attention", Status.ERROR, 0, 1, None, (check,))
-    result = SubmissionResult("ada", 0, 1, (exercise,))
-    said = located(result, pieces.places).exercises[0].checks[0].message
-    assert said == "It raised\n  cell of attention, line 3: return"
+def test_two_notebooks_are_the_same_only_if_their_cells_are() -> None:
+    one, other = code("a = 1"), code("b = 2")
+    digests = {
+        notebook(*cells).digest
+        for cells in (
+            (one, other), (other, one), (one,), (code("a = 1", "masks"), other),
+            (code("a = 1b = 2"),), (code(""), one, other),
+        )
+    }  # fmt: skip
+    assert len(digests) == 6
 
 
 @pytest.mark.parametrize(
@@ -176,6 +156,9 @@ def test_a_message_names_the_line_of_the_cell() -> None:
         (b'{"cells": 3}', "no cells"),
         (b"[" * 100_000, "no JSON"),
         (json.dumps({"cells": [{"cell_type": "code", "source": "x" * 500_001}]}).encode(), "more"),
+        (json.dumps({"cells": [{"cell_type": "raw", "source": "x" * 500_001}]}).encode(), "text"),
+        (json.dumps({"cells": [{"cell_type": "code"}] * 2001}).encode(), "2,001 cells"),
+        (b"[" * 3_000_000, "no JSON"),
     ],
 )
 def test_a_file_that_is_no_notebook_is_named(tmp_path: Path, data: bytes, says: str) -> None:
@@ -192,6 +175,24 @@ def test_a_link_is_not_followed(tmp_path: Path) -> None:
     (tmp_path / "ada.ipynb").symlink_to(tmp_path / "other.ipynb")
     with pytest.raises(NotebookError, match="link"):
         read(tmp_path / "ada.ipynb")
+
+
+def test_a_pipe_is_no_notebook(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "ada.ipynb")
+    with pytest.raises(NotebookError, match="plain file"):
+        read(tmp_path / "ada.ipynb")
+
+
+def test_outputs_do_not_make_a_notebook_too_large(tmp_path: Path) -> None:
+    picture = {"output_type": "display_data", "data": {"image/png": "A" * 1_000_000}}
+    cells = [{"cell_type": "code", "source": f"x = {i}", "outputs": [picture]} for i in range(20)]
+    path = tmp_path / "ada.ipynb"
+    path.write_text(json.dumps({"cells": cells}))
+    assert [cell.source for cell in read(path)] == [f"x = {i}" for i in range(20)]
+    large = {"cell_type": "markdown", "attachments": {"a": {"image/png": "A" * 17_000_000}}}
+    path.write_text(json.dumps({"cells": [large]}))
+    with pytest.raises(NotebookError, match="without its outputs"):
+        read(path)
 
 
 def test_strange_cells_are_read_as_far_as_they_go(tmp_path: Path) -> None:
@@ -246,10 +247,17 @@ def test_a_class_of_notebooks_is_found_as_nbgrader_keeps_it(tmp_path: Path) -> N
         "\n".join(f"x{i} = x{i + 1}" for i in range(10_000)),
         "#" * 3_000_000,
         "'" * 100_001,
+        "x = 1\nattention = 2\n" * 20_000,
+        "attention" + " " * 400_000,
+        "attention: " + ":" * 400_000,
+        "%" * 400_000,
+        "%%check " * 50_000,
     ],
     ids=lambda source: source[:4],
 )
 def test_no_cell_takes_long_to_read(source: str) -> None:
     start = time.process_time()
-    gather([code(ATTENTION.format("x0") + source, "attention"), code(source)])
+    found = notebook(code(ATTENTION.format("x0") + source, "attention"), code(source))
+    assert found.digest
+    assert found.labels
     assert time.process_time() - start < 10

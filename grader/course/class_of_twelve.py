@@ -144,7 +144,9 @@ def _disordered(cells: Cells) -> Cells:
     answer = new_code_cell(find(cells, "positional").source)
     copied = new_code_cell(find(cells, "layer_norm").source)
     copied.metadata = copy.deepcopy(find(cells, "layer_norm").metadata)
-    return [answer, *reversed(kept), copied]
+    answers = [cell for cell in kept if _is_solution(cell)]
+    others = [cell for cell in kept if not _is_solution(cell)]
+    return [answer, *reversed(answers), *reversed(others), copied]
 
 
 def _retagged(cells: Cells) -> Cells:
@@ -181,7 +183,11 @@ MEMBERS: tuple[Member, ...] = (
     Member("emil", "ends the process, in two places", _leaving),
     Member("fay", "uses magics, plots, prints and a helper from another cell", _lively),
     Member("gus", "patches torch and writes 15.0 into the cells with tests", _cheating),
-    Member("hana", "turned the notebook round, deleted and copied cells", _disordered),
+    Member(
+        "hana",
+        "moved the answers to the top, deleted and copied cells",
+        _disordered,
+    ),
     Member("ivo", "swapped the tags of two cells and broke all checksums", _retagged),
     Member("jana", "put scripts into a text and an exception", _scripted),
     Member("kurt", "handed in half a file, which is no JSON", _damaged),

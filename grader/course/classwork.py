@@ -83,7 +83,7 @@ class Classwork:
         for exercise in result.exercises:
             if exercise.points is None:
                 raise GraderFailureError(f"{exercise.exercise}: {exercise.message}")
-        return located(result, self.submissions[name].places)
+        return located(result, self.submissions[name].labels)
 
     def add(self, result: SubmissionResult) -> None:
         """Takes in what the process found."""
@@ -104,7 +104,7 @@ class Classwork:
 
 
 def _task(submissions: Sequence[Submission], conditions: Conditions) -> bytes:
-    asked = [{**asdict(one), "places": {}} for one in submissions]
+    asked = [asdict(one) for one in submissions]
     return json.dumps({"plan": asdict(conditions), "submissions": asked}).encode()
 
 

@@ -14,6 +14,7 @@ from grader.curriculum import CurriculumError
 from grader.judging import workers
 from grader.report.results import submission_fields
 from grader.submission import Submission
+from grader.submission.cells import Cell
 
 
 def main() -> None:
@@ -23,7 +24,10 @@ def main() -> None:
     os.dup2(2, 1)
     task = json.load(sys.stdin)
     plan = workers.Plan(**{**task["plan"], "exercises": tuple(task["plan"]["exercises"])})
-    submissions = [Submission(**one) for one in task["submissions"]]
+    submissions = [
+        Submission(**{**one, "cells": tuple(Cell(**cell) for cell in one["cells"])})
+        for one in task["submissions"]
+    ]
     try:
         for result in workers.grade(submissions, plan):
             results.write(json.dumps(submission_fields(result)) + "\n")

@@ -20,8 +20,7 @@ from nbgrader.preprocessors import (
 from grader import curriculum
 from grader.course.building import KEY
 from grader.course.handed_in import WAITING
-from grader.submission.magics import neutral, parsed
-from grader.submission.names import names_of
+from grader.submission.notebook import binds
 
 # What nbgrader does to a notebook before it grades it.
 _STOCK = (DeduplicateIds, OverwriteKernelspec, OverwriteCells, CheckCellMetadata)
@@ -141,11 +140,7 @@ def _defining(exercise: str, cells: list[NotebookNode]) -> list[NotebookNode]:
 @lru_cache(maxsize=256)
 def _binds(source: str) -> frozenset[str]:
     """The names that a cell's code binds. Most cells of a class are as they were handed out."""
-    if source.lstrip().startswith("%%check"):
-        return frozenset()
-    tree = parsed(neutral(source))
-    names = [names_of(node).binds for node in tree.body] if tree else []
-    return frozenset().union(*names)
+    return frozenset() if source.lstrip().startswith("%%check") else binds(source)
 
 
 def _index(cells: list[NotebookNode], wanted: NotebookNode | None) -> int:

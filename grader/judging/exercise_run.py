@@ -156,6 +156,11 @@ class ExerciseRun:
                 )
             except StudentError as error:
                 raise NotImportableError(explain(error, self.process.sources)) from None
+            undefined = self.process.cells.undefined
+            if undefined and set(undefined) == set(curriculum.find(self.exercise).entries):
+                listed = ", ".join(undefined)
+                said = f"Where the tests of {self.exercise} stand, nothing is called {listed}."
+                raise NotImportableError(Finding(said))
             self._probe(channel)
             self.channel = channel
         return self.channel

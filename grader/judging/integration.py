@@ -31,7 +31,7 @@ def run(sources: Mapping[str, str], process: StudentProcess) -> Integration:
     except Lost as lost:
         return Integration(Status(lost.status), Finding(lost.message))
     except (StudentError, AssertionError) as error:
-        return Integration(Status.FAILED, explain(error, sources))
+        return Integration(Status.FAILED, explain(error, process.sources))
     except ForbiddenUse as use:
         return Integration(Status.FAILED, Finding(str(use)))
     return Integration(Status.PASSED, Finding(_passed(missing)))

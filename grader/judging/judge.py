@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from grader import curriculum
@@ -11,7 +11,7 @@ from grader.checks import framework
 from grader.curriculum import stubs
 from grader.curriculum.rules import rule
 from grader.feedback.finding import Finding, Status
-from grader.judging import integration
+from grader.judging import cell_report, integration
 from grader.judging.diagnosis import Diagnostician
 from grader.judging.exercise_run import Doubt, ExerciseRun, RightReplies, check_result
 from grader.judging.recording import Recordings
@@ -21,6 +21,7 @@ from grader.remote.channel import Times
 from grader.report.results import CheckResult, ExerciseResult, Integration, SubmissionResult
 from grader.sandbox.host import Host
 from grader.submission import Submission
+from grader.submission.notebook import Layout
 
 SUBMISSION_SECONDS, SUBMISSION_IDLE = 120.0, 20.0
 # Where the student's code came back, with whatever.
@@ -50,8 +51,10 @@ class Judge:
         """Grades every exercise of the submission. Raises `HostError` if the sandbox fails."""
         budget = Budget("The whole submission", SUBMISSION_SECONDS, SUBMISSION_IDLE)
         company = [name for name in self.exercises if not rule(name).apart]
-        with self._process(submission.sources, company, budget) as process:
-            results = tuple(self._exercise(name, submission, process) for name in self.exercises)
+        with self._process(submission, company, budget) as process:
+            order = submission.layout.order(self.exercises) if submission.layout else self.exercises
+            found = {name: self._exercise(name, submission, process) for name in order}
+            results = tuple(found[name] for name in self.exercises)
             integrated = self._integration(submission, process)
         return SubmissionResult(
             submission=submission.name,
@@ -62,9 +65,18 @@ class Judge:
         )
 
     def _process(
-        self, sources: Mapping[str, str], rules: Iterable[str], budget: Budget
+        self,
+        submission: Submission,
+        rules: Iterable[str],
+        budget: Budget,
+        past_errors: bool = False,
     ) -> StudentProcess:
-        return StudentProcess(sources, rules, self.host, budget, self.times)
+        """A process for the submission, with these exercises' rules. No code is in it yet."""
+        if submission.layout is None:
+            return StudentProcess(submission.sources, rules, self.host, budget, self.times)
+        texts = submission.layout.texts()
+        notebook = {**submission.layout.payload(), "past_errors": past_errors}
+        return StudentProcess(texts, rules, self.host, budget, self.times, notebook)
 
     def _exercise(
         self, name: str, submission: Submission, process: StudentProcess
@@ -75,6 +87,8 @@ class Judge:
             return unchecked(name, Status.MISSING, f"There is no file {name}.py.")
         if stubs.is_untouched(submission.sources[name]):
             return unchecked(name, Status.TODO, "Not started: the file is as it was handed out.")
+        if submission.layout:
+            return self._in_notebook(name, submission, submission.layout, process)
         if name in process.rules:
             if process.holds_code:
                 with contextlib.suppress(Doubt):
@@ -87,8 +101,34 @@ class Judge:
                     process.leave()
                 return found
             process.leave()
-        with self._process(submission.sources, [name], process.budget) as own:
+        with self._process(submission, [name], process.budget) as own:
             return self._found(ExerciseRun(name, own, self.right))
+
+    def _in_notebook(
+        self, name: str, submission: Submission, layout: Layout, process: StudentProcess
+    ) -> ExerciseResult:
+        """An exercise of a notebook, whose cells run once for all that is right.
+
+        What is not is examined where they run again, with no rule but its own, and nothing before
+        its tests but the cells.
+        """
+        if name in process.given:
+            process.leave()  # its reference has come into the process
+        if name in process.rules:
+            with contextlib.suppress(Doubt):
+                found = self._found(ExerciseRun(name, process, self.right, alone=False))
+                found = _remarked(found, process, layout)
+                return _with(found, cell_report.report(name, process.cells, layout, passed=True))
+        with self._process(submission, [name], process.budget) as own:
+            found = self._found(ExerciseRun(name, own, self.right))
+            told, found = own.cells, _remarked(found, own, layout)
+        passed = found.status is Status.PASSED
+        found = _with(found, cell_report.report(name, told, layout, passed))
+        if passed or not cell_report.stopped(name, told, layout):
+            return found
+        with self._process(submission, [name], process.budget, past_errors=True) as beyond:
+            without = self._found(ExerciseRun(name, beyond, self.right))
+        return _with(found, cell_report.without(found, without))
 
     def _integration(self, submission: Submission, process: StudentProcess) -> Integration | None:
         """What becomes of the student's own pieces in one model, if their model is graded."""
@@ -103,7 +143,7 @@ class Judge:
             found = integration.run(own, process)
             if found.status is Status.PASSED:
                 return found
-        with self._process(own, (), process.budget) as free:
+        with self._process(replace(submission, sources=own), (), process.budget) as free:
             return integration.run(own, free)
 
     def _found(self, examination: ExerciseRun) -> ExerciseResult:
@@ -124,6 +164,21 @@ class Judge:
         if name not in self.diagnosticians:
             self.diagnosticians[name] = Diagnostician(name)
         return self.diagnosticians[name]
+
+
+def _remarked(found: ExerciseResult, process: StudentProcess, layout: Layout) -> ExerciseResult:
+    """The result with the remarks on the cells of the exercise."""
+    remarks = [process.remarks.get(f"cell_{cell}", ()) for cell in layout.own[found.exercise]]
+    return replace(found, remarks=tuple(one for listed in remarks for one in listed))
+
+
+def _with(found: ExerciseResult, more: Finding | None) -> ExerciseResult:
+    """The result with something more that concerns all of the exercise."""
+    if more is None or found.finding is None:
+        return replace(found, finding=more or found.finding)
+    help = "\n".join(filter(None, (found.finding.help, more.headline, more.help)))
+    places = (*found.finding.places, *more.places)
+    return replace(found, finding=replace(found.finding, help=help, places=places))
 
 
 def summary(

@@ -29,9 +29,9 @@ def run(
     kept = store.results() if store else {}
     done = {name: kept[name, digest] for name, digest in digests.items() if (name, digest) in kept}
     waiting = [one for one in submissions if one.name not in done]
-    places = {one.name: one.places for one in submissions}
+    labels = {one.name: one.labels for one in submissions}
     for found in track(workers.grade(waiting, plan), len(waiting)):
-        own = places[found.submission]
+        own = labels[found.submission]
         result = located(found, own) if own else found
         if store is not None and not _failed(result):
             store.add(digests[result.submission], result)

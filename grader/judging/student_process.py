@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 from grader.curriculum import reference
 from grader.curriculum.rules import together
 from grader.remote.budget import Budget
 from grader.remote.channel import Channel, Times
+from grader.remote.session import CellNotes, cell_notes
 from grader.sandbox.host import Host
 
 
@@ -27,8 +29,13 @@ class StudentProcess:
         host: Host,
         budget: Budget,
         times: Times | None = None,
+        notebook: Mapping[str, Any] | None = None,
     ) -> None:
+        """`sources` are files by name; with a `notebook`, what that holds is run in their place."""
         self.sources = sources
+        self.notebook = notebook
+        self.given: set[str] = set()
+        self.cells = CellNotes()
         self.rules = tuple(rules)
         self.host = host
         self.times = times
@@ -49,12 +56,18 @@ class StudentProcess:
         """
         if self.channel is None:
             self.channel = Channel(self.host.fork(), self.budget, self.times)
-            self.channel.admit(self.sources, together(self.rules))
-        self.channel.budget = budget or self.budget
+            files = {} if self.notebook else self.sources
+            self.channel.admit(files, together(self.rules), self.notebook)
+        given = tuple(given)
+        self.given.update(given)
+        # What a notebook's cells take is not the exercise's.
+        self.channel.budget = self.budget if self.notebook else budget or self.budget
         try:
-            self.channel.load(exercise, reference.compiled(given))
+            told = self.channel.load(exercise, reference.compiled(given))
         finally:
             self.remarks = self.channel.remarks or self.remarks
+        self.cells = cell_notes(told) if self.notebook else CellNotes()
+        self.channel.budget = budget or self.budget
         return self.channel
 
     def leave(self) -> None:
@@ -62,6 +75,7 @@ class StudentProcess:
         if self.channel is not None:
             self.channel.close()
             self.channel = None
+            self.given.clear()
 
     def __enter__(self) -> StudentProcess:
         return self

@@ -39,11 +39,16 @@ class Process(Protocol):
 
 @dataclass(frozen=True)
 class Times:
-    """How long code may run for an import and for a call, and how long do nothing, in seconds."""
+    """How long code may run for an import and for a call, and how long do nothing, in seconds.
+
+    A notebook's cell is cut short after `cell`, and all its cells together after `notebook`.
+    """
 
     load: float = 10.0
     call: float = 10.0
     idle: float = 5.0
+    cell: float = 4.0
+    notebook: float = 10.0
 
 
 class Channel:
@@ -60,28 +65,41 @@ class Channel:
         self.inbox = wire.Inbox(process.sock)
         self.unsent = b""
         self.remarks: dict[str, list[str]] = {}
+        self.notebook = False
         self.used = Usage(0.0, 0.0, 0.0)
         self.charged = 0.0
 
-    def admit(self, sources: Mapping[str, str], rule: Rule) -> None:
+    def admit(
+        self, sources: Mapping[str, str], rule: Rule, notebook: Mapping[str, Any] | None = None
+    ) -> None:
         """Hands over a submission, and what its code may not use. Nothing runs yet.
 
         From the first `load` on, `remarks` are those on its files, by exercise.
-        """
-        self.unsent = wire.encode({"sources": dict(sources), "rule": dict(rule)})
 
-    def load(self, exercise: str, references: Mapping[str, bytes]) -> None:
+        A `notebook` is what `grader.remote.notebook.Notebook` is made of.
+        """
+        handed: dict[str, Any] = {"sources": dict(sources), "rule": dict(rule)}
+        if notebook:
+            self.notebook = True
+            handed["notebook"] = {**notebook, "seconds": [self.times.cell, self.times.notebook]}
+        self.unsent = wire.encode(handed)
+
+    def load(self, exercise: str, references: Mapping[str, bytes]) -> Any:
         """Imports an exercise of the submission; what it needs is taken from `references`.
 
-        Raises `StudentError` for what it raises, `Lost`, and what `Process.ending` raises if it
-        never ran any of the student's code.
+        Gives what the process tells of a notebook's cells, which it runs instead. Raises
+        `StudentError` for what it raises, `Lost`, and what `Process.ending` raises if it never ran
+        any of the student's code.
         """
         asked = {"exercise": exercise, "references": dict(references)}
         frame, new, self.unsent = self.unsent + wire.encode(asked), bool(self.unsent), b""
-        *first, body = self.gather(frame, 1 + new, "The import", self.times.load)
+        what, seconds = "The import", self.times.load
+        if self.notebook:  # which keeps to its own time, and has to say so
+            what, seconds = "The notebook", self.times.notebook + self.times.load
+        *first, body = self.gather(frame, 1 + new, what, seconds)
         for remarks in first:
             self.remarks = unwrap(decoded(remarks))
-        unwrap(decoded(body))
+        return unwrap(decoded(body))
 
     def exchange(self, frame: bytes, count: int) -> list[Any]:
         """Sends a frame of requests and returns the reply to each. Raises as `gather` does."""

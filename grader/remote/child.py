@@ -8,6 +8,7 @@ import torch
 
 from grader.remote.hidden import hidden_files
 from grader.remote.server import Server, serve
+from grader.remote.shell import transformation
 
 __all__ = ["hidden_files", "serve", "warm", "warm_further"]
 
@@ -19,6 +20,7 @@ def warm() -> None:
     """Touches what torch loads lazily, so that no child pays for it."""
     for name in COMMON:
         importlib.import_module(name)
+    transformation()
     torch.set_num_threads(1)
     x = torch.randn(2, 3, 4, requires_grad=True)
     layer = torch.nn.TransformerEncoderLayer(4, 2, 8, batch_first=True)

@@ -38,6 +38,11 @@ class Modules(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
         Raises whatever the module raises.
         """
+        self.prepare(references)
+        return importlib.import_module(f"{PACKAGE}.{exercise}")
+
+    def prepare(self, references: Mapping[str, bytes]) -> None:
+        """Forgets what was imported, so that `exercises` is these references and the student's."""
         self.references = dict(references)
         for name in list(sys.modules):
             if name.partition(".")[0] == PACKAGE:
@@ -45,7 +50,6 @@ class Modules(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         package = types.ModuleType(PACKAGE)
         package.__path__ = []
         sys.modules[PACKAGE] = package
-        return importlib.import_module(f"{PACKAGE}.{exercise}")
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: types.ModuleType | None = None

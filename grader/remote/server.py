@@ -21,6 +21,7 @@ from grader.remote import fixtures, wire
 from grader.remote.guard import Guard, Rule
 from grader.remote.modules import PACKAGE, Modules
 from grader.remote.nested import leaves
+from grader.remote.notebook import Notebook, cell_sources
 from grader.remote.remarks import remarks
 from grader.remote.settings import Settings
 
@@ -267,7 +268,9 @@ def serve(sock: socket.socket) -> None:
         inbox = wire.Inbox(sock)
         submission = wire.decode_trusted(inbox.receive())
         # Before any of the student's code has run, so that this one reply is the kit's alone.
-        wire.send(sock, _frame({"ok": remarks(submission["sources"])}))
+        notebook = submission.get("notebook")
+        sources = cell_sources(notebook["cells"]) if notebook else submission["sources"]
+        wire.send(sock, _frame({"ok": remarks(sources)}))
         work = Work(**submission)
         while True:
             asked = wire.decode_trusted(inbox.receive())
@@ -298,20 +301,31 @@ class Work:
     where that is possible; the judge believes nothing but full marks after the first.
     """
 
-    def __init__(self, sources: dict[str, str], rule: Rule) -> None:
+    def __init__(
+        self, sources: dict[str, str], rule: Rule, notebook: dict[str, Any] | None = None
+    ) -> None:
         self.modules = Modules(sources)
+        self.notebook = Notebook(**notebook) if notebook else None
         self.guard = Guard(rule)
         self.settings = Settings()
         self.server = Server()
 
     def load(self, exercise: str, references: dict[str, bytes]) -> dict[str, Any]:
-        """Imports an exercise and gets ready to answer requests on it."""
+        """Imports an exercise and gets ready to answer requests on it.
+
+        In place of importing a notebook's cells are run; what is to be told of them is the reply.
+        """
         self.settings.restore()
         self.server = Server(guard=self.guard)
+        reply: dict[str, Any] = {"ok": None}
         try:
-            self.server.module = self.modules.load(exercise, references)
+            if self.notebook:
+                self.server.module = self.notebook.load(exercise, references)
+                reply = {"ok": self.notebook.told()}
+                self.guard.take()  # it is told of, and nothing came of it
+            else:
+                self.server.module = self.modules.load(exercise, references)
             self.server.settings = Settings()
-            reply: dict[str, Any] = {"ok": None}
         except BaseException as error:  # a module may raise anything while it is imported
             reply = {"error": describe(error)}
         return self.server.noticed(reply)

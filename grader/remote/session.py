@@ -210,6 +210,52 @@ def _uses(value: Any) -> list[Use]:
 _USE_TYPES = ([str, str, int], [str, type(None), type(None)])
 
 
+@dataclass(frozen=True)
+class CellNote:
+    """What became of a cell: `error`, `time` (it was cut short) or `forbidden`, where and how."""
+
+    cell: int
+    line: int | None
+    kind: str
+    text: str
+
+
+@dataclass(frozen=True)
+class CellNotes:
+    """What a process tells of a notebook's cells, and which names of an exercise are missing."""
+
+    notes: tuple[CellNote, ...] = ()
+    undefined: tuple[str, ...] = ()
+
+
+def cell_notes(told: Any) -> CellNotes:
+    """What the process tells, checked before it is used. Raises `Lost` if it is malformed."""
+    if type(told) is not dict or told.keys() != {"notes", "undefined"}:
+        raise Lost("protocol", "The reply is none of the kit's.")
+    notes, undefined = told["notes"], told["undefined"]
+    if type(notes) not in (list, tuple) or type(undefined) is not list:
+        raise Lost("protocol", "The reply is none of the kit's.")
+    return CellNotes(
+        tuple(_cell_note(note) for note in notes[:50]),
+        tuple(_texts(undefined)) if undefined else (),
+    )
+
+
+def _cell_note(note: Any) -> CellNote:
+    if type(note) not in (list, tuple) or len(note) != 4:
+        raise Lost("protocol", "The reply is none of the kit's.")
+    cell, line, kind, text = note
+    well_formed = (
+        type(cell) is int
+        and (line is None or type(line) is int)
+        and type(kind) is str
+        and type(text) is str
+    )
+    if not well_formed or kind not in ("error", "time", "forbidden"):
+        raise Lost("protocol", "The reply is none of the kit's.")
+    return CellNote(cell, line, kind, clean(text))
+
+
 def _texts(value: Any) -> list[str]:
     if type(value) is not list or not value or any(type(item) is not str for item in value):
         raise Lost("protocol", "The reply is none of the kit's.")

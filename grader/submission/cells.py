@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 import json
+import os
+import stat
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from grader.submission.outputs import OutputsError, without_outputs
+
+# Of a file without its outputs. What is larger with them is read by a process that a limit ends.
 MAX_BYTES = 16 << 20
+MAX_FILE = 256 << 20
+SMALL = 2 << 20
 MAX_CELLS = 2000
 MAX_CODE = 500_000
+MAX_TEXT = 500_000
 POINTS = "-points"
 
 Kind = Literal["code", "markdown", "raw"]
+
+
+_NO_JSON = "the file is damaged: it is no JSON, as every notebook is"
 
 
 class NotebookError(Exception):
@@ -34,21 +45,38 @@ def read(path: Path) -> list[Cell]:
 
     What is no cell is left out. Raises `NotebookError` when the file cannot be read as a notebook.
     """
-    try:
-        if path.is_symlink() or not path.is_file():
-            raise NotebookError("it is a link or a folder, not a plain file")
-        if path.stat().st_size > MAX_BYTES:
-            raise NotebookError(f"it is larger than {MAX_BYTES >> 20} MB; clear its outputs")
-        data = path.read_bytes()
-    except OSError as error:
-        raise NotebookError(f"it could not be opened ({error.strerror})") from None
+    data = _bytes(path)
     if not data.strip():
         raise NotebookError("the file is empty")
+    if len(data) > SMALL:
+        try:
+            data = without_outputs(data)
+        except OutputsError:
+            raise NotebookError(_NO_JSON) from None
+    if len(data) > MAX_BYTES:
+        raise NotebookError(f"it is larger than {MAX_BYTES >> 20} MB without its outputs")
     try:
         content = json.loads(data.decode("utf-8-sig"))
     except (ValueError, RecursionError):
-        raise NotebookError("the file is damaged: it is no JSON, as every notebook is") from None
+        raise NotebookError(_NO_JSON) from None
     return _cells(content)
+
+
+def _bytes(path: Path) -> bytes:
+    try:
+        if path.is_symlink():
+            raise NotebookError("it is a link; hand in the file itself")
+        # What is opened is what is looked at, and a pipe without a writer keeps nobody waiting.
+        flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+        with open(os.open(path, flags | getattr(os, "O_BINARY", 0)), "rb") as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                raise NotebookError("it is a link or a folder, not a plain file")
+            data = file.read(MAX_FILE + 1)
+    except OSError as error:
+        raise NotebookError(f"it could not be opened ({error.strerror})") from None
+    if len(data) > MAX_FILE:
+        raise NotebookError(f"it is larger than {MAX_FILE >> 20} MB; clear its outputs")
+    return data
 
 
 def _cells(content: Any) -> list[Cell]:
@@ -60,7 +88,13 @@ def _cells(content: Any) -> list[Cell]:
         listed = [cell for sheet in sheets for cell in _list(sheet.get("cells"))]
     if not isinstance(listed, list):
         raise NotebookError("the file holds no cells")
-    cells = [_cell(one) for one in listed[:MAX_CELLS] if isinstance(one, dict)]
+    if len(listed) > MAX_CELLS:
+        raise NotebookError(
+            f"it has {len(listed):,} cells, and more than {MAX_CELLS:,} are not read; delete some"
+        )
+    cells = [_cell(one) for one in listed if isinstance(one, dict)]
+    if sum(len(cell.source) for cell in cells if cell.kind != "code") > MAX_TEXT:
+        raise NotebookError(f"its cells hold more than {MAX_TEXT:,} characters of text")
     if sum(len(cell.source) for cell in cells if cell.kind == "code") > MAX_CODE:
         raise NotebookError(f"its cells hold more than {MAX_CODE:,} characters of code")
     return cells

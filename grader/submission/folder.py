@@ -12,7 +12,9 @@ from functools import cached_property
 from pathlib import Path
 
 from grader import curriculum
-from grader.submission import cells, pieces
+from grader.submission import cells
+from grader.submission.cells import Cell
+from grader.submission.notebook import Layout, layout
 
 MAX_BYTES = 1 << 20
 
@@ -25,21 +27,33 @@ class SubmissionError(Exception):
 class Submission:
     """One student's work. `problems` says, by exercise, why a file could not be read.
 
-    `places` says of a notebook's code where each line of a source stands in it.
+    Where it is a notebook, `cells` are its cells; a source then tells what there is of an exercise,
+    and the cells are what is run.
     """
 
     name: str
     sources: dict[str, str] = field(default_factory=dict)
     problems: dict[str, str] = field(default_factory=dict)
-    places: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    cells: tuple[Cell, ...] = ()
+
+    @cached_property
+    def layout(self) -> Layout | None:
+        """Where in the notebook what stands, if it is one."""
+        return layout(self.cells) if self.cells else None
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """How a message names the files that a traceback shows, where not by their own names."""
+        return self.layout.labels() if self.layout else {}
 
     @cached_property
     def digest(self) -> str:
         """The same for two submissions that hold the same files."""
         hashed = hashlib.sha256()
-        for part in (self.sources, self.problems):
+        cells = [(one.kind, one.grade_id, one.source) for one in self.cells]
+        for part in (sorted(self.sources.items()), sorted(self.problems.items()), cells):
             hashed.update(len(part).to_bytes(8))
-            for item in sorted(part.items()):
+            for item in part:
                 for text in item:
                     data = text.encode("utf-8", "surrogatepass")
                     hashed.update(len(data).to_bytes(8) + data)
@@ -96,14 +110,11 @@ def _refused(name: str, problem: str) -> Submission:
 def from_notebook(name: str, path: Path) -> Submission:
     """The submission in a notebook. One that cannot be read is a problem of every exercise."""
     try:
-        gathered = pieces.gather(cells.read(path))
+        read = cells.read(path)
     except cells.NotebookError as error:
         return _refused(name, f"{shown(path.name)} could not be read: {error}.")
-    too_long = [one for one, source in gathered.sources.items() if len(source) > MAX_BYTES]
-    for one in too_long:
-        del gathered.sources[one]
-    problems = dict.fromkeys(too_long, f"Its code is longer than {MAX_BYTES >> 20} MB.")
-    return Submission(name, gathered.sources, problems, gathered.places)
+    code = tuple(one if one.kind == "code" else Cell(one.kind, "", one.grade_id) for one in read)
+    return Submission(name, layout(code).sources(), cells=code)
 
 
 def _in_folder(name: str, folder: Path) -> Submission:

@@ -1,0 +1,85 @@
+"""What is told of a notebook's cells beside the verdict on an exercise."""
+
+from __future__ import annotations
+
+from grader.feedback.finding import Finding, Place
+from grader.remote.session import CellNote, CellNotes
+from grader.report.results import ExerciseResult
+from grader.submission.notebook import Layout
+
+MAX_TOLD = 3
+_BELOW = "What stands below that line in the cell did not run."
+
+
+def report(exercise: str, told: CellNotes, layout: Layout, passed: bool) -> Finding | None:
+    """What to tell of the cells above an exercise's tests: what was cut short, or broke off.
+
+    Of an exercise with full marks only what was cut short is told.
+    """
+    cut = [note for note in told.notes if note.kind == "time"]
+    stopped = (
+        [] if passed else [note for note in told.notes if _matters(note, exercise, told, layout)]
+    )
+    notes = list(dict.fromkeys([*stopped, *cut]))[:MAX_TOLD]
+    said = [_sentence(note, layout) for note in notes]
+    if not passed and not stopped:
+        said += _advice(exercise, told, layout)
+    if not said:
+        return None
+    places = tuple(_place(note, layout) for note in notes)
+    return Finding(said[0], help="\n".join(said[1:]), places=places)
+
+
+def stopped(exercise: str, told: CellNotes, layout: Layout) -> bool:
+    """Whether a cell of the exercise, or one that it builds on, broke off at an error."""
+    return any(
+        note.kind == "error" and _matters(note, exercise, told, layout) for note in told.notes
+    )
+
+
+def without(found: ExerciseResult, beyond: ExerciseResult) -> Finding | None:
+    """What the answer would have earned if cells went on below a line that failed."""
+    if (beyond.points or 0) <= (found.points or 0):
+        return None
+    return Finding(
+        f"Without that line the answer would have earned {beyond.points:g} of "
+        f"{beyond.max_points:g} points."
+    )
+
+
+def _matters(note: CellNote, exercise: str, told: CellNotes, layout: Layout) -> bool:
+    """Whether what became of a cell may be why an exercise is not right."""
+    return note.cell in layout.own[exercise] or bool(told.undefined)
+
+
+def _advice(exercise: str, told: CellNotes, layout: Layout) -> list[str]:
+    """What to do where names are missing though no cell broke off."""
+    if not told.undefined:
+        return []
+    labels = layout.labels()
+    below = [index for index in layout.own[exercise] if index >= layout.tests[exercise]]
+    if below:
+        return [f"The {labels[f'cell_{below[0]}']} stands below the tests: move it above them."]
+    return ["Was the cell deleted, or a name changed?"]
+
+
+def _place(note: CellNote, layout: Layout) -> Place:
+    lines = layout.cells[note.cell].source.split("\n") if note.cell < len(layout.cells) else []
+    line = note.line or 0
+    source = lines[line - 1].strip()[:200] if 0 < line <= len(lines) else ""
+    return Place(f"cell_{note.cell}.py", line, source)
+
+
+def _sentence(note: CellNote, layout: Layout) -> str:
+    label = layout.labels().get(f"cell_{note.cell}", "cell")
+    line = f", line {note.line}," if note.line else ""
+    if note.kind == "time":
+        return (
+            f"The {label}{line} was stopped after {note.text}. {_BELOW} "
+            "Cells below the last tests are not run: what takes long belongs there."
+        )
+    if note.kind == "forbidden":
+        return f"The {label}{line} was passed over: {note.text}"
+    return (
+        f"The {label} stopped{f' at line {note.line}' if note.line else ''}: {note.text}. {_BELOW}"
+    )

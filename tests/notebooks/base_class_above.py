@@ -1,0 +1,19 @@
+# layer_norm: right
+# The class is derived from one in a cell above.
+# %%
+import torch
+from torch import nn
+# %%
+class Base(nn.Module):
+    def __init__(self, d_model, eps=1e-5):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(d_model))
+        self.bias = nn.Parameter(torch.zeros(d_model))
+        self.eps = eps
+# %% layer_norm
+class LayerNorm(Base):
+    def forward(self, x):
+        mean = x.mean(-1, keepdim=True)
+        variance = x.var(-1, keepdim=True, unbiased=False)
+        return self.weight * (x - mean) / torch.sqrt(variance + self.eps) + self.bias
+# %% layer_norm-points

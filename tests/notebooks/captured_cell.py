@@ -1,0 +1,19 @@
+# attention: right
+# What the cell prints is captured; what it defines stays.
+# %%
+import math
+import torch
+# %% attention
+%%capture out
+print("a lot")
+def attention(query, key, value, mask=None, dropout=None):
+    scores = query @ key.transpose(-2, -1) / math.sqrt(query.size(-1))
+    if mask is not None:
+        scores = scores.masked_fill(~mask, -1e9)
+    weights = scores.softmax(-1)
+    if dropout is not None:
+        weights = dropout(weights)
+    return weights @ value, weights
+# %%
+print(out)
+# %% attention-points

@@ -1,0 +1,17 @@
+# attention: right
+# A number is given a value and then changed: both lines count, in their order.
+# %%
+import math
+import torch
+steps = 1
+steps += 1
+# %% attention
+def attention(query, key, value, mask=None, dropout=None):
+    scores = query @ key.transpose(-steps, -1) / math.sqrt(query.size(-1))
+    if mask is not None:
+        scores = scores.masked_fill(~mask, -1e9)
+    weights = scores.softmax(-1)
+    if dropout is not None:
+        weights = dropout(weights)
+    return weights @ value, weights
+# %% attention-points

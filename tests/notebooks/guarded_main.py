@@ -1,0 +1,17 @@
+# attention: right
+# A notebook is __main__.
+# %%
+import math
+import torch
+if __name__ == "__main__":
+    fill = -1e9
+# %% attention
+def attention(query, key, value, mask=None, dropout=None):
+    scores = query @ key.transpose(-2, -1) / math.sqrt(query.size(-1))
+    if mask is not None:
+        scores = scores.masked_fill(~mask, fill)
+    weights = scores.softmax(-1)
+    if dropout is not None:
+        weights = dropout(weights)
+    return weights @ value, weights
+# %% attention-points

@@ -1,0 +1,19 @@
+# attention: right
+# Another function has local names like those of scratch lines.
+# %%
+import math
+import torch
+def demo():
+    scores = torch.load("no such file")
+    weights = scores
+    return weights
+# %% attention
+def attention(query, key, value, mask=None, dropout=None):
+    scores = query @ key.transpose(-2, -1) / math.sqrt(query.size(-1))
+    if mask is not None:
+        scores = scores.masked_fill(~mask, -1e9)
+    weights = scores.softmax(-1)
+    if dropout is not None:
+        weights = dropout(weights)
+    return weights @ value, weights
+# %% attention-points

@@ -1,0 +1,17 @@
+# attention: wrong
+# The stub was left below the answer, and takes its place.
+# %%
+import math
+import torch
+def attention(query, key, value, mask=None, dropout=None):
+    scores = query @ key.transpose(-2, -1) / math.sqrt(query.size(-1))
+    if mask is not None:
+        scores = scores.masked_fill(~mask, -1e9)
+    weights = scores.softmax(-1)
+    if dropout is not None:
+        weights = dropout(weights)
+    return weights @ value, weights
+# %% attention
+def attention(query, key, value, mask=None, dropout=None):
+    raise NotImplementedError()
+# %% attention-points

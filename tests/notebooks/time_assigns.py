@@ -1,0 +1,16 @@
+# attention: right
+# %time gives a name its meaning.
+# %%
+import math
+import torch
+%time fill = -1e9
+# %% attention
+def attention(query, key, value, mask=None, dropout=None):
+    scores = query @ key.transpose(-2, -1) / math.sqrt(query.size(-1))
+    if mask is not None:
+        scores = scores.masked_fill(~mask, fill)
+    weights = scores.softmax(-1)
+    if dropout is not None:
+        weights = dropout(weights)
+    return weights @ value, weights
+# %% attention-points

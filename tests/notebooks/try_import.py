@@ -1,0 +1,19 @@
+# attention: right
+# A library that is not there is done without.
+# %%
+import math
+import torch
+try:
+    import no_such_library
+except ImportError:
+    no_such_library = None
+# %% attention
+def attention(query, key, value, mask=None, dropout=None):
+    scores = query @ key.transpose(-2, -1) / math.sqrt(query.size(-1))
+    if mask is not None:
+        scores = scores.masked_fill(~mask, -1e9)
+    weights = scores.softmax(-1)
+    if dropout is not None:
+        weights = dropout(weights)
+    return weights @ value, weights
+# %% attention-points
