@@ -210,6 +210,30 @@ def _exercises(names: list[str] | None) -> tuple[str, ...]:
     return tuple(name for name in curriculum.NAMES if name in names)
 
 
+@app.command(name="mistakes")
+def check_mistakes(
+    exercise: Annotated[str, typer.Argument(metavar="EXERCISE", help="Whose mistakes.")],
+    name: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="NAME...", help="Only these. Default: every one of the exercise."),
+    ] = None,
+) -> None:
+    """Say of known mistakes whether they apply, are caught, and are told apart from the others."""
+    from grader.judging import fingerprints
+
+    _exercises([exercise])
+    library = fingerprints.load(exercise)
+    terminal = Terminal()
+    unknown = sorted(set(name or ()) - set(library.mistakes))
+    if unknown:
+        raise UsageError(f"{exercise} has no mistake {unknown[0]!r}.")
+    problems = [(one, library.faults(one)) for one in name or library.mistakes]
+    for one, faults in problems:
+        terminal.say(f"{one}: {'; '.join(faults) or 'caught, and told apart'}")
+    if any(faults for _, faults in problems):
+        raise typer.Exit(NOT_GRADED)
+
+
 @app.command(name="scorecard")
 def measure(
     exercise: Annotated[

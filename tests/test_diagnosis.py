@@ -121,3 +121,12 @@ def test_hints_go_from_where_to_read_to_what_to_write() -> None:
 @pytest.mark.parametrize("exercise", curriculum.NAMES)
 def test_every_exercise_says_where_to_read_on(exercise: str) -> None:
     assert stubs.further_reading(exercise).startswith(("Paper", "PyTorch"))
+
+
+def test_what_looks_the_same_as_another_mistake_is_told() -> None:
+    library = diagnostician("masks").library
+    assert library.faults("all-turned-round") == []
+    assert library.faults("padding-turned-round") == []
+    assert "looks the same as trained-table" in diagnostician("positional").library.faults(
+        "frozen-parameter"
+    )

@@ -227,6 +227,21 @@ class Library:
         equal = rows.same(theirs) | (~rows.said & ~theirs.said)
         return bool(equal.all(dim=-1).any())
 
+    def faults(self, name: str) -> list[str]:
+        """What is amiss with an entry: an edit that no check catches, others that look the same."""
+        found = []
+        for index, variant in enumerate(self.variants):
+            if name not in variant.mistakes:
+                continue
+            if not bool(self.failed[index].any()):
+                found.append("no check catches it")
+            row = self.known[index]
+            equal = self.known.same(row) | (~self.known.said & ~row.said)
+            for other, same in zip(self.variants, equal.all(dim=-1).tolist(), strict=True):
+                if same and other.mistakes != variant.mistakes:
+                    found.append(f"looks the same as {other.mistakes[0]}")
+        return list(dict.fromkeys(found))
+
     def encoded(self) -> bytes:
         """The library as bytes, without the mistakes' sources."""
         rows = Prints.stack([self.right, *(self.known[i] for i in range(len(self.known.codes)))])
