@@ -130,3 +130,17 @@ def test_what_looks_the_same_as_another_mistake_is_told() -> None:
     assert "looks the same as trained-table" in diagnostician("positional").library.faults(
         "frozen-parameter"
     )
+
+
+def test_a_wrong_scale_and_a_mask_turned_round_are_both_named_in_code_of_another_form() -> None:
+    source = """
+def attention(query, key, value, mask=None, dropout=None):
+    scores = (query @ key.mT) / query.shape[-1]
+    if mask is not None:
+        scores = scores.masked_fill(mask, -1e9)
+    weights = scores.softmax(-1)
+    if dropout is not None:
+        weights = dropout(weights)
+    return weights @ value, weights
+"""
+    assert set(named("attention", source)) == {("scaled-by-d-k",), ("mask-turned-round",)}

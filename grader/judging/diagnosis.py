@@ -27,7 +27,7 @@ from grader.report.results import Diagnosis
 
 MAX_MISTAKES = 3
 MAX_ALIKE = 2
-NEAR = 6  # mistakes whose pairs are looked at
+NEAR = 10  # mistakes whose pairs are looked at
 WIDE = 20  # mistakes that are looked at together with the nearest one
 MAX_SPARES = 6
 IN_SIGHT = 0.3  # the share of what a mistake shows that no other one covers
