@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from traitlets.config import Config
 from grader import curriculum
 from grader.course import building, configure, making
 from grader.course.class_of_twelve import grade_id
+from grader.course.handed_in import files_to_refuse
 
 
 def read(course: Path, assignment: str = "ps1") -> NotebookNode:
@@ -137,3 +139,20 @@ def test_the_configuration_can_be_shown_as_formgrader_does() -> None:
     configure(config, "process")
     assert config.HandedIn.isolation == "process"
     json.dumps(config)
+
+
+def test_links_and_pipes_are_refused_and_plain_files_are_not(tmp_path: Path) -> None:
+    """nbgrader would copy what a link leads to into what students get back."""
+    handed_in = tmp_path / "submitted" / "eve" / "ps1"
+    (handed_in / "data").mkdir(parents=True)
+    (handed_in / "data" / "own.txt").write_text("mine")
+    (handed_in / "ps1.ipynb").write_text("{}")
+    secret = tmp_path / "solutions"
+    secret.mkdir()
+    (secret / "attention.py").write_text("the answer")
+    (handed_in / "a.txt").symlink_to(secret / "attention.py")
+    (handed_in / "data" / "all").symlink_to(secret)
+    (handed_in / "nowhere").symlink_to(tmp_path / "nowhere")
+    os.mkfifo(handed_in / "pipe")
+    refused = {path.relative_to(handed_in).as_posix() for path in files_to_refuse(handed_in)}
+    assert refused == {"a.txt", "data/all", "nowhere", "pipe"}

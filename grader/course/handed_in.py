@@ -54,6 +54,7 @@ class HandedIn(NotebookExporter):
         self.released: dict[tuple[str, str], Any] = {}
         if self.parent is not None:
             with one_engine():
+                self._remove_links()
                 self._rename()
                 self._remove_interrupted()
             convert_with_one_engine(self.parent)
@@ -123,6 +124,20 @@ class HandedIn(NotebookExporter):
             self.jobs or min(processors(), enough),
         )
 
+    def _remove_links(self) -> None:
+        """Removes links, pipes and devices from what was handed in.
+
+        nbgrader copies what a link leads to, be it the solutions, into what students get back.
+        """
+        for folder in list(self.parent.assignments):
+            if any(one.is_symlink() for one in (Path(folder), Path(folder).parent)):
+                self.log.warning("%s is a link. It is not graded.", folder)
+                del self.parent.assignments[folder]
+                continue
+            for file in files_to_refuse(Path(folder)):
+                self.log.warning("%s is no plain file. It is removed.", file)
+                file.unlink()
+
     def _rename(self) -> None:
         """Gives a student's only notebook the name that nbgrader looks for.
 
@@ -168,6 +183,22 @@ class HandedIn(NotebookExporter):
             for other in map(Path, files)
             if other.name == path.name and other != path and _is_due(self.parent, folder)
         ]
+
+
+def files_to_refuse(folder: Path) -> list[Path]:
+    """What in a folder is neither a plain file nor a folder, but for notebooks, which are read so
+    that no link is followed.
+    """
+    return [
+        Path(place) / name
+        for place, folders, files in os.walk(folder)
+        for name in (*folders, *files)
+        if not name.endswith(".ipynb") and not _is_plain(Path(place) / name)
+    ]
+
+
+def _is_plain(path: Path) -> bool:
+    return not path.is_symlink() and (path.is_file() or path.is_dir())
 
 
 def _notebook(cells: list[Cell]) -> NotebookNode:
