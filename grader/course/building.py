@@ -92,9 +92,9 @@ your code and a cell with tests.
 2. Run the cell with the tests below it. It says what is right, what is wrong and why.
 3. Before you hand the notebook in, choose *Kernel, Restart and Run All*, or press *Validate*.
 
-When it is graded, its cells run from top to bottom, as after *Restart and Run All*; each exercise is
-what its names mean where its tests stand. A cell is stopped after 4 seconds of processor time, and
-all cells together after 10: put what takes long below the last tests, where nothing is run.
+When it is graded, its cells run from top to bottom, as after *Restart and Run All*; each exercise
+is what its names mean where its tests stand. A cell is stopped after 4 seconds of processor time,
+all cells together after 10: what takes long belongs below the last tests, where nothing is run.
 
 You may add cells of your own. `%check attention` in any cell tests that exercise again. Hidden
 checks look closer than these tests and give the points; each exercise is graded with right answers
