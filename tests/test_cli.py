@@ -6,6 +6,7 @@ import csv
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -243,6 +244,11 @@ def test_the_demo_grades_a_class_through_nbgrader(tmp_path: Path) -> None:
 def test_stubs_are_up_to_date_and_a_students_work_is_kept(tmp_path: Path) -> None:
     assert grader("stubs", "--exercises", tmp_path).returncode == 0
     assert {path.stem for path in tmp_path.iterdir()} == set(curriculum.NAMES)
+    lacking = grader("stubs", "--check", "--exercises", tmp_path)
+    assert lacking.returncode == 1
+    assert "test_masks.py" in lacking.stderr
+    for path in (Path(__file__).parent.parent / "exercises").glob("test_*.py"):
+        shutil.copy(path, tmp_path)
     assert grader("stubs", "--check", "--exercises", tmp_path).returncode == 0
     work = tmp_path / "masks.py"
     work.write_text("half finished")
