@@ -17,9 +17,6 @@ import pytest
 from grader import curriculum
 from grader.curriculum import mistakes, stubs
 
-# All on one worker of the suite: what they look at is made once.
-pytestmark = pytest.mark.xdist_group("cli")
-
 CHEAP = ("masks", "attention")
 Graded = tuple[subprocess.CompletedProcess[str], dict[str, Any], list[dict[str, str]]]
 

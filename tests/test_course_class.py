@@ -30,9 +30,6 @@ from grader.course import building, making
 from grader.course.class_of_twelve import MEMBERS, Cells, Member, find, grade_id, hand_in
 from grader.judging import workers
 
-# All on one worker of the suite: what they look at is made once.
-pytestmark = pytest.mark.xdist_group("course_class")
-
 ROOT = Path(__file__).parent.parent
 EXERCISES = ("masks", "attention", "positional", "layer_norm", "feed_forward")
 FULL = 55.0

@@ -28,9 +28,6 @@ playwright = pytest.importorskip("playwright.sync_api", reason="playwright is no
 
 from grader.course import class_of_twelve, making  # noqa: E402 - it needs nbgrader
 
-# All on one worker of the suite: what they look at is made once.
-pytestmark = pytest.mark.xdist_group("course_lab")
-
 ROOT = Path(__file__).parent.parent
 FLAGS = [
     *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"),

@@ -20,9 +20,6 @@ from grader.report.results import ExerciseResult
 from grader.sandbox.host import Host
 from grader.submission import Submission
 
-# All on one worker of the suite: what they look at is made once.
-pytestmark = pytest.mark.xdist_group("exercise_run")
-
 SOLUTIONS = {name: stubs.reference_source(name) for name in curriculum.NAMES}
 
 

@@ -43,9 +43,8 @@ def lost(result: ExerciseResult) -> str:
 
 
 def of(exercise: str, value: object, name: str = "") -> object:
-    """A parameter whose test goes where the exercise is recorded: to one worker of the suite."""
-    group = pytest.mark.xdist_group(exercise)
-    return pytest.param(value, id=f"{exercise}-{name}" if name else exercise, marks=group)
+    """A parameter whose id begins with the exercise, which tells where the test is to run."""
+    return pytest.param(value, id=f"{exercise}-{name}" if name else exercise)
 
 
 def files(kind: str) -> list[object]:
