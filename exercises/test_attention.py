@@ -102,3 +102,36 @@ def test_dropout_acts_on_the_weights() -> None:
     whole, _ = attention(query, key, value)
     halved, _ = attention(query, key, value, dropout=lambda weights: weights / 2)
     assert_matches(halved, whole / 2, "attention output with dropout", axes=("query", "d_v"))
+
+
+def test_each_sentence_and_head_by_hand() -> None:
+    """Two sentences of five heads, worked out with a pencil; all sizes differ.
+
+    With 16 features the scores 4 log 2, 0 and 0 are divided by 4. exp makes 2, 1 and 1 of log 2, 0
+    and 0, so the weights are 1/2, 1/4 and 1/4, and the values 4, 0 and 8 make 2 + 0 + 2 = 4.
+    """
+    query, key = torch.ones(2, 5, 7, 16), torch.zeros(2, 5, 3, 16)
+    key[:, :, 0, 0] = 4 * log(2)
+    value = torch.tensor([4.0, 0.0, 8.0]).reshape(3, 1).expand(2, 5, 3, 6)
+    output, weights = attention(query, key, value)
+    assert_matches(
+        weights,
+        torch.tensor([1 / 2, 1 / 4, 1 / 4]).expand(2, 5, 7, 3),
+        "attention weights",
+        axes=("batch", "head", "query", "key"),
+        help="d_k is how many features a query has. On which axis are they, whatever stands ahead?",
+    )
+    axes = ("batch", "head", "query", "d_v")
+    assert_matches(output, torch.full((2, 5, 7, 6), 4.0), "attention output", axes=axes)
+
+
+def test_the_caller_keeps_its_tensors() -> None:
+    """Query, key, value and mask are after the call what they were."""
+    torch.manual_seed(4)
+    query, key, value = torch.randn(2, 4), torch.randn(3, 4), torch.randn(3, 5)
+    mask = torch.tensor([True, False, True])
+    given = {"query": query, "key": key, "value": value, "mask": mask}
+    before = {name: tensor.clone() for name, tensor in given.items()}
+    attention(query, key, value, mask)
+    for name, tensor in given.items():
+        assert_matches(tensor, before[name], f"{name} after the call", sides=("after", "before"))

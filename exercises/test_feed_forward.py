@@ -6,7 +6,13 @@ import torch
 from torch import Tensor, nn
 
 from exercises.feed_forward import FeedForward
-from grader.feedback.comparison import assert_matches, assert_parameters, assert_raises
+from grader.feedback.comparison import (
+    Mismatch,
+    assert_matches,
+    assert_parameters,
+    assert_raises,
+    assert_shape,
+)
 
 AXES = ("batch", "length", "d_model")
 
@@ -66,13 +72,46 @@ def test_each_token_for_itself() -> None:
 
 
 def test_dropout_is_inside() -> None:
-    """With dropout 1, training leaves nothing but the last bias.
+    """With dropout 0.5, the 7 inside becomes 0 or 14 in training, and the 1 becomes 0 or 2.
 
-    The bias of linear2 is -5.
+    So the output is one of -5, -3, 135 and 137, each now and then. In evaluation it is 66.
     """
-    module, x = by_hand("relu", dropout=1.0)
-    expected = torch.tensor([[[-5.0], [-5.0]]])
-    assert_matches(module.train()(x), expected, "FeedForward output in training", axes=AXES)
+    torch.manual_seed(1)
+    module, _ = by_hand("relu", dropout=0.5)
+    x = torch.ones(1, 64, 1)
+    output = module.train()(x)
+    possible = torch.tensor([-5.0, -3.0, 135.0, 137.0])
+    assert_shape(output, {"batch": 1, "length": 64, "d_model": 1}, "FeedForward output in training")
+    expected = possible[(output - possible).abs().argmin(-1, keepdim=True)]
+    help = "Is dropout there, once, between the activation and linear2?"
+    assert_matches(output, expected, "FeedForward output in training", axes=AXES, help=help)
+    if len(output.unique()) < 4:
+        raise Mismatch("Dropout 0.5 in FeedForward should drop each number inside by itself.")
+    expected = torch.full_like(x, 66.0)
+    assert_matches(module.eval()(x), expected, "FeedForward output in evaluation", axes=AXES)
+
+
+def test_the_exact_gelu() -> None:
+    """gelu(1) is 0.841345, by the normal distribution.
+
+    The approximation with tanh makes 0.841192 of it.
+    """
+    module: Any = FeedForward(1, 1, 0.0, "gelu").eval()
+    for linear in (module.linear1, module.linear2):
+        nn.init.ones_(linear.weight)
+        nn.init.zeros_(linear.bias)
+    output = module(torch.tensor([[[1.0], [-2.0]]]))
+    expected = torch.tensor([[[0.841345], [-0.0455003]]])
+    help = "Is it the exact GELU, not an approximation?"
+    assert_matches(output, expected, "FeedForward output with gelu", axes=AXES, help=help)
+
+
+def test_the_caller_keeps_its_tensor() -> None:
+    """x is after the call what it was."""
+    module, x = by_hand("relu")
+    module(x)
+    before = torch.tensor([[[1.0], [-2.0]]])
+    assert_matches(x, before, "x after the call", axes=AXES, sides=("after", "before"))
 
 
 def test_another_activation() -> None:

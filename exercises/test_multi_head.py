@@ -9,7 +9,12 @@ from torch import nn
 
 from exercises.attention import attention
 from exercises.multi_head import MultiHeadAttention, merge_heads, split_heads
-from grader.feedback.comparison import assert_matches, assert_parameters, assert_raises
+from grader.feedback.comparison import (
+    Mismatch,
+    assert_matches,
+    assert_parameters,
+    assert_raises,
+)
 
 
 def test_split_heads_by_hand() -> None:
@@ -39,6 +44,30 @@ def test_its_parameters() -> None:
         shapes[f"{name}.bias"] = (6,)
     module = MultiHeadAttention(d_model=6, n_heads=3)
     assert_parameters(module, shapes, "MultiHeadAttention(6, 3)")
+
+
+def test_without_a_bias() -> None:
+    """With bias=False, none of the four maps has a bias."""
+    names = ("q_proj", "k_proj", "v_proj", "out_proj")
+    shapes = {f"{name}.weight": (6, 6) for name in names}
+    module = MultiHeadAttention(d_model=6, n_heads=3, bias=False)
+    assert_parameters(module, shapes, "MultiHeadAttention(6, 3, bias=False)")
+
+
+def test_no_two_maps_are_one() -> None:
+    """A number that is put into one map is in no other."""
+    module = MultiHeadAttention(d_model=4, n_heads=2)
+    names = [f"{name}.weight" for name in ("q_proj", "k_proj", "v_proj", "out_proj")]
+    with torch.no_grad():
+        for number, name in enumerate(names):
+            module.get_parameter(name).fill_(number)
+    for number, name in enumerate(names):
+        if (module.get_parameter(name) != number).any():
+            raise Mismatch(
+                f"`{name}` shares its numbers with another map of MultiHeadAttention(4, 2).",
+                help="Is each of the four an nn.Linear of its own?",
+                points_at="__init__",
+            )
 
 
 def test_each_head_attends_on_its_own() -> None:
@@ -84,3 +113,43 @@ def test_the_heads_must_come_out_even() -> None:
     """Ten features cannot be shared among three heads."""
     with assert_raises(ValueError, "MultiHeadAttention(d_model=10, n_heads=3)"):
         MultiHeadAttention(d_model=10, n_heads=3)
+
+
+def test_dropout_takes_weights_away() -> None:
+    """With dropout 0.5, each of four weights of 1/4 becomes 0 or 1/2 in training.
+
+    All values are 1, so the output adds those up: 0, 1/2, 1, 3/2 or 2, the same in all features of
+    a head. In evaluation it is 1.
+    """
+    value = torch.ones(1, 4, 4)
+    unused, _ = attention(value, value, value, dropout=torch.zeros_like)
+    if unused.any():
+        return  # attention does not use its dropout: its own tests say so
+    torch.manual_seed(5)
+    module: Any = MultiHeadAttention(d_model=4, n_heads=2, dropout=0.5)
+    for linear in (module.q_proj, module.k_proj, module.v_proj, module.out_proj):
+        nn.init.zeros_(linear.weight)
+        nn.init.zeros_(linear.bias)
+    nn.init.ones_(module.v_proj.bias)
+    nn.init.eye_(module.out_proj.weight)
+    axes = ("batch", "query", "d_model")
+    x = torch.ones(8, 16, 4)
+    found = module.train()(x, x[:, :4], x[:, :4])
+    assert_matches(module.eval()(x, x, x), x, "MultiHeadAttention output in evaluation", axes=axes)
+    what = "MultiHeadAttention output in training"
+    if torch.equal(found, x):
+        raise Mismatch(f"Nothing is dropped in your {what}.", help="Is `dropout` handed on?")
+    heads = found[..., ::2].repeat_interleave(2, -1)
+    expected = (2 * heads).round().clamp(0, 4) / 2
+    help = "Does your dropout act on the weights, once, and on nothing else?"
+    assert_matches(found, expected, what, axes=axes, help=help)
+
+
+def test_the_caller_keeps_its_tensors() -> None:
+    """Query, key and value are after the call what they were."""
+    torch.manual_seed(6)
+    given = {name: torch.randn(2, 3, 4) for name in ("query", "key", "value")}
+    before = {name: tensor.clone() for name, tensor in given.items()}
+    MultiHeadAttention(d_model=4, n_heads=2)(*given.values())
+    for name, tensor in given.items():
+        assert_matches(tensor, before[name], f"{name} after the call", sides=("after", "before"))

@@ -3,7 +3,7 @@
 import torch
 
 from exercises.sublayer import SublayerConnection
-from grader.feedback.comparison import assert_matches, assert_parameters
+from grader.feedback.comparison import Mismatch, assert_matches, assert_parameters
 
 AXES = ("batch", "length", "d_model")
 X = torch.tensor([[[1.0, 3.0]]])
@@ -41,13 +41,31 @@ def test_the_residual_gets_through() -> None:
 
 
 def test_dropout_is_on_the_sublayer() -> None:
-    """With dropout 1, training leaves x and nothing else.
+    """With dropout 0.5, what the sublayer gives becomes 0 or twice as large in training.
 
-    Dropout acts on what the sublayer gives, not on x.
+    It gives 10 everywhere, so 0 or 20 is added to x. In evaluation it is 10.
     """
-    connection = SublayerConnection(2, dropout=1.0, norm_first=True).train()
-    output = connection(X, lambda x: 10 * x)
-    assert_matches(output, X, "SublayerConnection output in training", axes=AXES)
+    torch.manual_seed(0)
+    connection = SublayerConnection(2, dropout=0.5, norm_first=True)
+    x = X.expand(4, 16, 2).clone()
+    found = torch.full_like(x, 10.0)
+    output = connection.train()(x, lambda _: found.clone())
+    added = torch.where((output - x).abs() < 1e-3, 0.0, 20.0)
+    what = "SublayerConnection output in training"
+    help = "Does dropout act on what the sublayer gives, once, and not on x?"
+    assert_matches(output, x + added, what, axes=AXES, help=help)
+    if len(added.unique()) < 2:
+        raise Mismatch("With dropout 0.5, single numbers of what the sublayer gives are dropped.")
+    output = connection.eval()(x, lambda _: found.clone())
+    assert_matches(output, x + 10, "SublayerConnection output in evaluation", axes=AXES)
+
+
+def test_the_caller_keeps_its_tensor() -> None:
+    """x is after the call what it was, in both orders."""
+    for norm_first in (False, True):
+        x = X.clone()
+        SublayerConnection(2, norm_first=norm_first)(x, torch.ones_like)
+        assert_matches(x, X, "x after the call", axes=AXES, sides=("after", "before"))
 
 
 def test_its_parameters() -> None:

@@ -74,6 +74,27 @@ def test_padding_of_the_source_changes_nothing() -> None:
         )
 
 
+def test_padding_of_the_target_changes_nothing() -> None:
+    """What the embedding holds for padding changes nothing at the words of the target.
+
+    One target begins with padding, which the future's mask does not hide.
+    """
+    model = small(pad_id=3)
+    src, tgt = torch.tensor([[4, 5, 6]]), torch.tensor([[3, 1, 2]])
+    memory = model.encode(src)
+    before = model.decode(tgt, memory, src)[:, 1:]
+    with torch.no_grad():
+        model.get_parameter("tgt_embedding.token.embedding.weight")[3] = 7.0
+    assert_matches(
+        model.decode(tgt, memory, src)[:, 1:],
+        before,
+        "Transformer.decode output",
+        axes=("batch", "target", "d_model"),
+        help="Does the target's mask hide padding, as well as the future?",
+        sides=("other padding", "before"),
+    )
+
+
 def test_the_order_of_the_source_matters() -> None:
     """The same source words in another order give other logits."""
     model = small()

@@ -211,10 +211,8 @@ def assert_parameters(
         raise Mismatch(
             f"{article(module)} came back where {what}, a module, should be.", None, help
         )
-    found = {
-        name: tuple(parameter.shape)
-        for name, parameter in cast(Module, module).named_parameters(remove_duplicate=False)
-    }
+    held = dict(cast(Module, module).named_parameters(remove_duplicate=False))
+    found = {name: tuple(parameter.shape) for name, parameter in held.items()}
     for name, shape in shapes.items():
         if name not in found:
             there = ", ".join(f"`{other}`" for other in found) or "none at all"
@@ -233,7 +231,9 @@ def assert_parameters(
                 help,
                 "__init__",
             )
-    extra = [name for name in found if name not in shapes]
+    # One of them may have a second name, as when an nn.Sequential holds a layer as well.
+    known = {id(held[name]) for name in shapes}
+    extra = [name for name, parameter in held.items() if id(parameter) not in known]
     if extra:
         names = ", ".join(f"`{name}`" for name in extra)
         raise Mismatch(
