@@ -121,9 +121,9 @@ def test_dropout_is_on_every_sublayer() -> None:
     All weights are 0 but one bias, so that one sublayer after the other adds 1 everywhere.
     """
     torch.manual_seed(4)
+    layer: Any = DecoderLayer(6, n_heads=2, d_ff=8, dropout=0.5, norm_first=True)
     if not parts_drop_as_they_should():
         return
-    layer: Any = DecoderLayer(6, n_heads=2, d_ff=8, dropout=0.5, norm_first=True)
     x, memory = torch.randn(2, 8, 6), torch.randn(2, 3, 6)
     for name in (
         "self_attn.out_proj.bias",

@@ -121,12 +121,12 @@ def test_dropout_takes_weights_away() -> None:
     All values are 1, so the output adds those up: 0, 1/2, 1, 3/2 or 2, the same in all features of
     a head. In evaluation it is 1.
     """
+    module: Any = MultiHeadAttention(d_model=4, n_heads=2, dropout=0.5)
     value = torch.ones(1, 4, 4)
     unused, _ = attention(value, value, value, dropout=torch.zeros_like)
     if unused.any():
         return  # attention does not use its dropout: its own tests say so
     torch.manual_seed(5)
-    module: Any = MultiHeadAttention(d_model=4, n_heads=2, dropout=0.5)
     for linear in (module.q_proj, module.k_proj, module.v_proj, module.out_proj):
         nn.init.zeros_(linear.weight)
         nn.init.zeros_(linear.bias)

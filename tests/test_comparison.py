@@ -347,6 +347,27 @@ def test_differs() -> None:
     assert "stay the same" in mismatch(assert_differs, x.clone(), x).headline
 
 
+def test_a_second_name_of_a_parameter_is_no_other_parameter() -> None:
+    """A layer may be held by an nn.Sequential as well."""
+    module = nn.Module()
+    module.linear = nn.Linear(3, 2)
+    module.net = nn.Sequential(module.linear)
+    shapes = {"linear.weight": (2, 3), "linear.bias": (2,)}
+    assert_parameters(module, shapes, "Part()")
+    module.net.append(nn.Linear(2, 2, bias=False))
+    assert "`net.1.weight`." in mismatch(assert_parameters, module, shapes, "Part()").headline
+
+
+def test_transposes_are_named_only_where_one_helps() -> None:
+    """The sizes alone may be those of another tensor."""
+    right = normal(3, 2, 5)
+    turned = mismatch(assert_matches, right.mT, right).help
+    assert "is a transpose missing, or one too many?" in turned
+    other = mismatch(assert_matches, normal(4, 5, 2), right).help
+    assert "no transpose makes these numbers the right ones" in other
+    assert "transpose missing" in mismatch(assert_shape, right.mT, (2, 5)).help
+
+
 def test_parameters_by_name() -> None:
     """Missing, misshapen and superfluous parameters are named."""
     linear = nn.Linear(3, 2)
