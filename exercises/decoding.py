@@ -91,6 +91,7 @@ and finds that b, then end has 0.4 * 0.9 = 0.36, which is more.
 from typing import Any
 
 import torch
+import torch.nn.functional as F
 from jaxtyping import Int
 from torch import Tensor
 
@@ -154,4 +155,4 @@ def beam_search(
     raise NotImplementedError("decoding: beam_search is not written yet")
 
 
-# Made by grader stubs, 574b37587ec4
+# Made by grader stubs, a83e069d10f3

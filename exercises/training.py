@@ -13,7 +13,6 @@ drawn from N(0, 1), each row is about √d_model long, and after the factor d_mo
 place is always √(d_model / 2) long, because in each pair of columns sin² + cos² = 1. At 512
 features, the word is 32 times as long as the place:
 
-    >>> import torch
     >>> _ = torch.manual_seed(0)
     >>> words = torch.randn(1000, 512) * 512**0.5
     >>> round(words.norm(dim=-1).mean().item() / (512 / 2) ** 0.5)
@@ -113,6 +112,8 @@ Without that argument they are fine, and so are `F.log_softmax`, `F.nll_loss`, `
 - Which number does `gather` look for where the label is -100?
 """
 
+import torch
+import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
@@ -198,4 +199,4 @@ def label_smoothed_loss(
     raise NotImplementedError("training: label_smoothed_loss is not written yet")
 
 
-# Made by grader stubs, 1e7def523978
+# Made by grader stubs, 24739b0fe3b2

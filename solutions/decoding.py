@@ -90,6 +90,7 @@ and finds that b, then end has 0.4 * 0.9 = 0.36, which is more.
 from typing import Any
 
 import torch
+import torch.nn.functional as F
 from jaxtyping import Int
 from torch import Tensor
 
@@ -173,7 +174,7 @@ def beam_search(
             tgt = torch.tensor([ids for _, ids in growing], device=src.device)
             count = len(growing)
             states = model.decode(tgt, memory.expand(count, -1, -1), row.expand(count, -1))
-            log_p = model.generator(states[:, -1]).log_softmax(dim=-1)
+            log_p = F.log_softmax(model.generator(states[:, -1]), dim=-1)
             candidates = finished + [
                 (score + gain, [*ids, word])
                 for (score, ids), gains in zip(growing, log_p.tolist(), strict=True)

@@ -12,7 +12,6 @@ drawn from N(0, 1), each row is about √d_model long, and after the factor d_mo
 place is always √(d_model / 2) long, because in each pair of columns sin² + cos² = 1. At 512
 features, the word is 32 times as long as the place:
 
-    >>> import torch
     >>> _ = torch.manual_seed(0)
     >>> words = torch.randn(1000, 512) * 512**0.5
     >>> round(words.norm(dim=-1).mean().item() / (512 / 2) ** 0.5)
@@ -112,6 +111,8 @@ Without that argument they are fine, and so are `F.log_softmax`, `F.nll_loss`, `
 - Which number does `gather` look for where the label is -100?
 """
 
+import torch
+import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
@@ -206,10 +207,10 @@ def label_smoothed_loss(
         The mean over the places whose label is not padding.
     """
     ### BEGIN SOLUTION
-    log_p = logits.log_softmax(dim=-1)
+    log_p = F.log_softmax(logits, dim=-1)
     is_word = labels != pad_id
     # Any index will do where there is padding, but a negative one is none.
-    index = labels.masked_fill(~is_word, 0)
+    index = torch.where(is_word, labels, 0)
     of_label = log_p.gather(-1, index.unsqueeze(-1)).squeeze(-1)
     of_all = log_p.mean(dim=-1)
     loss = (1 - smoothing) * -of_label + smoothing * -of_all

@@ -258,8 +258,8 @@ def test_a_call_that_is_ruled_out_is_told_before_any_grade(solved: WorkspaceRun)
 
 def test_smoothing_by_torch_is_noticed_and_plain_cross_entropy_is_not(solved: WorkspaceRun) -> None:
     """One argument of F.cross_entropy is forbidden in training, the function is not."""
-    answer = "    log_p = logits.log_softmax(dim=-1)\n"
-    call = "nn.functional.cross_entropy(logits.transpose(1, 2), labels, ignore_index=pad_id{})"
+    answer = "    log_p = F.log_softmax(logits, dim=-1)\n"
+    call = "F.cross_entropy(logits.transpose(1, 2), labels, ignore_index=pad_id{})"
     solved.edit("training", answer, f"{answer}    {call.format('')}\n")
     assert solved.pytest("exercises/test_training.py")[0] == 0
     smoothed = call.format(", label_smoothing=smoothing")
