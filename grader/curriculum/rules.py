@@ -241,6 +241,7 @@ _RULES: dict[str, tuple[Targets, str]] = {
             "F.relu under another name": (
                 "aten::_add_relu",
                 "aten::elu",
+                "aten::hinge_embedding_loss",
                 "aten::leaky_relu",
                 "aten::prelu",
                 "aten::_prelu_kernel",

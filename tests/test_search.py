@@ -1,0 +1,86 @@
+"""What a search over torch found to do an exercise's work is refused there, whatever it is called.
+
+The search itself is `tests/search_torch.py`; what it found, with arguments, is kept in
+`tests/forbidden/found.json`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from collections.abc import Sequence
+
+import pytest
+import search_torch
+import torch
+from search_torch import FOUND, Task, is_answer, recall, resolve, tasks
+
+from grader.curriculum.rules import together
+from grader.remote.guard import Guard
+
+torch.set_num_threads(1)
+
+KEPT = json.loads(FOUND.read_text(encoding="utf-8"))
+EXERCISES = [name for name in KEPT if name != "torch"]
+# What does the work and may be used, as the exercises say: products, and clamp for a ReLU.
+ALLOWED = {
+    "linear": {"aten::inner"},
+    "activations": {"aten::clamp_min", "aten::clamp_min_"},
+}
+
+
+def refused(exercise: str, names: Sequence[str]) -> list[str]:
+    """Those that still do the exercise's work under its rule, in a process of its own."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        with contextlib.suppress(BaseException):
+            given = {name: KEPT[exercise][name] for name in names}
+            known = {dtype: tasks(getattr(torch, dtype))[exercise] for dtype, _ in given.values()}
+            Guard(together([exercise]))
+            works = [name for name, one in given.items() if _works(known[one[0]], name, one[1])]
+            os.write(writing, json.dumps(works).encode())
+        os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading) as pipe:
+        reply = pipe.read()
+    os.waitpid(child, 0)
+    left: list[str] = json.loads(reply)
+    return left
+
+
+def _works(task: Task, name: str, described: Sequence[object]) -> bool:
+    try:
+        return is_answer(task, resolve(name)(*recall(task, described)))
+    except BaseException:
+        return False
+
+
+@pytest.mark.parametrize("exercise", EXERCISES)
+def test_all_that_was_found_is_refused(exercise: str) -> None:
+    assert set(refused(exercise, [*KEPT[exercise]])) == ALLOWED.get(exercise, set())
+
+
+def test_what_was_found_does_the_work_without_a_rule() -> None:
+    """Else the test above says nothing."""
+    for exercise in EXERCISES:
+        for name, (dtype, described) in KEPT[exercise].items():
+            torch.manual_seed(1)  # for dropout
+            task = tasks(getattr(torch, dtype))[exercise]
+            assert _works(task, name, described), (exercise, name)
+
+
+@pytest.mark.parametrize(
+    ("exercise", "name"),
+    [
+        ("layer_norm", "aten::native_layer_norm"),
+        ("embedding", "aten::embedding"),
+        ("activations", "aten::tanh"),
+        ("dropout", "aten::native_dropout"),
+    ],
+)
+def test_the_search_finds_what_the_rules_name(exercise: str, name: str) -> None:
+    task = search_torch.tasks(torch.float64)[exercise]
+    assert name in KEPT[exercise]
+    assert [*search_torch.search(task, [name, "aten::sin"])] == [name]
