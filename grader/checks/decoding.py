@@ -8,7 +8,7 @@ import torch
 
 from grader.checks.decoding_cases import DecodingCase, assert_matches_rows, assert_targets, cases
 from grader.checks.framework import check
-from grader.checks.framework.assertions import assert_not_edited
+from grader.checks.framework.assertions import assert_defaults, assert_not_edited
 from grader.checks.framework.precision import assert_settings_kept
 from grader.feedback.comparison import Mismatch
 
@@ -173,10 +173,11 @@ def test_a_narrow_beam(
 def test_edges(student: Any, case: DecodingCase) -> None:
     """One place, a beam of one, a beam larger than the vocabulary, a row alone, nothing changed.
 
-    Sees a `max_len` that does not count the start word, `topk` of more words than there are, and a
-    model or a source that is edited.
+    Sees a `max_len` that does not count the start word, `topk` of more words than there are,
+    another default of `beam_size`, and a model or a source that is edited.
     """
     settings = student.global_settings()
+    assert_defaults(student, "beam_search", {"beam_size": 4})
     model = case.model(student)
     call = (model, case.src, case.bos_id, case.eos_id)
     what = "result of beam_search with beam_size=1"
