@@ -122,10 +122,11 @@ def test_dropout_takes_weights_away() -> None:
     a head. In evaluation it is 1.
     """
     module: Any = MultiHeadAttention(d_model=4, n_heads=2, dropout=0.5)
-    value = torch.ones(1, 4, 4)
-    unused, _ = attention(value, value, value, dropout=torch.zeros_like)
-    if unused.any():
-        return  # attention does not use its dropout: its own tests say so
+    x = torch.ones(8, 16, 4)
+    plain, _ = attention(x, x[:, :4], x[:, :4])
+    unused, _ = attention(x, x, x, dropout=torch.zeros_like)
+    if unused.any() or not torch.allclose(plain, x):
+        return  # attention is wrong: its own tests say so
     torch.manual_seed(5)
     for linear in (module.q_proj, module.k_proj, module.v_proj, module.out_proj):
         nn.init.zeros_(linear.weight)
@@ -133,7 +134,6 @@ def test_dropout_takes_weights_away() -> None:
     nn.init.ones_(module.v_proj.bias)
     nn.init.eye_(module.out_proj.weight)
     axes = ("batch", "query", "d_model")
-    x = torch.ones(8, 16, 4)
     found = module.train()(x, x[:, :4], x[:, :4])
     assert_matches(module.eval()(x, x, x), x, "MultiHeadAttention output in evaluation", axes=axes)
     what = "MultiHeadAttention output in training"

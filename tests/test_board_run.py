@@ -163,13 +163,13 @@ def test_many_kinds_of_wrong(solved: WorkspaceRun) -> None:
     told = [" ".join(words[1:]) for words in rows if words[1] != "done"]
     assert told == [
         "wrong 0 of 10 2 of 5 tests right",
-        "wrong 0 of 15 2 of 5 tests right",
-        "blocked by attention 0 of 15 5 of 6 tests right",
+        "wrong 0 of 15 3 of 7 tests right",
+        "blocked by attention 0 of 15 9 of 10 tests right",
         "to do 0 of 10 3 of 6 tests right",
         "written: PositionalEncoding.__init__",
         "wrong 0 of 10 0 of 5 tests right",
         "wrong 0 of 10 0 of 4 tests right",
-        "wrong 0 of 10 0 of 6 tests right",
+        "wrong 0 of 10 0 of 8 tests right",
         "blocked by layer_norm 0 of 5",
         "blocked by attention + 2 0 of 15",
         "blocked by attention + 2 0 of 15",
