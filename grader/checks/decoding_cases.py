@@ -228,5 +228,6 @@ def assert_targets(found: Any, expected: list[Ids], case: DecodingCase, what: st
 def assert_matches_rows(found: Any, rows: int, what: str) -> None:
     """It is a tensor with an axis of rows, that many, and an axis of words."""
     if not isinstance(found, Tensor) or found.dim() != 2 or found.size(0) != rows:
-        assert_shape(found, {"batch": rows, "target": 1}, what)
+        width = found.size(1) if isinstance(found, Tensor) and found.dim() == 2 else 1
+        assert_shape(found, {"batch": rows, "target": width}, what)
         raise Mismatch(f"Your {what} should be one tensor of shape (batch, target).")
