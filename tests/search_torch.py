@@ -231,7 +231,12 @@ def resolve(name: str) -> Callable[..., Any]:
         operator, _, overload = name.partition(".")
         space, _, base = operator.partition("::")
         found = getattr(getattr(getattr(torch.ops, space), base), overload or "default")
-        return found  # type: ignore[no-any-return]
+        named = [one.name for one in found._schema.arguments if one.kwarg_only]
+        if not named:
+            return found  # type: ignore[no-any-return]
+        return lambda *given: found(
+            *given[: -len(named)], **dict(zip(named, given[-len(named) :], strict=True))
+        )
     module, _, path = name.partition(":")
     found = attrgetter(path)(importlib.import_module(module))
     if isinstance(found, type):
