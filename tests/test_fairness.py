@@ -83,7 +83,8 @@ def test_a_lazy_answer_gets_nothing(judges: dict[str, Judge], path: Path) -> Non
     ],
 )
 def test_a_known_mistake_loses_points(judges: dict[str, Judge], mistake: mistakes.Mistake) -> None:
-    source = mistake.apply(stubs.reference_source(mistake.exercise))
+    answers = {"": stubs.reference_source(mistake.exercise)} | mistakes.forms(mistake.exercise)
+    source = mistake.apply(answers[mistake.edits[0].form])
     result = grade(judges, mistake.exercise, source)
     assert result.points is not None
     assert result.points < result.max_points
