@@ -41,7 +41,7 @@ def test_the_residual_gets_through() -> None:
 
 
 def test_dropout_is_on_the_sublayer() -> None:
-    """With dropout 0.5, what the sublayer gives becomes 0 or twice as large in training.
+    """With dropout 0.5, what the sublayer gives becomes 0 or doubles.
 
     It gives 10 everywhere, so 0 or 20 is added to x. In evaluation it is 10.
     """

@@ -75,7 +75,7 @@ def test_padding_of_the_source_changes_nothing() -> None:
 
 
 def test_padding_of_the_target_changes_nothing() -> None:
-    """What the embedding holds for padding changes nothing at the words of the target.
+    """What padding holds changes nothing at the words of the target.
 
     One target begins with padding, which the future's mask does not hide.
     """

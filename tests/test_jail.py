@@ -305,8 +305,8 @@ class TestMissing:
 def test_capabilities_are_one_line_each() -> None:
     lines = jail.capabilities()
     assert [line.split("  ")[0] for line in lines] == [
-        "system", "python", "torch", "bubblewrap", "seccomp", "pidfd", "Landlock", "huge pages",
-        "jail",
+        "system", "python", "torch", "bubblewrap", "seccomp", "pidfd", "Landlock", "threads",
+        "huge pages", "jail",
     ]  # fmt: skip
     assert not any("\n" in line for line in lines)
     assert lines[-1].endswith("works") == (not PROBLEMS)

@@ -24,6 +24,7 @@ HIDDEN: dict[str, tuple[str, ...]] = {
         "_mha_shape_check",
         "_in_projection",
         "_in_projection_packed",
+        "linear_cross_entropy",
     ),
     "nn/modules/activation.py": ("MultiheadAttention",),
     "nn/modules/normalization.py": ("LayerNorm", "RMSNorm"),
