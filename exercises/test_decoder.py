@@ -84,7 +84,7 @@ def test_the_stack() -> None:
 
 
 def test_nothing_in_a_layer_is_shared() -> None:
-    """The three connections have three norms, and the two attentions maps of their own."""
+    """Three connections have three norms, two attentions their own maps."""
     layer: Any = DecoderLayer(d_model=6, n_heads=2, d_ff=8)
     norms = {id(sublayer.norm.weight) for sublayer in layer.sublayers}
     if len(norms) < 3:
@@ -116,7 +116,7 @@ def parts_drop_as_they_should() -> bool:
 
 
 def test_dropout_is_on_every_sublayer() -> None:
-    """With dropout 0.5, what a sublayer adds becomes 0 or twice as large in training.
+    """With dropout 0.5, what a sublayer adds becomes 0 or doubles.
 
     All weights are 0 but one bias, so that one sublayer after the other adds 1 everywhere.
     """

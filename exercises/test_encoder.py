@@ -107,7 +107,7 @@ def parts_drop_as_they_should() -> bool:
 
 
 def test_dropout_is_on_every_sublayer() -> None:
-    """With dropout 0.5, what a sublayer adds becomes 0 or twice as large in training.
+    """With dropout 0.5, what a sublayer adds becomes 0 or doubles.
 
     All weights are 0 but one bias, so that one sublayer after the other adds 1 everywhere.
     """

@@ -116,7 +116,7 @@ def test_the_heads_must_come_out_even() -> None:
 
 
 def test_dropout_takes_weights_away() -> None:
-    """With dropout 0.5, each of four weights of 1/4 becomes 0 or 1/2 in training.
+    """With dropout 0.5, weights of 1/4 become 0 or 1/2 in training.
 
     All values are 1, so the output adds those up: 0, 1/2, 1, 3/2 or 2, the same in all features of
     a head. In evaluation it is 1.
