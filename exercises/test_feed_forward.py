@@ -72,7 +72,7 @@ def test_each_token_for_itself() -> None:
 
 
 def test_dropout_is_inside() -> None:
-    """With dropout 0.5, the 7 inside becomes 0 or 14, the 1 becomes 0 or 2.
+    """With dropout 0.5, 7 inside becomes 0 or 14, and 1 becomes 0 or 2.
 
     So the output is one of -5, -3, 135 and 137, each now and then. In evaluation it is 66.
     """
