@@ -78,6 +78,17 @@ def test_the_line_that_stopped_a_cell_is_told_and_what_it_cost(judge: Judge) -> 
     assert "cell of masks, line 4: print(undefined)" in words
 
 
+def test_the_line_that_stopped_a_cell_is_shown_clean_and_cut(judge: Judge) -> None:
+    """A terminal would obey the sequence in it, and every message would hold the megabyte."""
+    line = f'assert False, "\x1b[2J{"x" * 9000}"\n'
+    cell = code(line + "".join(MASKS), "masks")
+    found = graded(judge, "masks", cell, code("", "masks-points"))
+    (place,) = found.finding.places if found.finding else ()
+    assert place.source.startswith("assert False")
+    assert len(place.source) < 200
+    assert place.source.isprintable()
+
+
 def test_an_error_that_costs_nothing_is_not_told(judge: Judge) -> None:
     cells = (code("1 / 0"), code("".join(MASKS), "masks"), code("1 / 0"), code("", "masks-points"))
     assert graded(judge, "masks", *cells).finding is None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from grader.feedback.finding import Finding, Place
+from grader.judging.explanation import quoted
 from grader.remote.session import CellNote, CellNotes
 from grader.report.results import ExerciseResult
 from grader.submission.notebook import Layout
@@ -64,10 +65,9 @@ def _advice(exercise: str, told: CellNotes, layout: Layout) -> list[str]:
 
 
 def _place(note: CellNote, layout: Layout) -> Place:
-    lines = layout.cells[note.cell].source.split("\n") if note.cell < len(layout.cells) else []
+    source = layout.cells[note.cell].source if note.cell < len(layout.cells) else ""
     line = note.line or 0
-    source = lines[line - 1].strip()[:200] if 0 < line <= len(lines) else ""
-    return Place(f"cell_{note.cell}.py", line, source)
+    return Place(f"cell_{note.cell}.py", line, quoted(source, line))
 
 
 def _sentence(note: CellNote, layout: Layout) -> str:

@@ -61,7 +61,12 @@ def _places(noticed: StudentError | Use, sources: Mapping[str, str]) -> tuple[Pl
     if noticed.file is None or noticed.line is None:
         return ()
     name = PurePosixPath(noticed.file).stem
-    lines = sources.get(name, "").splitlines()
-    own = lines[noticed.line - 1].strip() if 0 < noticed.line <= len(lines) else ""
-    own = clean(own, MAX_LINE).replace("\n", " ")
+    own = quoted(sources.get(name, ""), noticed.line)
     return (Place(f"{name}.py", noticed.line, own),) if own else ()
+
+
+def quoted(source: str, line: int) -> str:
+    """A line of a student's source, fit to show and not too long; "" where there is none."""
+    lines = source.splitlines()
+    own = lines[line - 1].strip() if 0 < line <= len(lines) else ""
+    return clean(own, MAX_LINE).replace("\n", " ")
