@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
-import stat
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from grader.submission import plain_file
 from grader.submission.outputs import OutputsError, without_outputs
 
 # Of a file without its outputs. What is larger with them is read by a process that a limit ends.
@@ -64,14 +63,9 @@ def read(path: Path) -> list[Cell]:
 
 def _bytes(path: Path) -> bytes:
     try:
-        if path.is_symlink():
-            raise NotebookError("it is a link; hand in the file itself")
-        # What is opened is what is looked at, and a pipe without a writer keeps nobody waiting.
-        flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
-        with open(os.open(path, flags | getattr(os, "O_BINARY", 0)), "rb") as file:
-            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                raise NotebookError("it is a link or a folder, not a plain file")
-            data = file.read(MAX_FILE + 1)
+        data = plain_file.read(path, MAX_FILE)
+    except ValueError as error:
+        raise NotebookError(str(error)) from None
     except OSError as error:
         raise NotebookError(f"it could not be opened ({error.strerror})") from None
     if len(data) > MAX_FILE:

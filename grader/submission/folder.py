@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import re
-import stat
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
 from grader import curriculum
-from grader.submission import cells
+from grader.submission import cells, plain_file
 from grader.submission.cells import Cell
 from grader.submission.notebook import Layout, layout
 
@@ -161,42 +159,29 @@ def _read(name: str, files: dict[str, Path]) -> Submission:
         except OSError as error:
             submission.problems[exercise] = f"{file.name} could not be read: {error.strerror}."
         except ValueError as error:
-            submission.problems[exercise] = f"{file.name} could not be read: {error}"
+            submission.problems[exercise] = f"{file.name} could not be read: {error}."
     return submission
 
 
 def _source(file: Path) -> str:
     if file.parent.name == "exercises" and file.parent.is_symlink():
         raise ValueError(_LINKED_FOLDER)
-    data = _bytes(file)
+    data = plain_file.read(file, MAX_BYTES)
+    if len(data) > MAX_BYTES:
+        raise ValueError(f"it is larger than {MAX_BYTES >> 20} MB")
     if not data.strip():
-        raise ValueError("it is empty.")
+        raise ValueError("it is empty")
     try:
         source = data.decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise ValueError("it is not UTF-8 text. Save it as UTF-8 and hand it in again.") from None
+        raise ValueError("it is not UTF-8 text. Save it as UTF-8 and hand it in again") from None
     declared = _DECLARATION.match(source)
     if declared and not _READ_ALIKE.fullmatch(declared[1].lower().replace("_", "-")):
         raise ValueError(
             f"its first lines say that it is not UTF-8 but {declared[1][:40]}. Delete that line, "
-            "save the file as UTF-8 and hand it in again."
+            "save the file as UTF-8 and hand it in again"
         )
     return source
-
-
-def _bytes(file: Path) -> bytes:
-    """What a plain file holds. Raises `OSError`, and `ValueError` for anything else than one."""
-    if file.is_symlink():
-        raise ValueError("it is a link; hand in the file itself.")
-    # What is opened is what is looked at, and a pipe that nobody writes to keeps nobody waiting.
-    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
-    with open(os.open(file, flags | getattr(os, "O_BINARY", 0)), "rb") as opened:
-        if not stat.S_ISREG(os.fstat(opened.fileno()).st_mode):
-            raise ValueError("it is not a plain file.")
-        data = opened.read(MAX_BYTES + 1)
-    if len(data) > MAX_BYTES:
-        raise ValueError(f"it is larger than {MAX_BYTES >> 20} MB.")
-    return data
 
 
 # PEP 263, "Defining Python Source Code Encodings". No codec of a student's choice is ever used:
@@ -204,4 +189,4 @@ def _bytes(file: Path) -> bytes:
 # what its author did not mean.
 _DECLARATION = re.compile(r"(?:[ \t\f]*(?:#[^\n]*)?\n)?[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
 _READ_ALIKE = re.compile(r"utf-?8(-sig)?|(us-)?ascii|latin-?1|iso-?8859-\d+|(cp|windows-)125\d")
-_LINKED_FOLDER = "the folder is a link; hand in the files themselves."
+_LINKED_FOLDER = "the folder is a link; hand in the files themselves"
