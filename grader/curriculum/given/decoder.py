@@ -1,5 +1,7 @@
 """The decoder, in a form that shows nothing of how an encoder is written."""
 
+from typing import ClassVar
+
 from torch import Tensor, nn
 
 from grader.curriculum.given.wrapped import WrappedLayer, WrappedStack
@@ -10,18 +12,8 @@ from grader.curriculum.given.wrapped import WrappedLayer, WrappedStack
 class DecoderLayer(WrappedLayer):
     """An `nn.TransformerDecoderLayer` under the names of the exercise `decoder`."""
 
-    def __init__(
-        self,
-        d_model: int,
-        n_heads: int,
-        d_ff: int,
-        dropout: float = 0.1,
-        activation: str = "relu",
-        norm_first: bool = False,
-    ) -> None:
-        names = {"self_attn": "self_attn", "cross_attn": "multihead_attn"}
-        sizes = (d_model, n_heads, d_ff, dropout, activation, norm_first)
-        super().__init__(nn.TransformerDecoderLayer, names, *sizes)
+    kind = nn.TransformerDecoderLayer
+    attentions: ClassVar = {"self_attn": "self_attn", "cross_attn": "multihead_attn"}
 
     def forward(
         self,
@@ -37,15 +29,4 @@ class DecoderLayer(WrappedLayer):
 class Decoder(WrappedStack):
     """A stack of `DecoderLayer`s."""
 
-    def __init__(
-        self,
-        num_layers: int,
-        d_model: int,
-        n_heads: int,
-        d_ff: int,
-        dropout: float = 0.1,
-        activation: str = "relu",
-        norm_first: bool = False,
-    ) -> None:
-        sizes = (d_model, n_heads, d_ff, dropout, activation, norm_first)
-        super().__init__([DecoderLayer(*sizes) for _ in range(num_layers)], d_model, norm_first)
+    kind = DecoderLayer

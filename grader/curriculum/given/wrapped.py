@@ -1,6 +1,7 @@
 """torch's own layer, fed from parameters with the names that the exercises give them."""
 
 from collections.abc import Callable
+from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -39,29 +40,29 @@ class Connection(nn.Module):
 class WrappedLayer(nn.Module):
     """A layer of torch's, `kind`, under other names. `attentions` maps ours to torch's."""
 
+    kind: Callable[..., nn.Module]
+    attentions: ClassVar[dict[str, str]]
+
     def __init__(
         self,
-        kind: Callable[..., nn.Module],
-        attentions: dict[str, str],
         d_model: int,
         n_heads: int,
         d_ff: int,
-        dropout: float,
-        activation: str,
-        norm_first: bool,
+        dropout: float = 0.1,
+        activation: str = "relu",
+        norm_first: bool = False,
     ) -> None:
         """Raises `ValueError` where the exercise asks for it."""
         super().__init__()
         if d_model % n_heads or activation not in ACTIVATIONS:
             raise ValueError(f"d_model={d_model}, n_heads={n_heads}, activation={activation!r}")
-        self.attentions = attentions
         self.n_heads = n_heads
-        for name in attentions:
+        for name in self.attentions:
             self.add_module(name, Attention(d_model))
         self.feed_forward = Maps(d_model, d_ff)
-        self.sublayers = nn.ModuleList(Connection(d_model) for _ in range(len(attentions) + 1))
+        self.sublayers = nn.ModuleList(Connection(d_model) for _ in range(len(self.attentions) + 1))
         known = ACTIVATIONS[activation]
-        layer = kind(
+        layer = self.kind(
             d_model,
             n_heads,
             d_ff,
@@ -109,11 +110,23 @@ class WrappedLayer(nn.Module):
 
 
 class WrappedStack(nn.Module):
-    """Layers one after another, and a norm after the last in pre-norm."""
+    """Layers of one `kind`, one after another, and a norm after the last in pre-norm."""
 
-    def __init__(self, layers: list[nn.Module], d_model: int, norm_first: bool) -> None:
+    kind: type[WrappedLayer]
+
+    def __init__(
+        self,
+        num_layers: int,
+        d_model: int,
+        n_heads: int,
+        d_ff: int,
+        dropout: float = 0.1,
+        activation: str = "relu",
+        norm_first: bool = False,
+    ) -> None:
         super().__init__()
-        self.layers = nn.ModuleList(layers)
+        sizes = (d_model, n_heads, d_ff, dropout, activation, norm_first)
+        self.layers = nn.ModuleList(self.kind(*sizes) for _ in range(num_layers))
         self.norm = nn.LayerNorm(d_model) if norm_first else None
 
     def forward(self, x: Tensor, *rest: Tensor | None, **masks: Tensor | None) -> Tensor:
