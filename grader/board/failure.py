@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import Any
 
-from grader.board.forbidden import ForbiddenUse
+from grader.board.forbidden import RuledOutError
 from grader.board.time_limit import TookTooLong
 from grader.board.workspace import PublicTest, Workspace
 from grader.curriculum import NAMES, find
@@ -172,7 +172,7 @@ def _explain_error(
             result.waits_for = reason
     if isinstance(error, TookTooLong):
         return Finding(_ENDLESS, places=places)
-    if isinstance(error, ForbiddenUse):
+    if isinstance(error, RuledOutError):
         return Finding(str(error), help=AT_IMPORT if result.in_import else "", places=places)
     if type_name(error).startswith("Flaky"):
         return replace(_FLAKY, places=places)

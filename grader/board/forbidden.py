@@ -1,7 +1,7 @@
 """The from-scratch rule while public tests run, so that no grade comes as a surprise.
 
-What a student's line calls is looked at as it runs. The judge's own guard cannot be passed by and
-cannot be taken down again; this one only has to tell an honest person in time.
+What a student's line calls is looked at as it runs. The judge's own guard replaces what may not be
+called, for good; this one leaves everything as it is, and only tells an honest person in time.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Notice = Callable[[str], None]
 _SMOOTHED = "cross_entropy_loss if smoothed"
 
 
-class ForbiddenUse(Exception):  # noqa: N818 - no error, a rule
+class RuledOutError(Exception):
     """The student's code calls what its exercise asks to be written by hand."""
 
 
@@ -51,24 +51,24 @@ class _Calls(TorchFunctionMode):
 
 @contextmanager
 def watch(workspace: Workspace, exercise: str) -> Iterator[None]:
-    """Raises `ForbiddenUse` where code of `exercise` calls what its rule forbids.
+    """Raises `RuledOutError` where code of `exercise` calls what its rule forbids.
 
     In the end it is raised anew if the code has swallowed it.
     """
-    noticed: list[ForbiddenUse] = []
+    noticed: list[RuledOutError] = []
 
     def notice(name: str) -> None:
         if _owner(workspace) != exercise:
             return
         names = [one for one, called in _named(exercise).items() if name in called]
         if names:
-            noticed.append(ForbiddenUse(rule(exercise).message(names[:1])))
+            noticed.append(RuledOutError(rule(exercise).message(names[:1])))
             raise noticed[-1]
 
     with ExitStack() as stack:
-        for path in _classes(exercise):
-            owner = _resolve(path)
-            stack.enter_context(patch.object(owner, "__init__", _watched(owner, path, notice)))
+        for target in _classes(exercise):
+            owner = _resolve(target)
+            stack.enter_context(patch.object(owner, "__init__", _watched(owner, target, notice)))
         if rule(exercise).forbidden:
             stack.enter_context(_Calls(notice))
         yield

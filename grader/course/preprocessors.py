@@ -15,7 +15,7 @@ from grader.course.building import KEY
 from grader.feedback.finding import Status
 from grader.feedback.text import WORDS
 from grader.report import html
-from grader.report.results import ExerciseResult, exercise_fields
+from grader.report.results import ExerciseResult, exercise_fields, points
 from grader.submission.cells import POINTS
 
 MIME = "application/vnd.transformer-by-hand.exercise+json"
@@ -111,7 +111,7 @@ def _output(result: ExerciseResult, worth: float) -> NotebookNode:
 
 
 def _comment(result: ExerciseResult) -> str:
-    said = [f"{html.points(result)} points: {WORDS[result.status]}."]
+    said = [f"{points(result)} points: {WORDS[result.status]}."]
     failed = [one for one in result.checks if one.max_points and one.status is not Status.PASSED]
     if failed and result.status is not Status.TODO:
         counted = [one for one in result.checks if one.max_points]

@@ -168,7 +168,7 @@ class Notebook:
             with self._limited():
                 self._run(index, source)
         except CellTimeUpError as error:
-            self._note(index, _line(index), "time", str(error))
+            self._note(index, [None, *_lines(error, index)][-1], "time", str(error))
         except BaseException as error:
             self._note_error(index, error)
         self.seconds -= time.process_time() - begun
@@ -229,12 +229,7 @@ class Notebook:
 
     def _note_error(self, index: int, error: BaseException) -> None:
         kind = "forbidden" if isinstance(error, ForbiddenCall) else "error"
-        line = None
-        trace = error.__traceback__
-        while trace is not None:
-            if trace.tb_frame.f_code.co_filename == _file(index):
-                line = line or trace.tb_lineno
-            trace = trace.tb_next
+        line = next(_lines(error, index), None)
         if isinstance(error, SyntaxError) and error.filename == _file(index):
             line = error.lineno
         try:
@@ -289,14 +284,13 @@ def _file(index: int) -> str:
     return file_name(f"cell_{index}")
 
 
-def _line(index: int) -> int | None:
-    """The line of the cell that an exception being handled came from."""
-    trace, line = sys.exc_info()[2], None
+def _lines(error: BaseException, index: int) -> Iterator[int]:
+    """The lines of a cell that an exception passed, that at the top of the cell first."""
+    trace = error.__traceback__
     while trace is not None:
         if trace.tb_frame.f_code.co_filename == _file(index):
-            line = trace.tb_lineno
+            yield trace.tb_lineno
         trace = trace.tb_next
-    return line
 
 
 def _nothing(*_args: Any, **_options: Any) -> None:

@@ -14,7 +14,7 @@ from grader.feedback.finding import Finding, Status
 from grader.feedback.html import by_class, environment, inline
 from grader.feedback.text import WORDS
 from grader.report.data import write
-from grader.report.results import CheckResult, ExerciseResult, Report, SubmissionResult
+from grader.report.results import CheckResult, ExerciseResult, Report, points
 
 TEMPLATES = Path(__file__).parent / "templates"
 
@@ -62,12 +62,6 @@ def templates(look: Callable[[str], Markup], *folders: Path) -> Environment:
         word=WORDS.get,
     )
     return made
-
-
-def points(result: ExerciseResult | SubmissionResult | CheckResult) -> str:
-    """Points as "12.5 of 15"; "?" where the grader failed."""
-    found = "?" if result.points is None else format(round(result.points, 4), "g")
-    return f"{found} of {result.max_points:g}"
 
 
 def worth(check: CheckResult) -> str:

@@ -175,3 +175,9 @@ def _found(data: dict[str, Any]) -> Any:
     """The finding; in a report that is older than findings, its message is all there is of one."""
     found = finding_from(data.get("finding"))
     return found or (Finding(data["message"]) if data["message"] else None)
+
+
+def points(result: ExerciseResult | SubmissionResult | CheckResult) -> str:
+    """Points as "12.5 of 15"; "?" where the grader failed."""
+    found = "?" if result.points is None else format(round(result.points, 4), "g")
+    return f"{found} of {result.max_points:g}"

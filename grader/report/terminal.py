@@ -25,7 +25,13 @@ from rich.text import Text
 from grader.feedback import text as words
 from grader.feedback.finding import Finding, Status
 from grader.feedback.text import WORDS
-from grader.report.results import CheckResult, ExerciseResult, Report, SubmissionResult
+from grader.report.results import (
+    CheckResult,
+    ExerciseResult,
+    Report,
+    SubmissionResult,
+    points,
+)
 
 _STYLES: dict[Status, str] = {
     Status.PASSED: "green",
@@ -101,7 +107,7 @@ class Terminal:
         table.add_column("points", justify="right")
         for submission in submissions:
             cells = [_cell(exercise) for exercise in submission.exercises]
-            total = Text(_points(submission.points, submission.max_points), style="bold")
+            total = Text(points(submission), style="bold")
             table.add_row(escape(submission.submission), *cells, total)
         self.console.print(table)
 
@@ -124,12 +130,11 @@ class Terminal:
         if submission.integration is not None:
             self.say("\nall of it together (no points)", "bold")
             self.finding(submission.integration.finding, 4)
-        self.say(f"\n{_points(submission.points, submission.max_points)} points", "bold")
+        self.say(f"\n{points(submission)} points", "bold")
 
     def exercise(self, exercise: ExerciseResult) -> None:
         """One exercise: its points, and what each check that failed says, each thing once."""
-        points = _points(exercise.points, exercise.max_points)
-        line = Text(f"\n{exercise.exercise:<14}{points:>9}   ", style="bold")
+        line = Text(f"\n{exercise.exercise:<14}{points(exercise):>9}   ", style="bold")
         self.console.print(line + Text(WORDS[exercise.status], _STYLES.get(exercise.status, "")))
         if exercise.finding is not None:
             self.finding(exercise.finding, 4)
@@ -167,10 +172,6 @@ class Terminal:
             self.console.print(shown, soft_wrap=True)
         for place in finding.places:
             self.say(_indented(words.place(place), indent + 2))
-
-
-def _points(points: float | None, max_points: float) -> str:
-    return f"{'?' if points is None else format(points, 'g')} of {max_points:g}"
 
 
 def _cell(exercise: ExerciseResult) -> Text:
