@@ -250,11 +250,13 @@ def test_works_on_any_input(student: Any, case: LayerNormCase) -> None:
         assert_matches(
             low, output, f"output for {dtype} input", axes=AXES, rtol=tolerance, atol=tolerance
         )
-    # Measured: two passes over the numbers are off by 1e-4, E[x²] - E[x]² by 0.3.
-    far = (case.x + 1000.0).float()
-    expected = F.layer_norm(far.double(), (case.d_model,))
+    # Measured: two passes over the numbers are off by 1e-4, E[x²] - E[x]² by 0.3. With so many
+    # features the unbiased variance, which another check pays for, is off by 3e-3.
+    wide = make_case(case.numbers, 2, 3, 160)
+    far = (wide.x + 1000.0).float()
+    expected = F.layer_norm(far.double(), (wide.d_model,))
     what = "output for float32 numbers around 1000"
-    fresh = student.LayerNorm(case.d_model).eval()  # bfloat16 has rounded what the other one keeps
+    fresh = student.LayerNorm(wide.d_model).eval()  # bfloat16 has rounded what the other one keeps
     assert_matches(fresh(far), expected, what, axes=AXES, rtol=1e-2, atol=1e-2)
     if student.global_settings() != settings:
         raise Mismatch("Your code changes a global setting of torch.")
