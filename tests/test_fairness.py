@@ -91,6 +91,15 @@ def test_a_known_mistake_loses_points(judges: dict[str, Judge], mistake: mistake
     assert result.status not in ("passed", "grader_error")
 
 
+def test_the_unbiased_variance_costs_one_check_only(judges: dict[str, Judge]) -> None:
+    """The commonest mistake of all; checks of other things let it pass."""
+    known = {one.name: one for one in mistakes.load("layer_norm")}
+    source = known["unbiased-variance"].apply(stubs.reference_source("layer_norm"))
+    result = grade(judges, "layer_norm", source)
+    lost_in = [one.check for one in result.checks if one.points < one.max_points]
+    assert lost_in == ["agrees_with_torch"]
+
+
 @pytest.mark.parametrize("exercise", EXERCISES)
 def test_every_stub_is_to_do(judges: dict[str, Judge], exercise: str) -> None:
     source = stubs.stub(stubs.solution(exercise), exercise)
