@@ -1,0 +1,70 @@
+"""The commands for an nbgrader course: `grader course` and `grader demo`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import Annotated
+
+import typer
+
+from grader.cli.app import INSTRUCTORS, UsageError, app
+from grader.report.terminal import Terminal
+from grader.sandbox import jail
+
+DEFAULT_ASSIGNMENT = "transformer"
+
+
+@app.command(rich_help_panel=INSTRUCTORS)
+def course(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder of the course.")],
+    assignment: Annotated[
+        str, typer.Option(metavar="NAME", help="The assignment to make or to bring up to date.")
+    ] = DEFAULT_ASSIGNMENT,
+    exercise: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="An exercise of it; may be given several times."),
+    ] = None,
+) -> None:
+    """Make an nbgrader course, or bring one up to date; what the instructor changed stays."""
+    with _nbgrader():
+        from grader.course import making
+    try:
+        done = making.make(folder, assignment, exercise or ())
+    except making.CourseError as error:
+        raise UsageError(str(error)) from None
+    for sentence in done:
+        Terminal().say(sentence)
+
+
+@app.command(rich_help_panel=INSTRUCTORS)
+def demo(
+    folder: Annotated[
+        Path | None,
+        typer.Argument(metavar="DIR", help="A new folder for it. Default: a temporary one."),
+    ] = None,
+) -> None:
+    """Do the whole main job on a made-up class: a course, its notebooks, grades, feedback pages."""
+    with _nbgrader():
+        from grader.course import demo as example
+        from grader.course import making
+    terminal = Terminal()
+    place = Path(mkdtemp(prefix="transformer-by-hand-")) / "course" if folder is None else folder
+    try:
+        for shown in example.run(place, "process" if jail.missing() else "jail"):
+            terminal.say(shown) if isinstance(shown, str) else terminal.exercise(shown)
+    except (example.DemoError, making.CourseError) as error:
+        raise UsageError(str(error)) from None
+
+
+@contextmanager
+def _nbgrader() -> Iterator[None]:
+    # Imported where it is used: nbgrader takes a second, and no other command needs it.
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        raise UsageError(
+            f"{error.name} is not installed. In the kit's folder: pip install -e '.[grader]'"
+        ) from None

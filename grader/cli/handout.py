@@ -1,0 +1,45 @@
+"""`grader stubs`: what is handed out, made from the solutions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from grader import curriculum
+from grader.cli.app import STUDENTS, app
+from grader.curriculum import stubs
+from grader.report.terminal import Terminal
+
+
+@app.command("stubs", rich_help_panel=STUDENTS)
+def make_stubs(
+    check: Annotated[
+        bool, typer.Option("--check", help="Change nothing; fail where a stub is out of date.")
+    ] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Overwrite files that somebody has worked on, too.")
+    ] = False,
+    folder: Annotated[
+        Path, typer.Option("--exercises", metavar="DIR", help="The folder of the stubs.")
+    ] = Path("exercises"),
+) -> None:
+    """Make exercises/*.py from solutions/*.py. A file that somebody has worked on is kept."""
+    terminal = Terminal()
+    untested = [name for name in curriculum.NAMES if not (folder / f"test_{name}.py").exists()]
+    if check:
+        drifted = stubs.drift(folder, stubs.SOLUTIONS)
+        if drifted:
+            terminal.complain(f"Out of date: {', '.join(drifted)}. Run: grader stubs")
+        for name in untested:
+            terminal.complain(stubs.no_public_tests(name))
+        if drifted or untested:
+            raise typer.Exit(1)
+        terminal.say("Every stub is what its solution makes it.")
+        return
+    for outcome in stubs.write(folder, stubs.SOLUTIONS, curriculum.NAMES, force):
+        note = "  (somebody's work; --force overwrites it)" if outcome.status == "kept" else ""
+        terminal.say(f"{outcome.status:<10} {outcome.path}{note}")
+    for name in untested:
+        terminal.complain(stubs.no_public_tests(name))
