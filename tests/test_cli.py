@@ -9,6 +9,7 @@ import re
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ import pytest
 
 from grader import curriculum
 from grader.curriculum import mistakes, stubs
+from grader.curriculum.mistakes import variants
 
 CHEAP = ("masks", "attention")
 Graded = tuple[subprocess.CompletedProcess[str], dict[str, Any], list[dict[str, str]]]
@@ -270,3 +272,21 @@ def test_a_run_takes_no_more_workers_than_processors_it_may_use() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "1\n"
+
+
+def test_mistakes_check_says_whether_an_entry_is_of_use() -> None:
+    said = grader("mistakes", "check", "masks", "all-turned-round")
+    assert (said.returncode, said.stderr) == (0, "")
+    assert said.stdout == "all-turned-round: applies, is caught, and is told apart\n"
+    refused = grader("mistakes", "check", "masks", "no-such-mistake")
+    assert refused.returncode == 2
+    assert "masks has no mistake 'no-such-mistake'." in refused.stderr
+
+
+def test_an_edit_that_does_not_fit_is_told_with_its_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    known = mistakes.load("masks")[0]
+    edit = mistakes.Edit("", (("no such line", ""),))
+    monkeypatch.setattr(variants, "load", lambda _: [known, replace(known, edits=(edit,))])
+    (said,) = variants.misfits("masks")
+    assert "'no such line' occurs 0 times" in said
+    assert "grader/curriculum/mistakes/masks.toml" in said

@@ -12,9 +12,10 @@ import pytest
 
 from grader import curriculum
 from grader.curriculum import mistakes, reference, stubs
+from grader.curriculum.mistakes.variants import both
 from grader.judging import fingerprints
 from grader.judging.diagnosis import Diagnostician
-from grader.judging.fingerprints import answers, both
+from grader.judging.fingerprints import answers
 from grader.judging.recording import Recordings
 from grader.remote.proxy import Student
 from grader.remote.server import Server

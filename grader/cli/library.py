@@ -1,4 +1,4 @@
-"""The commands for the library of known mistakes: `grader mistakes` and `grader scorecard`."""
+"""The commands for the library of known mistakes: `grader mistakes …` and `grader scorecard`."""
 
 from __future__ import annotations
 
@@ -10,12 +10,17 @@ import typer
 
 from grader import curriculum
 from grader.cli.app import AUTHORS, NOT_GRADED, Isolation, UsageError, app, exercises_named
+from grader.curriculum import mistakes
+from grader.curriculum.mistakes import variants
 from grader.report import data
 from grader.report.terminal import Terminal
 from grader.sandbox.host import Host
 
+library = typer.Typer(no_args_is_help=True, help="Look after the library of known mistakes.")
+app.add_typer(library, name="mistakes", rich_help_panel=AUTHORS)
 
-@app.command("mistakes", rich_help_panel=AUTHORS)
+
+@library.command("check")
 def check_mistakes(
     exercise: Annotated[str, typer.Argument(metavar="EXERCISE", help="Whose mistakes.")],
     name: Annotated[
@@ -23,18 +28,27 @@ def check_mistakes(
         typer.Argument(metavar="NAME...", help="Only these. Default: every one of the exercise."),
     ] = None,
 ) -> None:
-    """Say of known mistakes whether they apply, are caught, and are told apart from the others."""
+    """Say of known mistakes whether they apply, are caught, and are told apart from the others.
+
+    Ends with status 3 if one does not fit the answer that it edits, if no hidden check catches it,
+    or if it does the same as another wherever it is asked.
+    """
     from grader.judging import fingerprints
 
     exercises_named([exercise])
-    library = fingerprints.load(exercise)
     terminal = Terminal()
-    unknown = sorted(set(name or ()) - set(library.mistakes))
+    known = [one.name for one in mistakes.load(exercise)]
+    unknown = sorted(set(name or ()) - set(known))
     if unknown:
         raise UsageError(f"{exercise} has no mistake {unknown[0]!r}.")
-    problems = [(one, library.faults(one)) for one in name or library.mistakes]
+    misfits = variants.misfits(exercise)
+    if misfits:
+        terminal.say("\n".join(misfits))
+        raise typer.Exit(NOT_GRADED)
+    prints = fingerprints.load(exercise)
+    problems = [(one, prints.faults(one)) for one in name or known]
     for one, faults in problems:
-        terminal.say(f"{one}: {'; '.join(faults) or 'caught, and told apart'}")
+        terminal.say(f"{one}: {'; '.join(faults) or 'applies, is caught, and is told apart'}")
     if any(faults for _, faults in problems):
         raise typer.Exit(NOT_GRADED)
 

@@ -20,8 +20,9 @@ from torch import Tensor
 
 from grader.curriculum import reference, stubs
 from grader.curriculum.mistakes import Mistake
+from grader.curriculum.mistakes.variants import both
 from grader.judging import fingerprints
-from grader.judging.fingerprints import Library, Prints, Probe, both
+from grader.judging.fingerprints import Library, Prints, Probe
 from grader.judging.normal_form import RAISED
 from grader.report.results import Diagnosis
 

@@ -17,7 +17,6 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from itertools import product
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -27,7 +26,7 @@ from torch import Tensor
 
 from grader import curriculum
 from grader.curriculum import mistakes, reference, stubs
-from grader.curriculum.mistakes import Mistake, MistakeError
+from grader.curriculum.mistakes.variants import variants
 from grader.judging.normal_form import PROJECTIONS, Mark, Marks, hidden, marks
 from grader.judging.recording import Recording, Recordings
 from grader.remote import wire
@@ -154,14 +153,6 @@ def answers(module: ModuleType, requests: Sequence[dict[str, Any]]) -> list[Any]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the mistakes are meant
         return [wire.crossed(server.answer(one)) for one in wire.crossed(list(requests))]
-
-
-@dataclass(frozen=True)
-class Variant:
-    """A right answer with mistakes in it: their names, and the source."""
-
-    mistakes: tuple[str, ...]
-    source: str
 
 
 class Library:
@@ -357,35 +348,3 @@ def probe(check: str, requests: Sequence[dict[str, Any]], answer: ModuleType) ->
         if request["op"] == "load" and request.get("strict", True):
             asked.append({**request, "strict": False})
     return Probe(check, asked, answers(answer, asked))
-
-
-def variants(exercise: str) -> list[Variant]:
-    """Every known mistake of an exercise in every form that it is known in."""
-    sources = {"": stubs.reference_source(exercise), **mistakes.forms(exercise)}
-    return [
-        Variant((mistake.name,), _edited(mistake, number, sources))
-        for mistake in mistakes.load(exercise)
-        for number in range(len(mistake.edits))
-    ]
-
-
-def _edited(mistake: Mistake, number: int, sources: dict[str, str]) -> str:
-    form = mistake.edits[number].form
-    if form not in sources:
-        raise MistakeError(f"{mistake.exercise}/{mistake.name}: there is no form {form!r}")
-    return mistake.apply(sources[form], number)
-
-
-def both(first: Mistake, second: Mistake) -> Variant | None:
-    """A right answer with two mistakes at once, if there is a form that takes both."""
-    sources = {"": stubs.reference_source(first.exercise), **mistakes.forms(first.exercise)}
-    for one, other in product(range(len(first.edits)), range(len(second.edits))):
-        form = first.edits[one].form
-        if form != second.edits[other].form:
-            continue
-        for left, right in ((first, second), (second, first)):
-            numbers = (one, other) if left is first else (other, one)
-            with contextlib.suppress(MistakeError):
-                edited = right.apply(left.apply(sources[form], numbers[0]), numbers[1])
-                return Variant((first.name, second.name), edited)
-    return None

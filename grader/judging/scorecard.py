@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from grader.curriculum import mistakes, stubs
+from grader.curriculum.mistakes.variants import both, variants
 from grader.judging import fingerprints, mutants
 from grader.judging.judge import Judge
 from grader.judging.recording import Recordings
@@ -109,7 +110,7 @@ def cases(exercise: str, tests: Path, seed: int, sample: int) -> Iterator[Case]:
     for kind, right in (("variants", True), ("lazy", False)):
         for file in sorted((tests / kind / exercise).glob("*.py")):
             yield Case(kind, right, (), file.read_text(encoding="utf-8"))
-    for variant in fingerprints.variants(exercise):
+    for variant in variants(exercise):
         yield Case("mistake", False, variant.mistakes, variant.source)
     chosen = random.Random(seed)
     yield from _pairs(exercise, chosen, sample)
@@ -125,7 +126,7 @@ def _pairs(exercise: str, chosen: random.Random, sample: int) -> Iterator[Case]:
     chosen.shuffle(every)
     found = 0
     for first, second in every:
-        variant = fingerprints.both(first, second)
+        variant = both(first, second)
         if found == sample or variant is None:
             continue
         if not library.holds(variant.source):
