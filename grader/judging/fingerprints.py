@@ -13,10 +13,8 @@ import os
 import tempfile
 import warnings
 import zlib
-from collections import defaultdict
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from functools import cached_property, partial
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -27,7 +25,7 @@ from torch import Tensor
 from grader import curriculum
 from grader.curriculum import mistakes, reference, stubs
 from grader.curriculum.mistakes.variants import variants
-from grader.judging.normal_form import PROJECTIONS, Mark, Marks, hidden, marks
+from grader.feedback.prints import Fingerprints, Prints, Probe
 from grader.judging.recording import Recording, Recordings
 from grader.remote import wire
 from grader.remote.proxy import Student
@@ -35,116 +33,6 @@ from grader.remote.server import Server
 from grader.remote.session import Diverged, Recorder, Replay
 
 SEED = 1706
-UNSAID = -1
-_DTYPE_WEIGHT = 0.25
-
-
-@dataclass(frozen=True)
-class Probe:
-    """One example of a check: its requests, and the reference's replies to them."""
-
-    check: str
-    requests: Sequence[dict[str, Any]]
-    right: Sequence[Any]
-
-    @cached_property
-    def keys(self) -> list[tuple[int, str]]:
-        """All that can be compared: the number of a request, the path of a leaf of its reply."""
-        return [(number, path) for number, found in self._marks(self.right) for path in found]
-
-    @cached_property
-    def weights(self) -> list[float]:
-        """What every key counts for: a reply as much as another, its leaves together as much."""
-        leaves: dict[int, float] = defaultdict(float)
-        shares = [_DTYPE_WEIGHT if path.endswith("dtype") else 1.0 for _, path in self.keys]
-        for (number, path), share in zip(self.keys, shares, strict=True):
-            leaves[number] += share if path else 0.0
-        telling = max(1, len(leaves))
-        return [
-            (share / leaves[number] if path else 1.0) / telling**0.5
-            for (number, path), share in zip(self.keys, shares, strict=True)
-        ]
-
-    def read(self, replies: Sequence[Any]) -> Prints:
-        """The marks of somebody's replies. What a crash has hidden has none."""
-        found = {
-            (number, path): mark
-            for number, some in self._marks(replies)
-            for path, mark in some.items()
-        }
-        return Prints.of([found.get(key) for key in self.keys])
-
-    def _marks(self, replies: Sequence[Any]) -> Iterator[tuple[int, Marks]]:
-        unsaid = hidden(self.requests, replies)
-        pairs = zip(self.requests, replies, self.right, strict=False)
-        for number, (request, reply, right) in enumerate(pairs):
-            if number not in unsaid:
-                yield number, marks(request, reply, right)
-
-    def ask(self, module: ModuleType) -> Prints:
-        """The marks of what code in this process replies."""
-        return self.read(answers(module, self.requests))
-
-
-@dataclass(frozen=True)
-class Prints:
-    """Marks by key, the last axis but for `values`; axes before it are different answers."""
-
-    codes: Tensor
-    values: Tensor
-    size: Tensor
-    rounding: Tensor
-
-    @classmethod
-    def of(cls, found: Sequence[Mark | None]) -> Prints:
-        """These marks; nothing said where there is none."""
-        nothing = Mark(UNSAID)
-        some = [mark or nothing for mark in found]
-        zeros = (0.0,) * PROJECTIONS
-        return cls(
-            torch.tensor([mark.code for mark in some], dtype=torch.int64),
-            torch.tensor([mark.values or zeros for mark in some]).reshape(-1, PROJECTIONS),
-            torch.tensor([mark.size for mark in some]),
-            torch.tensor([mark.rounding for mark in some]),
-        )
-
-    @classmethod
-    def blank(cls, count: int) -> Prints:
-        """Nothing said anywhere."""
-        return cls.of([None] * count)
-
-    @classmethod
-    def stack(cls, rows: Sequence[Prints]) -> Prints:
-        """Several answers side by side."""
-        return cls._of(torch.stack, rows)
-
-    @classmethod
-    def join(cls, parts: Sequence[Prints]) -> Prints:
-        """What one answer says to several probes."""
-        return cls._of(torch.cat, parts)
-
-    @classmethod
-    def _of(cls, operation: Any, items: Sequence[Prints]) -> Prints:
-        fields = ("codes", "values", "size", "rounding")
-        return cls(*(operation([getattr(item, name) for item in items]) for name in fields))
-
-    def __getitem__(self, index: Any) -> Prints:
-        return Prints(self.codes[index], self.values[index], self.size[index], self.rounding[index])
-
-    @property
-    def said(self) -> Tensor:
-        """Where there is something to compare."""
-        return self.codes != UNSAID
-
-    def same(self, other: Prints) -> Tensor:
-        """Where both say the same, but for rounding."""
-        limit = torch.maximum(self.rounding, other.rounding) * torch.maximum(self.size, other.size)
-        apart = (self.values - other.values).abs().amax(dim=-1)
-        return (self.codes == other.codes) & self.said & (apart <= limit)
-
-    def differs(self, other: Prints) -> Tensor:
-        """Where both say something, and not the same."""
-        return self.said & other.said & ~self.same(other)
 
 
 def answers(module: ModuleType, requests: Sequence[dict[str, Any]]) -> list[Any]:
@@ -155,33 +43,29 @@ def answers(module: ModuleType, requests: Sequence[dict[str, Any]]) -> list[Any]
         return [wire.crossed(server.answer(one)) for one in wire.crossed(list(requests))]
 
 
-class Library:
-    """The probes of an exercise, and the fingerprints of the reference and of all its mistakes."""
+def asked(one: Probe, module: ModuleType) -> Prints:
+    """The marks of what code in this process replies to a probe."""
+    return one.read(answers(module, one.requests))
+
+
+class Library(Fingerprints):
+    """The fingerprints of an exercise, with the mistakes, and examples kept for telling apart."""
 
     def __init__(
         self,
         exercise: str,
         probes: Sequence[Probe],
         spares: Sequence[Probe],
-        known: Prints,
+        rows: Prints,
         failed: Tensor,
     ) -> None:
-        """`known` are the rows of the reference and of `variants`, in this order.
-
-        `failed` says, by variant and probe, whether it fails the check that the probe is from.
-        What a mistake leaves in a check that it passes is a difference that the check allows.
-        """
+        """`rows` and `failed` are those of `Fingerprints`, in the order of `variants`."""
         self.exercise = exercise
-        self.probes = probes
         self.spares = spares
         self.mistakes = {one.name: one for one in mistakes.load(exercise)}
         self.variants = variants(exercise)
-        self.right, self.known, self.failed = known[0], known[1:], failed
-        self.weights = torch.tensor([one for probe in probes for one in probe.weights])
-        self.checks = torch.tensor(
-            [number for number, probe in enumerate(probes) for _ in probe.keys]
-        )
-        self.shown = self.known.differs(self.right) & failed[:, self.checks]
+        names = [name for variant in self.variants for name in variant.mistakes]
+        super().__init__(probes, names, rows, failed)
 
     @classmethod
     def make(cls, exercise: str) -> Library:
@@ -195,7 +79,7 @@ class Library:
         ]
         probes = [some[-1] for some in drawn]
         spares = [one for some in drawn for one in some[:-1]]
-        rows = [Prints.join([probe.ask(answer) for probe in probes])]
+        rows = [Prints.join([asked(probe, answer) for probe in probes])]
         failed = []
         for variant in variants(exercise):
             module = reference.variant(exercise, variant.source)
@@ -213,7 +97,7 @@ class Library:
         module = reference.variant(self.exercise, source)
         if not isinstance(module, ModuleType):
             return True
-        theirs = Prints.join([probe.ask(module) for probe in self.probes])
+        theirs = Prints.join([asked(probe, module) for probe in self.probes])
         rows = Prints.stack([self.right, *(self.known[i] for i in range(len(self.variants)))])
         equal = rows.same(theirs) | (~rows.said & ~theirs.said)
         return bool(equal.all(dim=-1).any())
@@ -330,7 +214,8 @@ def _version(exercise: str) -> str:
         *(stubs.SOLUTIONS / f"{name}.py" for name in (exercise, *curriculum.closure(exercise))),
         *sorted((kit / "checks").rglob("*.py")),
         *sorted((kit / "remote").glob("*.py")),
-        *(kit / "judging" / f"{name}.py" for name in ("fingerprints", "normal_form", "recording")),
+        *(kit / "judging" / f"{name}.py" for name in ("fingerprints", "recording")),
+        *(kit / "feedback" / f"{name}.py" for name in ("normal_form", "prints")),
         known / f"{exercise}.toml",
         *sorted((known / "forms" / exercise).glob("*.txt")),
     ]

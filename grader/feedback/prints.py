@@ -1,0 +1,147 @@
+"""What an answer is known by: the marks of its replies to a fixed set of requests.
+
+Wrong answers that leave the same marks have the same mistake. Plain data throughout: who asks the
+requests, of what code, in which process, is not known here.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from grader.feedback.normal_form import PROJECTIONS, Mark, Marks, hidden, marks
+
+UNSAID = -1
+_DTYPE_WEIGHT = 0.25
+
+
+@dataclass(frozen=True)
+class Probe:
+    """One example of a check: its requests, and the reference's replies to them."""
+
+    check: str
+    requests: Sequence[dict[str, Any]]
+    right: Sequence[Any]
+
+    @cached_property
+    def keys(self) -> list[tuple[int, str]]:
+        """All that can be compared: the number of a request, the path of a leaf of its reply."""
+        return [(number, path) for number, found in self._marks(self.right) for path in found]
+
+    @cached_property
+    def weights(self) -> list[float]:
+        """What every key counts for: a reply as much as another, its leaves together as much."""
+        leaves: dict[int, float] = defaultdict(float)
+        shares = [_DTYPE_WEIGHT if path.endswith("dtype") else 1.0 for _, path in self.keys]
+        for (number, path), share in zip(self.keys, shares, strict=True):
+            leaves[number] += share if path else 0.0
+        telling = max(1, len(leaves))
+        return [
+            (share / leaves[number] if path else 1.0) / telling**0.5
+            for (number, path), share in zip(self.keys, shares, strict=True)
+        ]
+
+    def read(self, replies: Sequence[Any]) -> Prints:
+        """The marks of somebody's replies. What a crash has hidden has none."""
+        found = {
+            (number, path): mark
+            for number, some in self._marks(replies)
+            for path, mark in some.items()
+        }
+        return Prints.of([found.get(key) for key in self.keys])
+
+    def _marks(self, replies: Sequence[Any]) -> Iterator[tuple[int, Marks]]:
+        unsaid = hidden(self.requests, replies)
+        pairs = zip(self.requests, replies, self.right, strict=False)
+        for number, (request, reply, right) in enumerate(pairs):
+            if number not in unsaid:
+                yield number, marks(request, reply, right)
+
+
+@dataclass(frozen=True)
+class Prints:
+    """Marks by key, the last axis but for `values`; axes before it are different answers."""
+
+    codes: Tensor
+    values: Tensor
+    size: Tensor
+    rounding: Tensor
+
+    @classmethod
+    def of(cls, found: Sequence[Mark | None]) -> Prints:
+        """These marks; nothing said where there is none."""
+        nothing = Mark(UNSAID)
+        some = [mark or nothing for mark in found]
+        zeros = (0.0,) * PROJECTIONS
+        return cls(
+            torch.tensor([mark.code for mark in some], dtype=torch.int64),
+            torch.tensor([mark.values or zeros for mark in some]).reshape(-1, PROJECTIONS),
+            torch.tensor([mark.size for mark in some]),
+            torch.tensor([mark.rounding for mark in some]),
+        )
+
+    @classmethod
+    def blank(cls, count: int) -> Prints:
+        """Nothing said anywhere."""
+        return cls.of([None] * count)
+
+    @classmethod
+    def stack(cls, rows: Sequence[Prints]) -> Prints:
+        """Several answers side by side."""
+        return cls._of(torch.stack, rows)
+
+    @classmethod
+    def join(cls, parts: Sequence[Prints]) -> Prints:
+        """What one answer says to several probes."""
+        return cls._of(torch.cat, parts)
+
+    @classmethod
+    def _of(cls, operation: Any, items: Sequence[Prints]) -> Prints:
+        fields = ("codes", "values", "size", "rounding")
+        return cls(*(operation([getattr(item, name) for item in items]) for name in fields))
+
+    def __getitem__(self, index: Any) -> Prints:
+        return Prints(self.codes[index], self.values[index], self.size[index], self.rounding[index])
+
+    @property
+    def said(self) -> Tensor:
+        """Where there is something to compare."""
+        return self.codes != UNSAID
+
+    def same(self, other: Prints) -> Tensor:
+        """Where both say the same, but for rounding."""
+        limit = torch.maximum(self.rounding, other.rounding) * torch.maximum(self.size, other.size)
+        apart = (self.values - other.values).abs().amax(dim=-1)
+        return (self.codes == other.codes) & self.said & (apart <= limit)
+
+    def differs(self, other: Prints) -> Tensor:
+        """Where both say something, and not the same."""
+        return self.said & other.said & ~self.same(other)
+
+
+class Fingerprints:
+    """What the reference and every known mistake answer to the probes of an exercise."""
+
+    def __init__(
+        self, probes: Sequence[Probe], names: Sequence[str], rows: Prints, failed: Tensor
+    ) -> None:
+        """`rows` are those of the reference and then of each answer with a mistake in it.
+
+        `names` are the mistakes of these answers; one that is known in several forms has a row for
+        each. `failed` says, by answer and probe, whether it fails the check that the probe is from.
+        What a mistake leaves in a check that it passes is a difference that the check allows.
+        """
+        self.probes = probes
+        self.names = names
+        self.right, self.known, self.failed = rows[0], rows[1:], failed
+        self.weights = torch.tensor([one for probe in probes for one in probe.weights])
+        self.checks = torch.tensor(
+            [number for number, probe in enumerate(probes) for _ in probe.keys]
+        )
+        self.shown = self.known.differs(self.right) & failed[:, self.checks]
