@@ -65,6 +65,13 @@ def grade(
             help="jail: no files, no network. process: only for your own code, which can forge."
         ),
     ] = Isolation.JAIL,
+    on: Annotated[
+        str | None,
+        typer.Option(
+            metavar="dask:ADDRESS",
+            help="Grade on the workers of a Dask scheduler; dask:local tries it on this machine.",
+        ),
+    ] = None,
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on with a run that was stopped; needs --json.")
     ] = False,
@@ -79,7 +86,16 @@ def grade(
         if file is not None and not file.absolute().parent.is_dir():
             raise UsageError(f"{file}: there is no folder {file.parent} to write to.")
     require_forks()
-    if isolation is Isolation.JAIL:
+    recruit = None
+    if on is not None:
+        # Imported where it is used, as Dask is: few grade on a cluster.
+        from grader.judging import cluster
+
+        try:
+            recruit = cluster.recruit(on)
+        except cluster.ClusterError as error:
+            raise UsageError(str(error)) from None
+    elif isolation is Isolation.JAIL:
         require_jail()
     plan = workers.Plan(
         exercises=exercises_named(exercise),
@@ -89,7 +105,7 @@ def grade(
     )
     terminal = Terminal()
     try:
-        report = _graded(submissions, plan, json, resume, terminal)
+        report = _graded(submissions, plan, json, resume, terminal, recruit)
         if csv is not None:
             data.write(csv, tables.as_csv(report))
         if html is not None:
@@ -101,6 +117,11 @@ def grade(
             data.write(gradescope, tables.as_gradescope(report.submissions[0]))
     except OSError as error:
         raise UsageError(f"The report could not be written: {error}.") from None
+    except workers.WorkforceError as error:
+        terminal.complain(str(error))
+        if json is not None:
+            terminal.complain("What is graded is kept: the same command with --resume goes on.")
+        raise typer.Exit(NOT_GRADED) from None
     _finish(report, terminal)
 
 
@@ -110,10 +131,11 @@ def _graded(
     json: Path | None,
     resume: bool,
     terminal: Terminal,
+    recruit: workers.Recruit | None,
 ) -> Report:
     if json is None:
         try:
-            return run.run(submissions, plan, terminal.track)
+            return run.run(submissions, plan, terminal.track, recruit=recruit)
         except KeyboardInterrupt:
             terminal.complain("Stopped. With --json FILE, a run that is stopped can be resumed.")
             raise typer.Exit(130) from None
@@ -123,7 +145,7 @@ def _graded(
     store, plan = run.open_store(json, plan, resume)
     with store:
         try:
-            report = run.run(submissions, plan, terminal.track, store)
+            report = run.run(submissions, plan, terminal.track, store, recruit)
         except KeyboardInterrupt:
             terminal.complain("Stopped. The same command with --resume goes on from here.")
             raise typer.Exit(130) from None

@@ -10,7 +10,7 @@ from typing import Any
 from grader.feedback.finding import Status
 from grader.judging import workers
 from grader.judging.places import located
-from grader.judging.workers import Plan
+from grader.judging.workers import Plan, Recruit
 from grader.report.results import Report, SubmissionResult
 from grader.report.store import Store, StoreError
 from grader.submission import Submission
@@ -19,18 +19,23 @@ Track = Callable[[Iterable[SubmissionResult], int], Iterator[SubmissionResult]]
 
 
 def run(
-    submissions: Sequence[Submission], plan: Plan, track: Track, store: Store | None = None
+    submissions: Sequence[Submission],
+    plan: Plan,
+    track: Track,
+    store: Store | None = None,
+    recruit: Recruit | None = None,
 ) -> Report:
     """Grades what the store does not hold yet, and keeps each result in it as it comes.
 
-    `track` passes the results on and shows how far they are. Raises `StoreError`.
+    `track` passes the results on and shows how far they are; `recruit` finds who grades, where not
+    processes of this machine. Raises `StoreError`.
     """
     digests = {one.name: one.digest for one in submissions}
     kept = store.results() if store else {}
     done = {name: kept[name, digest] for name, digest in digests.items() if (name, digest) in kept}
     waiting = [one for one in submissions if one.name not in done]
     labels = {one.name: one.labels for one in submissions}
-    for found in track(workers.grade(waiting, plan), len(waiting)):
+    for found in track(workers.grade(waiting, plan, recruit), len(waiting)):
         own = labels[found.submission]
         result = located(found, own) if own else found
         if store is not None and not _failed(result):

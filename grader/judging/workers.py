@@ -14,7 +14,7 @@ from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection, wait
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from grader import curriculum
 from grader.curriculum import stubs
@@ -46,12 +46,35 @@ def processors() -> int:
     return len(affinity(0)) if affinity else os.cpu_count() or 1
 
 
-def grade(submissions: Sequence[Submission], plan: Plan) -> Iterator[SubmissionResult]:
+class WorkforceError(Exception):
+    """There is nobody to grade any more. The message says why and what to do."""
+
+
+class Workforce(Protocol):
+    """Whoever grades what is handed out: here processes of this machine, or a cluster's."""
+
+    def __enter__(self) -> Workforce: ...
+
+    def __exit__(self, *_: object) -> None: ...
+
+    def results(self, work: dict[str, Submission]) -> Iterator[tuple[str, SubmissionResult]]:
+        """Yields the key of each submission with its result, as they are finished.
+
+        Raises `WorkforceError`.
+        """
+
+
+Recruit = Callable[[Plan, int, Iterable[str]], Workforce]
+
+
+def grade(
+    submissions: Sequence[Submission], plan: Plan, recruit: Recruit | None = None
+) -> Iterator[SubmissionResult]:
     """Yields a result for every submission, in the order in which they are finished.
 
     Equal submissions are graded once. What the grader itself fails at is tried a second time and
     then yielded with the status `grader_error`. Raises `CurriculumError` before the first if an
-    exercise of the plan is not complete.
+    exercise of the plan is not complete, `WorkforceError` when there is nobody to grade.
     """
     groups: dict[str, list[Submission]] = {}
     for submission in submissions:
@@ -59,7 +82,10 @@ def grade(submissions: Sequence[Submission], plan: Plan) -> Iterator[SubmissionR
     if not groups:
         return
     work = {key: twins[0] for key, twins in groups.items()}
-    with _Workforce(plan, min(plan.jobs, len(work)), _begun(plan, work.values())) as workforce:
+    workforce = (recruit or _Processes)(
+        plan, min(plan.jobs, len(work)), _begun(plan, work.values())
+    )
+    with workforce:
         for key, result in workforce.results(work):
             for twin in groups[key]:
                 yield replace(result, submission=twin.name)
@@ -78,7 +104,7 @@ def _begun(plan: Plan, submissions: Iterable[Submission]) -> list[str]:
     ]
 
 
-class _Workforce:
+class _Processes:
     """Workers, each busy with one submission at a time; one that dies is replaced."""
 
     def __init__(self, plan: Plan, count: int, exercises: Iterable[str]) -> None:
@@ -86,7 +112,7 @@ class _Workforce:
         # The fork server loads its torch while this process loads its own.
         hosts = _hosts(plan, count)
         try:
-            self.recordings = _recordings(plan, exercises)
+            self.recordings = record_checks(plan, exercises)
         except curriculum.CurriculumError:
             for started in filter(None, hosts):
                 started.close()
@@ -95,7 +121,7 @@ class _Workforce:
         for number, host in enumerate(hosts, 1):
             self.workers.append(_Worker(plan, self.recordings, host, hosts[number:]))
 
-    def __enter__(self) -> _Workforce:
+    def __enter__(self) -> _Processes:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -205,7 +231,7 @@ def _hosts(plan: Plan, count: int) -> Sequence[Host | None]:
         return [None] * count
 
 
-def _recordings(plan: Plan, exercises: Iterable[str]) -> Recordings:
+def record_checks(plan: Plan, exercises: Iterable[str]) -> Recordings:
     """The recorded checks of these exercises, for the workers to inherit.
 
     Raises `CurriculumError` if the checks of one in the plan are missing or do not add up.

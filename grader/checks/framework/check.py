@@ -66,6 +66,10 @@ class Check:
         test = hypothesis.given(*strategies)(functools.wraps(self.body)(body))
         return hypothesis.seed(seed)(configured(test))
 
+    def __reduce__(self) -> tuple[Callable[..., Check], tuple[str, str]]:
+        # It travels by name: its body is code, which the other process has of its own.
+        return find, (self.exercise, self.name)
+
 
 def check(
     *,
@@ -124,3 +128,11 @@ def load(exercise: str) -> list[Check]:
             "grader/curriculum/exercises.py."
         )
     return checks
+
+
+def find(exercise: str, name: str) -> Check:
+    """The check of this name. Raises `CurriculumError` where the exercise has none of it."""
+    for one in load(exercise):
+        if one.name == name:
+            return one
+    raise CurriculumError(f"{exercise} has no check {name!r}.")
