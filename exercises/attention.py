@@ -66,6 +66,24 @@ With the first key hidden, all the weight goes to the second.
     >>> attention(query, key, value, mask=torch.tensor([[False, True]]))
     (tensor([[ 0., 10.]]), tensor([[0., 1.]]))
 
+## What else counts
+
+The hidden checks look at all that is said here, and at this:
+
+- The mask may have any shape that broadcasts, `(Lq, Lk)` or `(batch, 1, 1, Lk)` for example. The
+  weight of a hidden key is exactly 0.
+- A query that may look at nothing gets finite numbers, not NaN, and changes no other row.
+- Scores of up to a thousand in size make no NaN, and the mask holds for them: a fill of -1e4 does,
+  one of -1e3 does not.
+- Gradients flow back to query, key and value as through torch's own function.
+- float32, float64 and bfloat16 come back as they came. Numbers made in your code take their dtype
+  and device from the input.
+- A tensor may be a transposed view, whose numbers lie in memory in another order. `reshape` works
+  on it; `view` may not.
+- What you are given stays as it was: no edits in place. So do the settings that all code shares,
+  such as torch's default dtype.
+- Slow is not wrong: a call may take 10 seconds of processor time, the exercise 60.
+
 ## Where to read
 
 - Paper, "Attention Is All You Need": section 3.2.1, equation (1) and footnote 4.
@@ -119,4 +137,4 @@ def attention(
     raise NotImplementedError("attention: attention is not written yet")
 
 
-# Made by grader stubs, 0f077652d969
+# Made by grader stubs, 3b2d9bc9c04c

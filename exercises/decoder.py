@@ -50,6 +50,27 @@ added to `x`.
     >>> layer(x, memory, memory_mask=memory_mask).detach()
     tensor([[[4., 4.]]])
 
+## What else counts
+
+The hidden checks look at all that is said here, and at this:
+
+- Weights are loaded by name, so every parameter has the name and shape given here, and there are no
+  others.
+- Each mask may have any shape that broadcasts: `(B, 1, 1, Lt)` or `(Lt, Lt)` for example. It holds
+  in every layer. A query that may look at nothing gets finite numbers, not NaN, and changes no
+  other row.
+- Dropout acts on the weights of both attentions, inside the feed-forward network, and on what each
+  sublayer returns before the sum; while training only.
+- The numbers are those of torch's layer, also for one token, one head, and small or large x.
+- Gradients flow back to x, to the memory and to every parameter.
+- After `.to(dtype)` the module takes and returns that dtype: float32, float64 or bfloat16.
+- A tensor may be a transposed view, whose numbers lie in memory in another order. `reshape` works
+  on it; `view` may not.
+- What you are given stays as it was: no edits in place. So do the settings that all code shares,
+  such as torch's default dtype.
+- `copy.deepcopy` of the module works, and the next call may have another batch and another length.
+- Slow is not wrong: a call may take 10 seconds of processor time, the exercise 60.
+
 ## Where to read
 
 - Paper, "Attention Is All You Need": section 3.1, "Decoder", section 3.2.3, and the right half of
@@ -191,4 +212,4 @@ class Decoder(nn.Module):
         raise NotImplementedError("decoder: Decoder.forward is not written yet")
 
 
-# Made by grader stubs, 743b706bd51d
+# Made by grader stubs, 550ad122dab4

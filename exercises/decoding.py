@@ -69,6 +69,16 @@ and finds that b, then end has 0.4 * 0.9 = 0.36, which is more.
 `model` is any object that offers `encode(src)`, `decode(tgt, memory, src)`, `generator(x)`,
 `forward(src, tgt)` and `pad_id`, as your `Transformer` does. It comes in evaluation mode.
 
+## What else counts
+
+The hidden checks look at all that is said here, and at this:
+
+- A batch gives what each of its rows gives alone, and every id from 0 on may be padding, start or
+  end.
+- The result is one tensor of ids. It is never longer than `max_len`.
+- The model stays as it was: weights and mode. So do `src` and the settings that all code shares.
+- Slow is not wrong: a call may take 10 seconds of processor time, the exercise 60.
+
 ## Where to read
 
 - Paper, "Attention Is All You Need": section 6.1 (with a length penalty, which we leave out).
@@ -155,4 +165,4 @@ def beam_search(
     raise NotImplementedError("decoding: beam_search is not written yet")
 
 
-# Made by grader stubs, a83e069d10f3
+# Made by grader stubs, 93bd355aa925

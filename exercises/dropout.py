@@ -41,6 +41,21 @@ With `p = 1` everything is zero, in place of the formula's 0 / 0:
     >>> Dropout(1.0)(torch.tensor([1.0, 2.0, 3.0]))
     tensor([0., 0., 0.])
 
+## What else counts
+
+The hidden checks look at all that is said here, and at this:
+
+- What is dropped is drawn anew in every call, from torch's or NumPy's random numbers: set no seed.
+- Gradients follow the same zeros and the same factor as the numbers.
+- float32, float64 and bfloat16 come back as they came. Numbers made in your code take their dtype
+  and device from the input.
+- A tensor may be a transposed view, whose numbers lie in memory in another order. `reshape` works
+  on it; `view` may not.
+- What you are given stays as it was: no edits in place. So do the settings that all code shares,
+  such as torch's default dtype.
+- `copy.deepcopy` of the module works, and the next call may have another batch and another length.
+- Slow is not wrong: a call may take 10 seconds of processor time, the exercise 60.
+
 ## What may not be used
 
 `nn.Dropout` and its relatives, `F.dropout` and its, and `torch.native_dropout` would do it for you;
@@ -101,4 +116,4 @@ class Dropout(nn.Module):
         raise NotImplementedError("dropout: Dropout.forward is not written yet")
 
 
-# Made by grader stubs, 9edc31a17159
+# Made by grader stubs, 9ea259172fe2

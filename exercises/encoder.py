@@ -52,6 +52,27 @@ biases, together 80. The feed-forward network has 4 * 8 + 8 + 8 * 4 + 4 = 76. Th
     >>> sum(parameter.numel() for parameter in encoder.layers[0].parameters())
     172
 
+## What else counts
+
+The hidden checks look at all that is said here, and at this:
+
+- Weights are loaded by name, so every parameter has the name and shape given here, and there are no
+  others.
+- The mask may have any shape that broadcasts: `(B, 1, 1, L)` or `(L, L)` for example. It holds in
+  every layer. A query that may look at nothing gets finite numbers, not NaN, and changes no other
+  row.
+- Dropout acts on the attention weights, inside the feed-forward network, and on what each sublayer
+  returns before the sum; while training only.
+- The numbers are those of torch's layer, also for one token, one head, and small or large x.
+- Gradients flow back to x and to every parameter.
+- After `.to(dtype)` the module takes and returns that dtype: float32, float64 or bfloat16.
+- A tensor may be a transposed view, whose numbers lie in memory in another order. `reshape` works
+  on it; `view` may not.
+- What you are given stays as it was: no edits in place. So do the settings that all code shares,
+  such as torch's default dtype.
+- `copy.deepcopy` of the module works, and the next call may have another batch and another length.
+- Slow is not wrong: a call may take 10 seconds of processor time, the exercise 60.
+
 ## Where to read
 
 - Paper, "Attention Is All You Need": section 3.1, "Encoder", and the left half of figure 1.
@@ -181,4 +202,4 @@ class Encoder(nn.Module):
         raise NotImplementedError("encoder: Encoder.forward is not written yet")
 
 
-# Made by grader stubs, bea4068bdd7a
+# Made by grader stubs, 82e1e17c9e12

@@ -43,6 +43,23 @@ first feature, the second, and their sum. That makes 1, -2 and -1. ReLU leaves 1
     >>> ffn(torch.tensor([[[1.0, -2.0]]])).detach()
     tensor([[[11., 14.]]])
 
+## What else counts
+
+The hidden checks look at all that is said here, and at this:
+
+- Weights are loaded by name, so every parameter has the name and shape given here, and there are no
+  others.
+- A token comes out the same alone, in another place and in another batch.
+- Gradients flow back to x and all four parameters.
+- Dropout acts between the activation and `linear2`, while training only, and nowhere else.
+- After `.to(dtype)` the module takes and returns that dtype: float32, float64 or bfloat16.
+- A tensor may be a transposed view, whose numbers lie in memory in another order. `reshape` works
+  on it; `view` may not.
+- What you are given stays as it was: no edits in place. So do the settings that all code shares,
+  such as torch's default dtype.
+- `copy.deepcopy` of the module works, and the next call may have another batch and another length.
+- Slow is not wrong: a call may take 10 seconds of processor time, the exercise 60.
+
 ## Where to read
 
 - Paper, "Attention Is All You Need": section 3.3, equation (2). GELU is from "Gaussian Error Linear
@@ -104,4 +121,4 @@ class FeedForward(nn.Module):
         raise NotImplementedError("feed_forward: FeedForward.forward is not written yet")
 
 
-# Made by grader stubs, 350842c30447
+# Made by grader stubs, 3db7b98b2c99

@@ -48,6 +48,22 @@ the size that it has with 4 inputs and weights up to 0.5.
     >>> round(many(torch.ones(100)).std().item(), 1), round(few(torch.ones(4)).std().item(), 1)
     (0.6, 0.6)
 
+## What else counts
+
+The hidden checks look at all that is said here, and at this:
+
+- Weights are loaded by name, so every parameter has the name and shape given here, and there are no
+  others.
+- Two layers start with different numbers: set no seed.
+- Gradients flow back to x, weight and bias.
+- After `.to(dtype)` the module takes and returns that dtype: float32, float64 or bfloat16.
+- A tensor may be a transposed view, whose numbers lie in memory in another order. `reshape` works
+  on it; `view` may not.
+- What you are given stays as it was: no edits in place. So do the settings that all code shares,
+  such as torch's default dtype.
+- `copy.deepcopy` of the module works, and the next call may have another batch and another length.
+- Slow is not wrong: a call may take 10 seconds of processor time, the exercise 60.
+
 ## What may not be used
 
 `nn.Linear`, `F.linear`, `nn.Bilinear` and `F.bilinear` would do it for you; here they cost the
@@ -111,4 +127,4 @@ class Linear(nn.Module):
         raise NotImplementedError("linear: Linear.forward is not written yet")
 
 
-# Made by grader stubs, d585a6e643f3
+# Made by grader stubs, 5dac238b66da

@@ -66,6 +66,18 @@ looked at before you read on. Rows are queries, columns are keys.
 The last row belongs to the padding token. What it looks at is of no use to anybody, but it needs
 something to look at, or else its softmax has nothing to share out.
 
+## What else counts
+
+The hidden checks look at all that is said here, and at this:
+
+- Padding may stand anywhere in a sentence: at its end, at its start, in the middle.
+- The shapes are exactly those above, also for one sentence or one token, and the dtype is
+  `torch.bool`.
+- A mask is made on the device that is asked for; `target_mask` takes that of the ids.
+- The ids stay as they were: no edits in place. So do the settings that all code shares, such as
+  torch's default dtype.
+- Slow is not wrong: a call may take 10 seconds of processor time, the exercise 60.
+
 ## Where to read
 
 - Paper, "Attention Is All You Need": section 3.2.3, the third point.
@@ -141,4 +153,4 @@ def target_mask(
     raise NotImplementedError("masks: target_mask is not written yet")
 
 
-# Made by grader stubs, 00b5dc6d998a
+# Made by grader stubs, f4a530a6a13a

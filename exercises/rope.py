@@ -57,6 +57,19 @@ The same word in all places: its score with itself, two places further on, is th
     >>> (x[0] @ x[2]).item(), (x[5] @ x[7]).item(), (x[0] @ x[1]).item()  # doctest: +ELLIPSIS
     (22.91..., 22.91..., 27.70...)
 
+## What else counts
+
+The hidden checks look at all that is said here, and at this:
+
+- Any base, and any length from one position to thousands.
+- Gradients flow back to x.
+- What comes out has the dtype and device of x, whatever the angles have.
+- Heads that were split by a transpose are views in another order of memory: `reshape` works on
+  them, `view` may not.
+- What you are given stays as it was: no edits in place. So do the settings that all code shares,
+  such as torch's default dtype.
+- Slow is not wrong: a call may take 10 seconds of processor time, the exercise 60.
+
 ## Where to read
 
 - Paper, "RoFormer: Enhanced Transformer with Rotary Position Embedding" by Su and others (2021):
@@ -121,4 +134,4 @@ def apply_rotary(
     raise NotImplementedError("rope: apply_rotary is not written yet")
 
 
-# Made by grader stubs, 969618ca61d7
+# Made by grader stubs, 1a81ba135a99

@@ -44,6 +44,22 @@ makes -2, -2, 2, 2 of it, which is added to `x`.
     >>> pre(x, lambda y: 2 * y).detach()
     tensor([[[-1.0000, -1.0000,  5.0000,  5.0000]]])
 
+## What else counts
+
+The hidden checks look at all that is said here, and at this:
+
+- Weights are loaded by name, so every parameter has the name and shape given here, and there are no
+  others. The sublayer belongs to the caller.
+- Dropout acts on what the sublayer returns, number by number, while training only.
+- Gradients flow back to x and to the norm.
+- After `.to(dtype)` the module takes and returns that dtype: float32, float64 or bfloat16.
+- A tensor may be a transposed view, whose numbers lie in memory in another order. `reshape` works
+  on it; `view` may not.
+- What you are given stays as it was: no edits in place. So do the settings that all code shares,
+  such as torch's default dtype.
+- `copy.deepcopy` of the module works, and the next call may have another batch and another length.
+- Slow is not wrong: a call may take 10 seconds of processor time, the exercise 60.
+
 ## Where to read
 
 - Paper, "Attention Is All You Need": section 3.1 for the residual sum and the norm, 5.4 ("Residual
@@ -103,4 +119,4 @@ class SublayerConnection(nn.Module):
         raise NotImplementedError("sublayer: SublayerConnection.forward is not written yet")
 
 
-# Made by grader stubs, 7aadd2de4105
+# Made by grader stubs, 3f90aa73a40f

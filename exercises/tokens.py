@@ -59,6 +59,21 @@ not twice word 2.
     tensor([[0., 0., 1., 0.],
             [1., 0., 0., 0.]])
 
+## What else counts
+
+The hidden checks look at all that is said here, and at this:
+
+- `build_vocab` and `encode` cut texts with your own `tokenize`. Without texts, the vocabulary is
+  the specials.
+- The error for an unknown token is a `KeyError` with that token in it.
+- `pad_batch` takes sequences of very different lengths, `one_hot` ids of any shape, a single id
+  included.
+- What you are given stays as it was: lists, dictionary and ids. So do the settings that all code
+  shares, such as torch's default dtype.
+- A tensor may be a transposed view, whose numbers lie in memory in another order. `reshape` works
+  on it; `view` may not.
+- Slow is not wrong: a call may take 10 seconds of processor time, the exercise 60.
+
 ## What may not be used
 
 `F.one_hot` and `nn.utils.rnn.pad_sequence` would do two of the five for you; here they cost the
@@ -185,4 +200,4 @@ def one_hot(ids: Int[Tensor, "..."], vocab_size: int) -> Float[Tensor, "... voca
     raise NotImplementedError("tokens: one_hot is not written yet")
 
 
-# Made by grader stubs, 90fc7adbb935
+# Made by grader stubs, d1540411c118

@@ -59,6 +59,20 @@ all normally distributed numbers 84.13 % are below 1 and 15.87 % below -1.
     >>> gelu(torch.tensor([1.0, -1.0]), approximate="tanh")
     tensor([ 0.8412, -0.1588])
 
+## What else counts
+
+The hidden checks look at all that is said here, and at this:
+
+- Gradients are torch's, also where numbers are large: 0 or 1 for ReLU and GELU far away, 0 for
+  tanh.
+- float32, float64 and bfloat16 come back as they came. Numbers made in your code take their dtype
+  and device from the input. Any shape will do, a single number too.
+- A tensor may be a transposed view, whose numbers lie in memory in another order. `reshape` works
+  on it; `view` may not.
+- What you are given stays as it was: no edits in place. So do the settings that all code shares,
+  such as torch's default dtype.
+- Slow is not wrong: a call may take 10 seconds of processor time, the exercise 60.
+
 ## What may not be used
 
 `torch.tanh`, `torch.relu`, `F.relu`, `F.gelu`, their modules `nn.Tanh`, `nn.ReLU`, `nn.GELU` and

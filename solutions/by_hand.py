@@ -69,6 +69,17 @@ the residual sums and norms are left: (2, 0) has the mean 1 and the deviation 1.
     >>> steps["output"][0, 0].detach()
     tensor([ 1.0000, -1.0000])
 
+## What else counts
+
+The hidden checks look at all that is said here, and at this:
+
+- Steps are judged one by one, so a mistake in the attention costs nothing in the feed-forward part.
+- The weights are read anew in every call.
+- x may be in float32 or float64, and has any batch and any length.
+- x and the layer stay as they were: no edits in place. So do the settings that all code shares,
+  such as torch's default dtype.
+- Slow is not wrong: a call may take 10 seconds of processor time, the exercise 60.
+
 ## Where to read
 
 - Paper, "Attention Is All You Need": sections 3.1 to 3.3.

@@ -48,6 +48,24 @@ zero, and so does padding:
             [0., 0.],
             [1., 1.]])
 
+## What else counts
+
+The hidden checks look at all that is said here, and at this:
+
+- Weights are loaded by name, so every parameter has the name and shape given here, and there are no
+  others.
+- `padding_idx` may be any row, the first one too, and reaches the `Embedding` inside. The copy that
+  `copy.deepcopy` makes freezes the same row.
+- Dropout acts once, on the sum, while training only. A sentence longer than `max_len` is a
+  `ValueError`.
+- After `.to(dtype)` the module takes and returns that dtype: float32, float64 or bfloat16. The ids
+  stay int64.
+- A tensor may be a transposed view, whose numbers lie in memory in another order. `reshape` works
+  on it; `view` may not.
+- What you are given stays as it was: no edits in place. So do the settings that all code shares,
+  such as torch's default dtype.
+- Slow is not wrong: a call may take 10 seconds of processor time, the exercise 60.
+
 ## Where to read
 
 - Paper, "Attention Is All You Need": section 3.4 for the factor, 3.5 for the sum, 5.4 for dropout.

@@ -33,6 +33,23 @@ One token with eight features. Their sum is 32, so the mean is 4. The difference
     >>> LayerNorm(8)(x).detach()
     tensor([-1.5000, -0.5000, -0.5000, -0.5000,  0.0000,  0.0000,  1.0000,  2.0000])
 
+## What else counts
+
+The hidden checks look at all that is said here, and at this:
+
+- Weights are loaded by name, so every parameter has the name and shape given here, and there are no
+  others.
+- Equal features, or a single one, give no NaN. `eps` is the argument's.
+- Gradients flow back to x, weight and bias as through `nn.LayerNorm`, mean and variance included.
+- float32, float64 and bfloat16 come back as they came. Numbers made in your code take their dtype
+  and device from the input.
+- A tensor may be a transposed view, whose numbers lie in memory in another order. `reshape` works
+  on it; `view` may not.
+- What you are given stays as it was: no edits in place. So do the settings that all code shares,
+  such as torch's default dtype.
+- `copy.deepcopy` of the module works, and the next call may have another batch and another length.
+- Slow is not wrong: a call may take 10 seconds of processor time, the exercise 60.
+
 ## Where to read
 
 - Paper, "Attention Is All You Need": section 3.1 uses it. It comes from "Layer Normalization" by

@@ -57,6 +57,24 @@ one half each, output 0.5. The second head sees 0 and 1; work it out yourself.
     tensor([[[0.7311, 0.5000],
              [0.5000, 0.7311]]])
 
+## What else counts
+
+The hidden checks look at all that is said here, and at this:
+
+- Weights are loaded by name, so every parameter has the name and shape given here, and there are no
+  others.
+- The mask may have any shape that broadcasts: `(batch, 1, 1, Lk)`, `(Lq, Lk)`, `(batch, n_heads,
+  Lq, Lk)`. A query that may look at nothing gets finite numbers, not NaN, and changes no other row.
+  That holds however you write the attention.
+- Dropout acts on the attention weights, while training only, and on nothing else.
+- Gradients flow back to query, key, value and all parameters.
+- After `.to(dtype)` the module takes and returns that dtype: float32, float64 or bfloat16.
+- A tensor may be a transposed view, whose numbers lie in memory in another order. `reshape` works
+  on it; `view` may not.
+- What you are given stays as it was: no edits in place. So do the settings that all code shares,
+  such as torch's default dtype.
+- Slow is not wrong: a call may take 10 seconds of processor time, the exercise 60.
+
 ## Where to read
 
 - Paper, "Attention Is All You Need": section 3.2.2.

@@ -37,6 +37,22 @@ and 100^(1/2) = 10: its angles are 0, 0.1, 0.2.
             [ 0.8415,  0.5403,  0.0998,  0.9950],
             [ 0.9093, -0.4161,  0.1987,  0.9801]])
 
+## What else counts
+
+The hidden checks look at all that is said here, and at this:
+
+- The table is the buffer `pe`: `.to(...)` moves it, and it is no parameter. After
+  `.to(torch.bfloat16)`, tokens in bfloat16 come back in bfloat16.
+- Any base, any width and a single row: all come from the arguments. A sentence of exactly `max_len`
+  words is still fine.
+- Dropout acts on the sum, while training only.
+- Gradients flow back to x unchanged, and `copy.deepcopy` of the module works.
+- A tensor may be a transposed view, whose numbers lie in memory in another order. `reshape` works
+  on it; `view` may not.
+- What you are given stays as it was: no edits in place. So do the settings that all code shares,
+  such as torch's default dtype.
+- Slow is not wrong: a call may take 10 seconds of processor time, the exercise 60.
+
 ## Where to read
 
 - Paper, "Attention Is All You Need": section 3.5; the dropout is in section 5.4.

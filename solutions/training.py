@@ -86,6 +86,17 @@ Their mean is 5/3 log 2. If the first is the label and ε = 0.3, the loss is 0.7
     logits                     (B, L, V)
     loss                       ()            one number
 
+## What else counts
+
+The hidden checks look at all that is said here, and at this:
+
+- The loss is a tensor of no axes, from which gradients flow back to the logits as through torch's
+  own. Padding gets none.
+- Logits may be a transposed view, on which `view` does not work and `reshape` does.
+- What you are given stays as it was: no edits in place. So do the settings that all code shares,
+  such as torch's default dtype.
+- Slow is not wrong: a call may take 10 seconds of processor time, the exercise 60.
+
 ## Where to read
 
 - Paper, "Attention Is All You Need": section 5.3 has the schedule, section 5.4 label smoothing.

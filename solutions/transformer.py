@@ -63,6 +63,28 @@ scores for the places before are what they were.
     >>> torch.allclose(model(longer_src, longer_tgt)[:, :3], model(src, tgt), atol=1e-5)
     True
 
+## What else counts
+
+The hidden checks look at all that is said here, and at this:
+
+- Weights are loaded by name, so every parameter has the name and shape given here, and there are no
+  others. Embeddings and generator may be tied, and whether the row of the padding id learns is your
+  choice.
+- Padding may stand anywhere, in the middle and at the start as well, and has no say in other
+  places. All that comes out is finite.
+- `decode` uses the memory that it is given, and `forward` is made of the other two and the
+  generator.
+- `dropout`, `max_len`, `activation` and `norm_first` reach every part. Dropout acts while training
+  only.
+- Gradients flow back to every parameter.
+- After `.to(dtype)` the logits are of that dtype: float32, float64 or bfloat16.
+- A tensor may be a transposed view, whose numbers lie in memory in another order. `reshape` works
+  on it; `view` may not.
+- What you are given stays as it was: no edits in place. So do the settings that all code shares,
+  such as torch's default dtype.
+- `copy.deepcopy` of the module works, and the next call may have another batch and another length.
+- Slow is not wrong: a call may take 10 seconds of processor time, the exercise 60.
+
 ## Where to read
 
 - Paper, "Attention Is All You Need": section 3 as a whole, figure 1, and section 3.4 for the
