@@ -15,11 +15,10 @@ from grader.curriculum import mistakes, reference, stubs
 from grader.curriculum.mistakes.variants import both
 from grader.judging import fingerprints
 from grader.judging.diagnosis import Diagnostician
-from grader.judging.fingerprints import answers
 from grader.judging.recording import Recordings
 from grader.remote.proxy import Student
 from grader.remote.server import Server
-from grader.remote.session import Recorder
+from grader.remote.session import Recorder, answers
 
 STYLE = Path(__file__).parent / "public_style"
 TRUTH: dict[str, list[str]] = json.loads((STYLE / "truth.json").read_text())

@@ -7,7 +7,7 @@ requests, of what code, in which process, is not known here.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -145,3 +145,38 @@ class Fingerprints:
             [number for number, probe in enumerate(probes) for _ in probe.keys]
         )
         self.shown = self.known.differs(self.right) & failed[:, self.checks]
+
+    def rows_data(self) -> dict[str, Any]:
+        """All but the probes as tensors and strings, in a form that packs well."""
+        rows = Prints.join([self.right[None], self.known])
+        alike = rows.same(self.right)
+        alike[0] = False
+        return {
+            "names": list(self.names),
+            # Nothing but zeros where a mistake does not show.
+            "codes": torch.where(alike, 0, rows.codes - self.right.codes),
+            "values": torch.where(alike[..., None], 0.0, rows.values),
+            "size": torch.where(alike, 0.0, rows.size),
+            "rounding": torch.where(alike, 0.0, rows.rounding),
+            "alike": alike,
+            "right": self.right.codes,
+            "failed": self.failed,
+        }
+
+    @classmethod
+    def from_data(cls, probes: Sequence[Probe], data: Mapping[str, Any]) -> Fingerprints:
+        """The inverse of `rows_data`."""
+        return cls(probes, data["names"], rows_from(data), data["failed"])
+
+
+def rows_from(data: Mapping[str, Any]) -> Prints:
+    """The rows of the reference and of all answers with a mistake, of `rows_data`."""
+    alike, codes = data["alike"], data["codes"] + data["right"]
+    codes[0] = data["right"]
+    values, size, rounding = data["values"], data["size"], data["rounding"]
+    return Prints(
+        codes,
+        torch.where(alike[..., None], values[0], values),
+        torch.where(alike, size[0], size),
+        torch.where(alike, rounding[0], rounding),
+    )

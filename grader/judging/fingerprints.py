@@ -8,9 +8,6 @@ disk. A student's code is asked the same, in its sandbox, once a check has faile
 from __future__ import annotations
 
 import contextlib
-import hashlib
-import os
-import tempfile
 import warnings
 import zlib
 from collections.abc import Sequence
@@ -22,25 +19,16 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from grader import curriculum
-from grader.curriculum import mistakes, reference, stubs
+from grader.curriculum import kept, mistakes, reference
 from grader.curriculum.mistakes.variants import variants
-from grader.feedback.prints import Fingerprints, Prints, Probe
+from grader.feedback.prints import Fingerprints, Prints, Probe, rows_from
 from grader.judging.recording import Recording, Recordings
 from grader.remote import wire
 from grader.remote.proxy import Student
 from grader.remote.server import Server
-from grader.remote.session import Diverged, Recorder, Replay
+from grader.remote.session import Diverged, Recorder, Replay, answers
 
 SEED = 1706
-
-
-def answers(module: ModuleType, requests: Sequence[dict[str, Any]]) -> list[Any]:
-    """What a module in this process replies to requests."""
-    server = Server(module)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the mistakes are meant
-        return [wire.crossed(server.answer(one)) for one in wire.crossed(list(requests))]
 
 
 def asked(one: Probe, module: ModuleType) -> Prints:
@@ -119,20 +107,10 @@ class Library(Fingerprints):
 
     def encoded(self) -> bytes:
         """The library as bytes, without the mistakes' sources."""
-        rows = Prints.stack([self.right, *(self.known[i] for i in range(len(self.known.codes)))])
-        alike = rows.same(self.right)
-        alike[0] = False
         data = {
+            **self.rows_data(),
             "probes": [_probe_data(probe) for probe in self.probes],
             "spares": [_probe_data(probe) for probe in self.spares],
-            # Nothing but zeros where a mistake does not show: that packs well.
-            "codes": torch.where(alike, 0, rows.codes - self.right.codes),
-            "values": torch.where(alike[..., None], 0.0, rows.values),
-            "size": torch.where(alike, 0.0, rows.size),
-            "rounding": torch.where(alike, 0.0, rows.rounding),
-            "alike": alike,
-            "right": self.right.codes,
-            "failed": self.failed,
         }
         return zlib.compress(wire.encode(data), 1)
 
@@ -140,17 +118,8 @@ class Library(Fingerprints):
     def decoded(cls, exercise: str, packed: bytes) -> Library:
         """The library that `encoded` wrote."""
         data = wire.decode_trusted(zlib.decompress(packed)[4:])
-        alike, codes = data["alike"], data["codes"] + data["right"]
-        codes[0] = data["right"]
-        values, size, rounding = data["values"], data["size"], data["rounding"]
-        rows = Prints(
-            codes,
-            torch.where(alike[..., None], values[0], values),
-            torch.where(alike, size[0], size),
-            torch.where(alike, rounding[0], rounding),
-        )
         probes, spares = ([Probe(**one) for one in data[name]] for name in ("probes", "spares"))
-        return cls(exercise, probes, spares, rows, data["failed"])
+        return cls(exercise, probes, spares, rows_from(data), data["failed"])
 
 
 def _fails(module: ModuleType, recording: Recording, probe: Probe, replies: Sequence[Any]) -> bool:
@@ -187,42 +156,23 @@ def _probe_data(probe: Probe) -> dict[str, Any]:
 
 def load(exercise: str) -> Library:
     """The library of an exercise: from disk, where it is made at the first need."""
-    file = _folder() / f"{exercise}-{_version(exercise)}.fingerprints"
-    with contextlib.suppress(OSError, zlib.error, wire.WireError, KeyError):
-        return Library.decoded(exercise, file.read_bytes())
-    library = Library.make(exercise)
-    with contextlib.suppress(OSError):
-        file.parent.mkdir(parents=True, exist_ok=True)
-        for old in file.parent.glob(f"{exercise}-*.fingerprints"):
-            old.unlink(missing_ok=True)
-        with tempfile.NamedTemporaryFile(dir=file.parent, delete=False) as part:
-            part.write(library.encoded())
-        Path(part.name).replace(file)
+    file = kept.file(exercise, "fingerprints")
+    found = _read(exercise, file)
+    if found is not None:
+        return found
+    with kept.made_once(file):
+        library = _read(exercise, file)
+        if library is None:
+            library = Library.make(exercise)
+            with contextlib.suppress(OSError):
+                kept.write(file, library.encoded())
     return library
 
 
-def _folder() -> Path:
-    root = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(root) / "transformer-by-hand"
-
-
-def _version(exercise: str) -> str:
-    """What the fingerprints are made of: answers, checks, mistakes, torch."""
-    kit = Path(stubs.__file__).parent.parent
-    known = kit / "curriculum" / "mistakes"
-    files = [
-        *(stubs.SOLUTIONS / f"{name}.py" for name in (exercise, *curriculum.closure(exercise))),
-        *sorted((kit / "checks").rglob("*.py")),
-        *sorted((kit / "remote").glob("*.py")),
-        *(kit / "judging" / f"{name}.py" for name in ("fingerprints", "recording")),
-        *(kit / "feedback" / f"{name}.py" for name in ("normal_form", "prints")),
-        known / f"{exercise}.toml",
-        *sorted((known / "forms" / exercise).glob("*.txt")),
-    ]
-    digest = hashlib.sha256(f"{torch.__version__}/{SEED}".encode())
-    for file in files:
-        digest.update(hashlib.sha256(file.read_bytes()).digest())
-    return digest.hexdigest()[:16]
+def _read(exercise: str, file: Path) -> Library | None:
+    with contextlib.suppress(OSError, zlib.error, wire.WireError, KeyError):
+        return Library.decoded(exercise, file.read_bytes())
+    return None
 
 
 def probe(check: str, requests: Sequence[dict[str, Any]], answer: ModuleType) -> Probe:

@@ -1,0 +1,77 @@
+"""Makes the data by which a student's own machine names a mistake: one file an exercise.
+
+    write_hints(Path("edition/grader/board/known"), ("masks", "attention"))
+
+is what makes the student's edition; the board looks into that folder first. In the full kit it runs
+`grader hints NAME`, which keeps the file in the user's cache.
+
+A file holds the requests that reveal most, what every known mistake leaves in the replies (as
+numbers that no reply can be made of), and the words of each mistake. There is no answer in it, none
+with a mistake in it either, and no hidden check. `grader.board.known` reads it.
+"""
+
+from __future__ import annotations
+
+import lzma
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from grader.curriculum import NAMES, kept, stubs
+from grader.judging import fingerprints
+from grader.remote import wire
+from grader.remote.nested import rebuilt
+
+
+def write_hints(folder: Path, exercises: Sequence[str] = NAMES) -> list[Path]:
+    """Writes `NAME.hints` for every exercise into the folder, and returns the files.
+
+    Takes seconds for each exercise whose fingerprints have not been made for this version yet.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    files = []
+    for exercise in exercises:
+        file = folder / f"{exercise}.hints"
+        file.write_bytes(encoded(exercise))
+        files.append(file)
+    return files
+
+
+def keep(exercise: str) -> Path:
+    """The file of an exercise in the user's cache, made if it is not there. Raises `OSError`."""
+    file = kept.file(exercise, "hints")
+    if not file.is_file():
+        with kept.made_once(file):
+            if not file.is_file():
+                kept.write(file, encoded(exercise))
+    return file
+
+
+def encoded(exercise: str) -> bytes:
+    """The content of the file."""
+    library = fingerprints.load(exercise)
+    data = {
+        **library.rows_data(),
+        "probes": [
+            {
+                "check": str(number),
+                "requests": list(probe.requests),
+                "right": rebuilt(list(probe.right), _emptied),
+            }
+            for number, probe in enumerate(library.probes)
+        ],
+        "words": {
+            one.name: {"tells": one.tells, "asks": one.asks, "read": one.read, "nearly": one.nearly}
+            for one in library.mistakes.values()
+        },
+        "read": stubs.further_reading(exercise),
+    }
+    return lzma.compress(wire.encode(data))
+
+
+def _emptied(leaf: Any) -> Any:
+    """A tensor of the reference's without its numbers: what is compared is kept in the marks."""
+    return torch.empty(0, dtype=leaf.dtype) if isinstance(leaf, Tensor) else leaf
