@@ -47,7 +47,10 @@ def load(exercise: str) -> Known:
 
     file = SHIPPED / f"{exercise}.hints"
     if not file.is_file():
-        file = kept.file(exercise, "hints")
+        try:
+            file = kept.file(exercise, "hints")
+        except OSError:  # an edition without the files that it would be made of
+            raise NoHintsError(f"There are no known mistakes of {exercise} here.") from None
     if not file.is_file():
         _make(exercise)
     try:
