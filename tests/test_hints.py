@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import linecache
 import lzma
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
+from test_board_run import WorkspaceRun
 
 from grader.board import known
 from grader.curriculum import mistakes, reference, stubs
+from grader.feedback import quoting
+from grader.feedback.finding import Finding, Grid, Place
 from grader.judging.hints import write_hints
+from grader.magic.rendering import as_html, as_text
+from grader.magic.running import Outcome, hinted, run
 
 QUICK = ("masks", "attention")
 
@@ -54,3 +61,78 @@ def test_the_data_holds_no_answer(exercise: str, shipped: Path) -> None:
                 assert all(
                     len(text) < 20 or text.encode() not in content for text in (find, replace)
                 )
+
+
+def test_the_board_gives_one_hint_more_each_time_and_starts_anew_with_changed_code(
+    tmp_path: Path,
+) -> None:
+    work = WorkspaceRun(tmp_path, solved=True)
+    work.edit("masks", "(ids != pad_id)", "(ids == pad_id)")
+    _, first = work.pytest("exercises/test_masks.py", "--hint")
+    _, second = work.pytest("exercises/test_masks.py", "--hint")
+    assert "masks: hint 1" in first
+    assert "masks: hint 2" in second
+    assert any("What is wrong" in line for line in first)
+    assert not any("A question" in line for line in first)
+    assert any("A question" in line for line in second)
+    work.edit("masks", "(ids == pad_id)", "(pad_id == ids)")
+    _, anew = work.pytest("exercises/test_masks.py", "--hint")
+    assert "masks: hint 1" in anew
+
+
+def cell(source: str, number: int) -> dict[str, Any]:
+    """The names that a notebook's cell defines."""
+    file = f"<ipython-input-{number}>"
+    linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
+    names: dict[str, Any] = {}
+    exec(compile(source, file, "exec"), names)
+    return names
+
+
+def test_a_notebook_gives_one_hint_more_each_time() -> None:
+    given: dict[str, Any] = {}
+    tests = (Path(__file__).parent.parent / "exercises" / "test_attention.py").read_text()
+
+    def check(source: str, number: int) -> Outcome:
+        names = cell(source, number)
+        return hinted(run("attention", tests, names), names, given)
+
+    right = stubs.reference_source("attention")
+    wrong = right.replace("math.sqrt(query.size(-1))", "query.size(-1)")
+    first, second = as_text(check(wrong, 1)), as_html(check(wrong, 2))
+    assert "not by its square root" in first
+    assert "At query 0, key 2 you have 0.414 where 0.500 belongs." in first
+    assert "A question" not in first
+    assert "A question" in second
+    assert "hint 1" in as_text(check(wrong.replace("query.size(-1)", "query.shape[-1]"), 3))
+
+
+def grid(yours: list[list[float]], expected: list[list[float]], **more: Any) -> Finding:
+    pairs = zip(yours, expected, strict=True)
+    differs = tuple(tuple(a != b for a, b in zip(*rows, strict=True)) for rows in pairs)
+    rows = tuple(f"query {number}" for number in range(len(yours)))
+    columns = tuple(f"key {number}" for number in range(len(yours[0])))
+    as_rows = [tuple(map(tuple, side)) for side in (yours, expected)]
+    return Finding("Wrong.", Grid(as_rows[0], as_rows[1], differs, rows, columns, **more))
+
+
+def test_the_students_own_numbers_are_quoted() -> None:
+    weights = grid([[0.5, 0.5], [0.9, 0.41]], [[0.5, 0.5], [0.7, 0.3]])
+    assert quoting.numbers(weights) == "Query 1 of yours sums to 1.31, not to 1."
+    scores = grid([[1.0, 2.5]], [[1.0, -2.0]])
+    assert quoting.numbers(scores) == "At query 0, key 1 you have 2.500 where -2.000 belongs."
+    lost = grid([[1.0, float("nan")]], [[9.0, 2.0]])
+    assert "you have NaN where 2.000 belongs" in quoting.numbers(lost)
+    mask = grid([[1.0, 1.0]], [[1.0, 0.0]], kind="bool")
+    assert quoting.numbers(mask) == "At query 0, key 1 you have True where False belongs."
+    twice = grid([[1.0, 1.5]], [[1.0, 1.0]], sides=("second call", "first call"))
+    assert quoting.numbers(twice) == (
+        "At query 0, key 1 your code gives 1.500 (second call) and 1.000 (first call)."
+    )
+    assert quoting.numbers(Finding("No numbers.")) == ""
+
+
+def test_the_students_own_line_is_quoted() -> None:
+    place = Place("attention.py", 42, "return value @ weights")
+    said = "Your line (attention.py, line 42): `return value @ weights`"
+    assert quoting.line((place,)) == said

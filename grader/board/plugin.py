@@ -15,8 +15,8 @@ from grader.board import probe
 from grader.board.failure import Result, cut_printed, failure
 from grader.board.forbidden import watch
 from grader.board.modules import BrokenTest, TestFile
-from grader.board.progress import Progress, find_blocked
-from grader.board.rendering import STYLES, Line, board, messages
+from grader.board.progress import WRONG, Progress, find_blocked, next_exercise
+from grader.board.rendering import STYLES, Line, board, hint_lines, messages
 from grader.board.time_limit import TookTooLong, time_limit
 from grader.board.workspace import PublicTest, Workspace
 from grader.curriculum import NAMES
@@ -26,6 +26,8 @@ from grader.feedback.text import WORDS
 # Tracebacks that pytest itself shows when asked to: --tb=long and the like.
 _OWN_STYLES = ("auto", "no")
 _ATTRIBUTE = "board_result"
+_GIVEN = "grader/hints"  # in pytest's cache: which hints were given, on which code
+_NOTHING_TO_HINT_AT = "Nothing is wrong here that a hint could be about."
 
 
 class Board:
@@ -66,6 +68,15 @@ class Board:
         if self.in_own_words:
             # The tracebacks that pytest makes are not shown; this is its cheapest kind.
             option.tbstyle = "native"
+
+    @staticmethod
+    def add_options(parser: pytest.Parser) -> None:
+        """Gives pytest the option --hint."""
+        parser.addoption(
+            "--hint",
+            action="store_true",
+            help="a hint on the first exercise that is wrong; once more for the next hint",
+        )
 
     # Collecting
 
@@ -200,7 +211,28 @@ class Board:
             terminalreporter.write_sep("=", "the board")
         if shown_here:
             self._write(terminalreporter, messages(self.progress, width, in_full))
+        if config.option.hint:
+            self._write(terminalreporter, self._hint(width))
         self._write(terminalreporter, board(self.progress, self.workspace))
+
+    def _hint(self, width: int) -> Iterable[Line]:
+        """A hint on what the board names as next, if that is wrong."""
+        from grader.board import hints, known
+
+        exercise = next_exercise(self.progress)
+        progress = self.progress.get(exercise)
+        if progress is None or progress.status != WRONG:
+            return [[(_NOTHING_TO_HINT_AT, "title")], []]
+        cache = getattr(self.config, "cache", None)
+        given = cache.get(_GIVEN, {}) if cache is not None else {}
+        module, source = probe.module(self.workspace, exercise), self.workspace.source(exercise)
+        try:
+            shown = hints.ask(exercise, progress.failures(), module, source, given)
+        except known.NoHintsError as error:
+            return [[(f"{exercise}: there is no hint. ", WRONG)], [(str(error), "")], []]
+        if cache is not None:
+            cache.set(_GIVEN, given)
+        return hint_lines(shown, width)
 
     def _write(self, terminalreporter: Any, lines: Iterable[Line]) -> None:
         for line in lines:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 from contextlib import redirect_stderr, redirect_stdout
 from io import StringIO
+from types import ModuleType
 from typing import Any
 
 from grader.board.forbidden import watch
@@ -27,6 +28,15 @@ def is_done(workspace: Workspace, exercise: str) -> bool:
     except (Exception, SystemExit, TookTooLong):
         return False
     return bool(tests)
+
+
+def module(workspace: Workspace, exercise: str) -> ModuleType | None:
+    """The student's module of an exercise; None if it cannot be imported."""
+    try:
+        with redirect_stdout(StringIO()), redirect_stderr(StringIO()), time_limit():
+            return importlib.import_module(f"{workspace.folder.name}.{exercise}")
+    except (Exception, SystemExit, TookTooLong):
+        return None
 
 
 def calm(test: Any) -> Any:

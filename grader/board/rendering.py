@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from grader.board.failure import Result, place_lines
+from grader.board.hints import Shown
 from grader.board.progress import (
     BLOCKED,
     DONE,
@@ -182,6 +183,19 @@ def _message(exercise: str, group: list[Result], width: int) -> Iterator[Line]:
         yield []
         yield [("  Printed by your code:", "quiet")]
         yield from ([(f"    {line}", "")] for line in result.printed.splitlines())
+    yield []
+
+
+def hint_lines(shown: Shown, width: int) -> Iterator[Line]:
+    """The hints so far, the newest last, and whether there are more."""
+    yield [(f"{shown.exercise}: ", WRONG), (shown.heading, "title")]
+    for hint in shown.hints:
+        yield []
+        yield [(f"  {hint.title}", "title")]
+        for line in hint.text.splitlines():
+            yield from _wrapped(line, width, "  ")
+    yield []
+    yield [(f"  {shown.note}", "quiet")]
     yield []
 
 

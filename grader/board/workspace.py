@@ -44,6 +44,13 @@ class Workspace:
         """The file with the public tests."""
         return self.folder / f"test_{exercise}.py"
 
+    def source(self, exercise: str) -> str:
+        """The text of the student's code; "" if there is none to be read."""
+        try:
+            return self.code_path(exercise).read_text(encoding="utf-8", errors="replace")
+        except OSError:
+            return ""
+
     def shown(self, path: Path) -> str:
         """A path as the student would type it."""
         try:

@@ -2,6 +2,7 @@
 
 %check attention        tests what the notebook defines, now
 %%check attention       the same with the tests that stand below it in the cell
+%check attention --hint    and a hint on what is wrong; once more for the next hint
 """
 
 from __future__ import annotations
@@ -11,14 +12,18 @@ from typing import Any
 
 from grader import curriculum
 from grader.curriculum.stubs import SOLUTIONS
+from grader.feedback.finding import Status
 from grader.magic.rendering import as_html, as_text
-from grader.magic.running import Outcome, run
+from grader.magic.running import Outcome, hinted, run
 
 __all__ = ["ChecksFailedError", "check", "register"]
 
+_HINT = "--hint"
 _TESTS = SOLUTIONS.parent / "exercises"
 # What `%%check` was given last, so that `%check` can repeat it where the kit's files are not.
 _given: dict[str, str] = {}
+# The hints of this session: how many were shown of each exercise, and on which code.
+_hinted: dict[str, Any] = {}
 
 
 class ChecksFailedError(Exception):
@@ -33,16 +38,25 @@ class ChecksFailedError(Exception):
         return as_text(self.outcome).splitlines()
 
 
-def check(exercise: str, namespace: dict[str, Any] | None = None) -> None:
-    """Runs the public tests of an exercise on what the notebook defines, and shows the result."""
-    _show(_outcome(exercise.strip(), "", namespace))
+def check(exercise: str, namespace: dict[str, Any] | None = None, hint: bool = False) -> None:
+    """Runs the public tests of an exercise on what the notebook defines, and shows the result.
+
+    With `hint`, a hint on what is wrong, too; called again, the next one.
+    """
+    outcome = _outcome(exercise.strip(), "", namespace)
+    _show(_hinting(outcome, namespace) if hint else outcome)
 
 
 def register(shell: Any) -> None:
     """Gives the IPython shell the magic `check`, for a line and for a cell."""
 
     def magic(line: str, cell: str | None = None) -> None:
-        outcome = _outcome(line.strip(), cell or "", shell.user_ns)
+        words = line.split()
+        hint = _HINT in words
+        exercise = " ".join(word for word in words if word != _HINT)
+        outcome = _outcome(exercise, cell or "", shell.user_ns)
+        if hint:
+            outcome = _hinting(outcome, shell.user_ns)
         # An exception would stop "Run all" at the first exercise that is not right yet.
         if "NBGRADER_EXECUTION" not in os.environ:
             _show(outcome)
@@ -52,14 +66,26 @@ def register(shell: Any) -> None:
     shell.register_magic_function(magic, magic_kind="line_cell", magic_name="check")
 
 
+def _hinting(outcome: Outcome, namespace: dict[str, Any] | None) -> Outcome:
+    """The outcome with one hint more than last time, if something is wrong."""
+    if outcome.status is not Status.FAILED:
+        return outcome
+    return hinted(outcome, _names(namespace), _hinted)
+
+
+def _names(namespace: dict[str, Any] | None) -> dict[str, Any]:
+    if namespace is not None:
+        return namespace
+    from IPython import get_ipython
+
+    found: dict[str, Any] = get_ipython().user_ns
+    return found
+
+
 def _outcome(exercise: str, tests: str, namespace: dict[str, Any] | None) -> Outcome:
     if exercise not in curriculum.NAMES:
         there_are = ", ".join(curriculum.NAMES)
         raise ValueError(f"There is no exercise {exercise!r}. There are: {there_are}.")
-    if namespace is None:
-        from IPython import get_ipython
-
-        namespace = get_ipython().user_ns
     if tests:
         _given[exercise] = tests
     path = _TESTS / f"test_{exercise}.py"
@@ -68,7 +94,7 @@ def _outcome(exercise: str, tests: str, namespace: dict[str, Any] | None) -> Out
     tests = tests or _given.get(exercise, "")
     if not tests:
         raise ValueError(f"There are no tests of {exercise} here. Run their cell first.")
-    return run(exercise, tests, namespace)
+    return run(exercise, tests, _names(namespace))
 
 
 def _show(outcome: Outcome) -> None:

@@ -25,6 +25,7 @@ def as_html(outcome: Outcome) -> str:
         if not passed and text not in said:
             said.add(text)
             parts.append(_message(result))
+    parts += _hints(outcome)
     last = _last_line(outcome)
     parts += [html.line("quiet", last)] if last else []
     return str(html.panel(_STYLES.get(outcome.status, "wrong"), outcome.headline, *parts))
@@ -39,8 +40,25 @@ def as_text(outcome: Outcome) -> str:
         if result.status is not Status.PASSED and text not in said:
             said.add(text)
             lines += ["", result.title, *(f"  {line}" for line in text.splitlines())]
+    if outcome.hints is not None:
+        lines += ["", f"{outcome.exercise}: {outcome.hints.heading}"]
+        for hint in outcome.hints.hints:
+            lines += ["", hint.title, *(f"  {line}" for line in hint.text.splitlines())]
+        lines += ["", outcome.hints.note]
+    lines += ["", outcome.no_hint] if outcome.no_hint else []
     last = _last_line(outcome)
     return "\n".join([*lines, *(["", last] if last else [])])
+
+
+def _hints(outcome: Outcome) -> list[Markup]:
+    """The hints so far: each a heading and its lines."""
+    if outcome.hints is None:
+        return [html.line("quiet", outcome.no_hint)] if outcome.no_hint else []
+    parts = []
+    for hint in outcome.hints.hints:
+        parts.append(html.line("head", hint.title))
+        parts.append(html.line("diagnosis", hint.text))
+    return [*parts, html.line("quiet", outcome.hints.note)]
 
 
 def _message(result: Result) -> Markup:

@@ -5,13 +5,17 @@ from __future__ import annotations
 import ast
 import linecache
 import warnings
+from collections.abc import MutableMapping
 from contextlib import redirect_stderr, redirect_stdout
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from io import StringIO
+from types import SimpleNamespace
 from typing import Any
 
 from grader.board.failure import Result, cut_printed, failure
 from grader.board.forbidden import watch
+from grader.board.hints import Shown, ask
+from grader.board.known import NoHintsError
 from grader.board.probe import calm
 from grader.board.time_limit import TookTooLong, time_limit
 from grader.board.workspace import PublicTest
@@ -23,11 +27,16 @@ from grader.magic.workspace import NotebookWorkspace
 
 @dataclass(frozen=True)
 class Outcome:
-    """What the public tests of an exercise found. `missing` are names that are not defined."""
+    """What the public tests of an exercise found. `missing` are names that are not defined.
+
+    `hints` are those that were asked for so far; `no_hint` says why there are none.
+    """
 
     exercise: str
     results: tuple[Result, ...]
     missing: tuple[str, ...] = ()
+    hints: Shown | None = None
+    no_hint: str = ""
 
     @property
     def status(self) -> Status:
@@ -63,6 +72,18 @@ def run(exercise: str, tests: str, namespace: dict[str, Any]) -> Outcome:
     module = _module(exercise, tests, namespace)
     results = [_result(module[test.name], test, exercise, workspace) for test in _tests(tests)]
     return Outcome(exercise, tuple(results))
+
+
+def hinted(outcome: Outcome, namespace: dict[str, Any], given: MutableMapping[str, Any]) -> Outcome:
+    """The outcome with one hint more than `given` holds of this code."""
+    exercise = outcome.exercise
+    failures = [one for one in outcome.results if one.status is Status.FAILED]
+    module = SimpleNamespace(**{name: namespace[name] for name in find(exercise).entries})
+    source = NotebookWorkspace(namespace).source(exercise)
+    try:
+        return replace(outcome, hints=ask(exercise, failures, module, source, given))
+    except NoHintsError as error:
+        return replace(outcome, no_hint=f"There is no hint. {error}")
 
 
 def _module(exercise: str, tests: str, namespace: dict[str, Any]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from types import CodeType, TracebackType
 from typing import Any
 
 from grader.board.workspace import Workspace
-from grader.curriculum import EXERCISES
+from grader.curriculum import EXERCISES, find
 from grader.feedback.finding import Place
 
 _CELL = ("ipykernel_", "<ipython-input-")
@@ -22,6 +22,12 @@ class NotebookWorkspace(Workspace):
     def __init__(self, namespace: dict[str, Any]) -> None:
         super().__init__(Path(), Path())
         self.namespace = namespace
+
+    def source(self, exercise: str) -> str:
+        """The cells that define the names of the exercise, one after the other."""
+        codes = [_code_of(self.namespace.get(name), "return") for name in find(exercise).entries]
+        files = dict.fromkeys(code.co_filename for code in codes if code is not None)
+        return "\n".join(map(_source, files))
 
     def holds_code(self, path: str) -> Path | None:
         """The exercise of a cell's code as a path, such as `attention`; None for other code."""

@@ -1,0 +1,72 @@
+"""A sentence that quotes the student's own numbers, or their own line, from what was found."""
+
+from __future__ import annotations
+
+import math
+
+from grader.feedback.finding import Finding, Grid, Place
+from grader.feedback.text import grid_texts
+
+_SIDES = ("yours", "expected")
+_NEAR_ONE = 1e-3
+_FAR_FROM_ONE = 5e-3
+
+
+def numbers(finding: Finding | None) -> str:
+    """The most telling of the student's wrong numbers, in a sentence; "" where there are none."""
+    if finding is None or finding.grid is None or not finding.grid.expected:
+        return ""
+    return _row_sum(finding.grid) or _cell(finding.grid)
+
+
+def line(places: tuple[Place, ...]) -> str:
+    """The line of the student's code, in a sentence; "" where none is known."""
+    for place in places:
+        if place.source:
+            where = f"{place.file}, line {place.line}" if place.line else place.file
+            return f"Your line ({where}): `{place.source}`"
+    return ""
+
+
+def _row_sum(grid: Grid) -> str:
+    """For rows that should sum to one, the row whose sum is furthest from it."""
+    if grid.sides != _SIDES or grid.kind != "float" or any(min(row) < 0 for row in grid.expected):
+        return ""
+    if any(abs(sum(row) - 1) > _NEAR_ONE for row in grid.expected):
+        return ""
+    sums = [sum(row) for row in grid.yours]
+    off = [abs(one - 1) if math.isfinite(one) else 0.0 for one in sums]
+    worst = off.index(max(off))
+    if off[worst] < _FAR_FROM_ONE:
+        return ""
+    return f"{_capital(grid.rows[worst])} of yours sums to {sums[worst]:.2f}, not to 1."
+
+
+def _cell(grid: Grid) -> str:
+    """The wrong number that is furthest off; what is no number is furthest of all."""
+    wrong = [
+        (_distance(mine, right), row, column)
+        for row, (marks, yours, expected) in enumerate(
+            zip(grid.differs, grid.yours, grid.expected, strict=True)
+        )
+        for column, (differs, mine, right) in enumerate(zip(marks, yours, expected, strict=True))
+        if differs
+    ]
+    if not wrong:
+        return ""
+    _, row, column = max(wrong, key=lambda one: one[0])
+    yours, expected = grid_texts(grid)
+    where = f"{grid.rows[row]}, {grid.columns[column]}"
+    mine, other = yours[row][column], expected[row][column]
+    if grid.sides != _SIDES:
+        return f"At {where} your code gives {mine} ({grid.sides[0]}) and {other} ({grid.sides[1]})."
+    return f"At {where} you have {mine} where {other} belongs."
+
+
+def _distance(mine: float, right: float) -> float:
+    off = abs(mine - right)
+    return math.inf if math.isnan(off) else off
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
