@@ -5,9 +5,9 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from grader.board.failure import Result, place_lines
-from grader.board.hints import Shown
 from grader.board.progress import (
     BLOCKED,
     DONE,
@@ -22,6 +22,9 @@ from grader.board.workspace import Workspace
 from grader.curriculum import EXERCISES, NAMES, find
 from grader.curriculum.stubs import is_untouched
 from grader.feedback import text
+
+if TYPE_CHECKING:
+    from grader.board.hints import Shown  # loaded only where somebody asks for a hint
 
 # A line is made of (text, style) pairs; a style is a word of STYLES or "".
 Line = list[tuple[str, str]]
