@@ -235,6 +235,8 @@ def test_the_demo_grades_a_class_through_nbgrader(tmp_path: Path) -> None:
     assert "divided by d_k, not by its square root" in done.stdout
     pages = list(course.glob("feedback/*/transformer/transformer.html"))
     assert len(pages) == 12
+    shown = [page.read_text().count('src="data:image/svg+xml;base64,') for page in pages]
+    assert shown == [3] * 12, "the pictures of masks, multi_head and positional"
     again = grader("demo", course)
     assert again.returncode == 2
     assert "is there already" in again.stderr
@@ -242,13 +244,18 @@ def test_the_demo_grades_a_class_through_nbgrader(tmp_path: Path) -> None:
 
 def test_stubs_are_up_to_date_and_a_students_work_is_kept(tmp_path: Path) -> None:
     assert grader("stubs", "--exercises", tmp_path).returncode == 0
-    assert {path.stem for path in tmp_path.iterdir()} == set(curriculum.NAMES)
+    assert {path.stem for path in tmp_path.glob("*.py")} == set(curriculum.NAMES)
     lacking = grader("stubs", "--check", "--exercises", tmp_path)
     assert lacking.returncode == 1
     assert "test_masks.py" in lacking.stderr
     for path in (Path(__file__).parent.parent / "exercises").glob("test_*.py"):
         shutil.copy(path, tmp_path)
     assert grader("stubs", "--check", "--exercises", tmp_path).returncode == 0
+    picture = tmp_path / "pictures" / "masks.svg"
+    picture.write_text(picture.read_text().replace("True", "Truth"))
+    old = grader("stubs", "--check", "--exercises", tmp_path)
+    assert (old.returncode, old.stderr) == (1, "Out of date: masks.svg. Run: grader stubs\n")
+    assert str(picture) in grader("stubs", "--exercises", tmp_path).stdout
     work = tmp_path / "masks.py"
     work.write_text("half finished")
     done = grader("stubs", "--exercises", tmp_path)

@@ -1,4 +1,4 @@
-"""`grader stubs`: what is handed out, made from the solutions."""
+"""`grader stubs`: what is handed out, made from the solutions: stubs and pictures."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ import typer
 
 from grader import curriculum
 from grader.cli.app import STUDENTS, app
-from grader.curriculum import stubs
+from grader.curriculum import reference, stubs
+from grader.curriculum.stubs import PICTURES
+from grader.pictures import diagrams
+from grader.pictures.svg import Drawing
 from grader.report.terminal import Terminal
 
 
@@ -25,21 +28,31 @@ def make_stubs(
         Path, typer.Option("--exercises", metavar="DIR", help="The folder of the stubs.")
     ] = Path("exercises"),
 ) -> None:
-    """Make exercises/*.py from solutions/*.py. A file that somebody has worked on is kept."""
+    """Make exercises/*.py from solutions/*.py, and the pictures of their texts.
+
+    A file that somebody has worked on is kept.
+    """
     terminal = Terminal()
     untested = [name for name in curriculum.NAMES if not (folder / f"test_{name}.py").exists()]
     if check:
         drifted = stubs.drift(folder, stubs.SOLUTIONS)
+        drifted += diagrams.drift(folder / PICTURES, _drawings())
         if drifted:
             terminal.complain(f"Out of date: {', '.join(drifted)}. Run: grader stubs")
         for name in untested:
             terminal.complain(stubs.no_public_tests(name))
         if drifted or untested:
             raise typer.Exit(1)
-        terminal.say("Every stub is what its solution makes it.")
+        terminal.say("Every stub and picture is what the solutions make it.")
         return
     for outcome in stubs.write(folder, stubs.SOLUTIONS, curriculum.NAMES, force):
         note = "  (somebody's work; --force overwrites it)" if outcome.status == "kept" else ""
         terminal.say(f"{outcome.status:<10} {outcome.path}{note}")
+    for name in diagrams.write(folder / PICTURES, _drawings()):
+        terminal.say(f"{'written':<10} {folder / PICTURES / name}")
     for name in untested:
         terminal.complain(stubs.no_public_tests(name))
+
+
+def _drawings() -> dict[str, Drawing]:
+    return diagrams.drawings(reference.module, curriculum.EXERCISES)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
+import base64
 import hashlib
 import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 from nbformat.notebooknode import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
@@ -64,9 +66,27 @@ def _exercise(name: str) -> list[NotebookNode]:
     tag["points"] = exercise.points
     return [
         _text(f"{name}-text", _explanation(name)),
+        *_picture(name),
         _code(name, _body(stubs.solution(name)), _tag(name, solution=True)),
         _code(f"{name}{POINTS}", _public_tests(name), tag),
     ]
+
+
+def _picture(name: str) -> list[NotebookNode]:
+    """The cell with the picture of an exercise's text, if it has one.
+
+    It holds the picture itself: JupyterLab shows no SVG that is attached to a cell.
+    """
+    path = TESTS / stubs.PICTURES / f"{name}.svg"
+    if not path.exists():
+        return []
+    svg = path.read_bytes()
+    title, description = (found.text for found in ElementTree.fromstring(svg)[:2])
+    address = f"data:image/svg+xml;base64,{base64.b64encode(svg).decode()}"
+    cell = _text(f"{name}-picture", f"**{title}**\n\n![{description}]({address})")
+    # A double click would show the letters that the picture is made of.
+    cell.metadata["editable"] = False
+    return [cell]
 
 
 def _given(name: str) -> list[NotebookNode]:

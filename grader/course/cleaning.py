@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from html import unescape
 from typing import Any
 
 import bleach
@@ -22,7 +23,11 @@ from grader.feedback import html
 
 # MathJax makes links, ids and styles of these.
 _TEX_COMMANDS = re.compile(r"\\(?=(?:href|url|require|cssId|class|style|data|unicode)\b)")
-_PICTURE = re.compile(r"data:image/(?:png|jpe?g|gif);base64,[A-Za-z0-9+/=\s]*")
+# In an `img`, no script of an SVG runs and nothing is loaded by it.
+_PICTURE = re.compile(r"data:image/(?:png|jpe?g|gif|svg\+xml);base64,[A-Za-z0-9+/=\s]*")
+# What bleach overlooks in an address before it looks for the scheme, as browsers do.
+_OVERLOOKED = re.compile(r"[`\x00-\x20\x7f-\xa0\s\ufffd]+")
+_PROTOCOLS = ("http", "https", "mailto", "data")
 _HIGHLIGHTED = re.compile(r"highlight|[a-z]{1,2}\d?")
 
 
@@ -68,7 +73,7 @@ def markdown(source: str, attachments: Mapping[str, Any] | None = None) -> str:
 
 def piece(source: str) -> str:
     """HTML that a cell put out, with our own styles and nothing that runs or loads."""
-    return _clean(source, list(html.TAGS), html.allowed)
+    return _clean(source, list(html.TAGS), _allowed_in_output)
 
 
 def _clean(source: str, tags: list[str], attributes: Callable[[str, str, str], bool]) -> str:
@@ -76,6 +81,8 @@ def _clean(source: str, tags: list[str], attributes: Callable[[str, str, str], b
         source,
         tags=tags,
         attributes=attributes,
+        # `data` for pictures; what else has an address may not begin so.
+        protocols=_PROTOCOLS,
         css_sanitizer=CSSSanitizer(allowed_css_properties=html.properties()),
     )
 
@@ -85,4 +92,10 @@ def _allowed(tag: str, name: str, value: str) -> bool:
         return _HIGHLIGHTED.fullmatch(value) is not None
     if tag == "img":
         return name == "alt" or (name == "src" and _PICTURE.fullmatch(value) is not None)
+    return _allowed_in_output(tag, name, value)
+
+
+def _allowed_in_output(tag: str, name: str, value: str) -> bool:
+    if name == "href" and _OVERLOOKED.sub("", unescape(value)).lower().startswith("data:"):
+        return False
     return html.allowed(tag, name, value)

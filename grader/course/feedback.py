@@ -148,7 +148,7 @@ def _explanations(notebook: str, exercises: tuple[str, ...]) -> dict[str, str]:
     """What the kit wrote into such a notebook, with the heading of each text."""
     made = building.notebook(notebook, exercises)
     sources = [cell.source for cell in made.cells if cell.cell_type == "markdown"]
-    return {source: source.partition("\n")[0].lstrip("# ") for source in sources}
+    return {source: source.partition("\n")[0].strip("#* ") for source in sources}
 
 
 def _source(cell: NotebookNode) -> Markup:

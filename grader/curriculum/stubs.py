@@ -29,6 +29,8 @@ END = "### END SOLUTION"
 # Next to the package, and not `import solutions`: that could be a folder of the same name in
 # whatever directory the command is run from.
 SOLUTIONS = Path(__file__).resolve().parents[2] / "solutions"
+# The folder of the texts' pictures, inside that of the exercises.
+PICTURES = "pictures"
 
 _MARKER = re.compile(r"#\s*(BEGIN|END)\s+SOLUTION\b", re.IGNORECASE)
 _IMPORT = re.compile(r"\bfrom solutions(?=\.\w+ import | import )")
