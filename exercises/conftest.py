@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.board import Board
+from grader.board.plugin import Board
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -17,10 +17,11 @@ import pytest
 import torch
 
 from grader.board import time_limit
-from grader.board.failure import Result, cut_printed, failure
+from grader.board.failure import failure
 from grader.board.probe import is_done
 from grader.board.progress import WRONG, Progress, find_blocked, next_exercise
 from grader.board.rendering import Line, board, messages
+from grader.board.result import Result, cut_printed
 from grader.board.time_limit import TookTooLong
 from grader.board.workspace import Workspace
 from grader.curriculum import EXERCISES, NAMES

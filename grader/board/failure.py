@@ -3,92 +3,25 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from grader.board.forbidden import RuledOutError
+from grader.board.result import Result
 from grader.board.time_limit import TookTooLong
 from grader.board.workspace import PublicTest, Workspace
 from grader.curriculum import NAMES, find
 from grader.curriculum.rules import AT_IMPORT
-from grader.feedback import text
-from grader.feedback.finding import Finding, Place, Status, finding_fields, finding_from
+from grader.feedback.finding import Finding, Place, Status
 from grader.feedback.hints import hint_for
 from grader.feedback.mismatch import Mismatch
 from grader.feedback.tensors import type_name
-from grader.feedback.text import Line
 
 _ENDLESS = "Your code did not come back and was stopped. Is there an endless loop?"
 _FLAKY = Finding(
     "Your code gives different results for the same input.",
     help="Is something random left on, or kept from one call to the next?",
 )
-_PRINTED_LINES = 20
-
-
-@dataclass
-class Result:
-    """What came of one public test. Plain data: it travels between the processes of xdist.
-
-    `finding` says why it did not pass. `waits_for` is the exercise whose code is not written yet or
-    cannot be imported, if that was the reason; `unwritten` is the function in it. `example` is the
-    smallest case that hypothesis found.
-    """
-
-    exercise: str
-    test: str
-    title: str
-    where: str = ""
-    status: Status = Status.PASSED
-    finding: Finding | None = None
-    example: str = ""
-    waits_for: str = ""
-    unwritten: str = ""
-    in_import: bool = False
-    printed: str = ""
-
-    def to_wire(self) -> dict[str, Any]:
-        """As dicts, lists and strings."""
-        return {**vars(self), "status": self.status.value, "finding": finding_fields(self.finding)}
-
-    @classmethod
-    def from_wire(cls, data: dict[str, Any]) -> Result:
-        """The inverse of `to_wire`."""
-        status, finding = Status(data["status"]), finding_from(data["finding"])
-        return cls(**{**data, "status": status, "finding": finding})
-
-    @property
-    def headline(self) -> str:
-        """What is wrong, in a sentence; "" for nothing."""
-        return self.finding.headline if self.finding is not None else ""
-
-    @property
-    def places(self) -> tuple[Place, ...]:
-        """The lines of code to look at."""
-        return self.finding.places if self.finding is not None else ()
-
-    def lines(self) -> list[Line]:
-        """What is wrong, line by line, without the places in the code."""
-        lines = text.lines(self.finding) if self.finding is not None else []
-        if self.example:
-            lines += [[], [(f"Smallest case found: {self.example}", False)]]
-        return lines
-
-    def text(self) -> str:
-        """All of it as plain text, for editors and reports."""
-        lines = list(map(text.flattened, self.lines()))
-        for place in self.places:
-            lines += ["", *place_lines(place)]
-        return "\n".join(lines)
-
-
-def place_lines(place: Place) -> list[str]:
-    """A place in two lines, as terminals and editors follow it: where, and the line of code."""
-    where = f"{place.file}:{place.line}" if place.line else place.file
-    lines = [f"{where}, in {place.inside}" if place.inside else where]
-    if place.source:
-        lines.append(f"    {place.source}")
-    return lines
 
 
 def failure(error: BaseException, exercise: str, test: PublicTest, workspace: Workspace) -> Result:
@@ -244,11 +177,3 @@ def _text(error: BaseException) -> str:
         return error.msg if isinstance(error, SyntaxError) else str(error)
     except Exception:
         return ""
-
-
-def cut_printed(text: str) -> str:
-    """The end of what the code printed, at most 20 lines."""
-    lines = text.rstrip().splitlines()
-    if len(lines) > _PRINTED_LINES:
-        lines = [f"... {len(lines) - _PRINTED_LINES} lines before", *lines[-_PRINTED_LINES:]]
-    return "\n".join(lines)

@@ -12,8 +12,8 @@ from collections.abc import Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from grader.board.failure import Result
 from grader.board.known import Known, diagnose, load
+from grader.board.result import Result
 from grader.feedback import quoting
 
 _WRONG, _QUESTION, _READ, _NEARLY = (

@@ -12,11 +12,12 @@ from typing import Any
 import pytest
 
 from grader.board import probe
-from grader.board.failure import Result, cut_printed, failure
+from grader.board.failure import failure
 from grader.board.forbidden import watch
 from grader.board.modules import BrokenTest, TestFile
 from grader.board.progress import WRONG, Progress, find_blocked, next_exercise
 from grader.board.rendering import STYLES, Line, board, hint_lines, messages
+from grader.board.result import Result, cut_printed
 from grader.board.time_limit import TookTooLong, time_limit
 from grader.board.workspace import PublicTest, Workspace
 from grader.curriculum import NAMES

@@ -1,33 +1,56 @@
-"""Running the public tests of one exercise quietly, outside pytest's own run."""
+"""Running the public tests of one exercise quietly, without pytest."""
 
 from __future__ import annotations
 
 import importlib
+import warnings
+from collections.abc import Iterator
 from contextlib import redirect_stderr, redirect_stdout
 from io import StringIO
 from types import ModuleType
 from typing import Any
 
+from grader.board.failure import failure
 from grader.board.forbidden import watch
+from grader.board.result import Result, cut_printed
 from grader.board.time_limit import TookTooLong, time_limit
 from grader.board.workspace import Workspace
+from grader.feedback.finding import Status
+
+
+def run(workspace: Workspace, exercise: str) -> Iterator[Result]:
+    """Runs the public tests of the exercise, in the order of their file.
+
+    Public tests are plain functions without fixtures, so calling them is enough. What follows one
+    that does not come back is not run.
+    """
+    for test in workspace.tests(exercise).values():
+        printed = StringIO()
+        try:
+            with (
+                redirect_stdout(printed),
+                redirect_stderr(StringIO()),
+                warnings.catch_warnings(),
+                time_limit(),
+                watch(workspace, exercise),
+            ):
+                warnings.simplefilter("ignore")
+                module = importlib.import_module(f"{workspace.folder.name}.test_{exercise}")
+                calm(getattr(module, test.name))()
+        except (Exception, SystemExit, TookTooLong) as error:
+            result = failure(error, exercise, test, workspace)
+            result.printed = cut_printed(printed.getvalue())
+            yield result
+            if isinstance(error, TookTooLong):
+                return
+        else:
+            yield Result(exercise, test.name, test.title)
 
 
 def is_done(workspace: Workspace, exercise: str) -> bool:
-    """Whether all public tests of the exercise pass; stops at the first that does not.
-
-    Public tests are plain functions without fixtures, so calling them is enough.
-    """
-    tests = workspace.tests(exercise)
-    try:
-        with redirect_stdout(StringIO()), redirect_stderr(StringIO()):
-            for name in tests:
-                with time_limit(), watch(workspace, exercise):
-                    module = importlib.import_module(f"{workspace.folder.name}.test_{exercise}")
-                    calm(getattr(module, name))()
-    except (Exception, SystemExit, TookTooLong):
-        return False
-    return bool(tests)
+    """Whether all public tests of the exercise pass; stops at the first that does not."""
+    results = run(workspace, exercise)
+    return bool(workspace.tests(exercise)) and all(one.status is Status.PASSED for one in results)
 
 
 def module(workspace: Workspace, exercise: str) -> ModuleType | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from grader.board.failure import Result
+from grader.board.result import Result
 from grader.curriculum import NAMES, closure, find
 from grader.feedback.finding import Status
 from grader.feedback.text import WORDS

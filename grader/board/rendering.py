@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from grader.board.failure import Result, place_lines
 from grader.board.progress import (
     BLOCKED,
     DONE,
@@ -18,9 +16,9 @@ from grader.board.progress import (
     Progress,
     next_exercise,
 )
+from grader.board.result import Result, place_lines
 from grader.board.workspace import Workspace
 from grader.curriculum import EXERCISES, NAMES, find
-from grader.curriculum.stubs import is_untouched
 from grader.feedback import text
 
 if TYPE_CHECKING:
@@ -53,13 +51,13 @@ def messages(by_exercise: dict[str, Progress], width: int, in_full: bool) -> Ite
         groups = _grouped(progress.failures())
         shown = len(groups) if in_full else 1
         for group in groups[:shown]:
-            yield from _message(name, group, width)
+            yield from message(name, group, width)
         if groups[shown:]:
             yield [(f"{name}: ", WRONG), ("this is wrong, too.", "title")]
             yield []
             for group in groups[shown:]:
-                yield from _wrapped(group[0].title, width, "  ")
-                yield from _wrapped(group[0].headline, width, "    ")
+                yield from wrapped(group[0].title, width, "  ")
+                yield from wrapped(group[0].headline, width, "    ")
             yield []
 
 
@@ -141,7 +139,7 @@ def _next(by_exercise: dict[str, Progress], workspace: Workspace) -> Iterator[Li
         if (
             name in by_exercise
             and by_exercise[name].status == TODO
-            and _begun(workspace.code_path(name))
+            and not workspace.is_untouched(name)
         ):
             reason = ", which still comes to `raise NotImplementedError`"
         yield [(f"Next: {name}{reason}. ", "title"), (f"Edit {code}, then run", "")]
@@ -159,15 +157,7 @@ def _next(by_exercise: dict[str, Progress], workspace: Workspace) -> Iterator[Li
         yield [(f"  grader grade {everything} --isolation process", "code")]
 
 
-def _begun(path: Path) -> bool:
-    """Whether somebody has worked on the file."""
-    try:
-        return not is_untouched(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError):
-        return False
-
-
-def _message(exercise: str, group: list[Result], width: int) -> Iterator[Line]:
+def message(exercise: str, group: list[Result], width: int) -> Iterator[Line]:
     """One message, given once for all tests that fail in the same way."""
     result = group[0]
     title = result.title if len(group) == 1 else f"{len(group)} tests fail for the same reason."
@@ -196,7 +186,7 @@ def hint_lines(shown: Shown, width: int) -> Iterator[Line]:
         yield []
         yield [(f"  {hint.title}", "title")]
         for line in hint.text.splitlines():
-            yield from _wrapped(line, width, "  ")
+            yield from wrapped(line, width, "  ")
     yield []
     yield [(f"  {shown.note}", "quiet")]
     yield []
@@ -208,13 +198,14 @@ def _styled(line: text.Line, width: int) -> Iterator[Line]:
     if is_grid:
         yield [("  ", ""), *((piece, "cell" if wrong else "") for piece, wrong in line)]
     elif whole:
-        yield from _wrapped(whole, width, "  ")
+        yield from wrapped(whole, width, "  ")
     else:
         yield []
 
 
-def _wrapped(text: str, width: int, indent: str) -> Iterator[Line]:
-    wrapped = textwrap.wrap(
+def wrapped(text: str, width: int, indent: str) -> Iterator[Line]:
+    """A text in lines of readable length, indented."""
+    lines = textwrap.wrap(
         text,
         min(width, _WIDTH),
         initial_indent=indent,
@@ -222,7 +213,7 @@ def _wrapped(text: str, width: int, indent: str) -> Iterator[Line]:
         break_long_words=False,
         break_on_hyphens=False,
     )
-    for line in wrapped:
+    for line in lines:
         yield [(line, "")]
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import ctypes
 import signal
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
@@ -37,8 +38,8 @@ def _seconds() -> float:
 def time_limit() -> Iterator[None]:
     """Raise `TookTooLong` in the block after `SECONDS` of processor time, or sooner the next time.
 
-    Works in the main thread, where the system has timers (POSIX), and not while a debugger or
-    another tracer watches; elsewhere the block simply runs.
+    Works in the main thread, and not while a debugger or another tracer watches; elsewhere the
+    block simply runs. Where the system has no timers (Windows), a call into C is not interrupted.
     """
     if not _possible():
         yield
@@ -46,10 +47,20 @@ def time_limit() -> Iterator[None]:
     limit = _seconds()
     processor, wall = time.process_time() + limit, time.monotonic() + WALL * limit
 
-    def look(number: int, frame: FrameType | None) -> None:  # noqa: ARG001 - given by the system
+    def is_over() -> bool:
         global _stopped_before
-        if time.process_time() > processor or time.monotonic() > wall:
-            _stopped_before = True
+        over = time.process_time() > processor or time.monotonic() > wall
+        _stopped_before = _stopped_before or over
+        return over
+
+    with _timer(is_over) if hasattr(signal, "setitimer") else _watching_thread(is_over):
+        yield
+
+
+@contextmanager
+def _timer(is_over: Callable[[], bool]) -> Iterator[None]:
+    def look(number: int, frame: FrameType | None) -> None:  # noqa: ARG001 - given by the system
+        if is_over():
             raise TookTooLong
 
     before = signal.signal(signal.SIGALRM, look)
@@ -62,9 +73,30 @@ def time_limit() -> Iterator[None]:
         signal.signal(signal.SIGALRM, before)
 
 
+@contextmanager
+def _watching_thread(is_over: Callable[[], bool]) -> Iterator[None]:
+    raise_in = ctypes.pythonapi.PyThreadState_SetAsyncExc
+    watched = ctypes.c_ulong(threading.get_ident())
+    ended = threading.Event()
+
+    def look() -> None:
+        while not ended.wait(TICK):
+            if is_over():
+                raise_in(watched, ctypes.py_object(TookTooLong))
+
+    thread = threading.Thread(target=look, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
+        raise_in(watched, None)  # what was raised too late concerns nobody
+
+
 def _possible() -> bool:
     watched = sys.gettrace() is not None
     if sys.version_info >= (3, 12):
         watched = watched or sys.monitoring.get_tool(sys.monitoring.DEBUGGER_ID) is not None
     in_main_thread = threading.current_thread() is threading.main_thread()
-    return hasattr(signal, "setitimer") and in_main_thread and not watched
+    return in_main_thread and not watched

@@ -6,11 +6,13 @@ import ast
 import linecache
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 from types import TracebackType
 
 from grader.curriculum import NAMES
+from grader.curriculum.assignment import assigned
+from grader.curriculum.stubs import is_untouched
 from grader.feedback.finding import Place
 
 
@@ -31,6 +33,28 @@ class Workspace:
         """Remember the two folders; nothing is read yet."""
         self.folder = folder.resolve()
         self.seen_from = seen_from.resolve()
+
+    @cached_property
+    def assigned(self) -> tuple[str, ...]:
+        """The exercises that are asked for. Raises `CurriculumError`."""
+        return assigned(self.folder)
+
+    def is_handed_out(self, exercise: str) -> bool:
+        """Whether nobody asked for this exercise and nobody has begun it.
+
+        Others then use it as it is handed out: solved, or, where the folder has only its stub, in
+        the form that `stand_ins` puts there.
+        """
+        return exercise not in self.assigned and (
+            not self.test_path(exercise).exists() or self.is_untouched(exercise)
+        )
+
+    def is_untouched(self, exercise: str) -> bool:
+        """Whether the file is a stub that nobody has edited."""
+        try:
+            return is_untouched(self.code_path(exercise).read_text(encoding="utf-8"))
+        except (OSError, UnicodeDecodeError):
+            return False
 
     def exercise_of(self, test_path: Path) -> str | None:
         """The exercise that a test file of this workspace tests; None for every other file."""
@@ -61,6 +85,10 @@ class Workspace:
     def tests(self, exercise: str) -> dict[str, PublicTest]:
         """The public tests of an exercise by name, in the order of the file."""
         return {test.name: test for test in _tests_in(self.test_path(exercise))}
+
+    def reread(self) -> None:
+        """Forgets what the test files held."""
+        _tests_in.cache_clear()
 
     def holds_code(self, path: str) -> Path | None:
         """`path` resolved, if it is code on this workspace and no test; otherwise None."""

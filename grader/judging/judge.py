@@ -47,6 +47,12 @@ class Judge:
         self.diagnosticians: dict[str, Diagnostician] = {}
         self.right = RightReplies()
 
+    def prepare(self) -> None:
+        """Makes now what the first submission would wait for."""
+        for name in self.exercises:
+            self.recordings.of(name)
+            self._diagnostician(name)
+
     def grade(self, submission: Submission) -> SubmissionResult:
         """Grades every exercise of the submission. Raises `HostError` if the sandbox fails."""
         budget = Budget("The whole submission", SUBMISSION_SECONDS, SUBMISSION_IDLE)

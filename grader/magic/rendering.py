@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from markupsafe import Markup
 
-from grader.board.failure import Result
+from grader.board.result import Result
 from grader.curriculum import closure
 from grader.feedback import html
 from grader.feedback.finding import Status

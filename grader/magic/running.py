@@ -12,11 +12,12 @@ from io import StringIO
 from types import SimpleNamespace
 from typing import Any
 
-from grader.board.failure import Result, cut_printed, failure
+from grader.board.failure import failure
 from grader.board.forbidden import watch
 from grader.board.hints import Shown, ask
 from grader.board.known import NoHintsError
 from grader.board.probe import calm
+from grader.board.result import Result, cut_printed
 from grader.board.time_limit import TookTooLong, time_limit
 from grader.board.workspace import PublicTest
 from grader.curriculum import closure, find

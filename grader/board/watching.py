@@ -1,0 +1,330 @@
+"""`grader watch`: every save is judged at once, and one exercise leads to the next."""
+
+from __future__ import annotations
+
+import subprocess
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from typing import Any
+
+from rich.console import Console
+
+from grader.board.keys import keys
+from grader.board.programs import Message, Program, ProgramError, Runs
+from grader.board.progress import BLOCKED, DONE, WRONG, Progress, find_blocked, next_exercise
+from grader.board.rendering import Line, board
+from grader.board.result import Result
+from grader.board.saves import Saves
+from grader.board.watch_screen import (
+    Hidden,
+    Screen,
+    bar,
+    finished,
+    hidden_verdict,
+    keys_line,
+    verdict,
+)
+from grader.board.workspace import Workspace
+from grader.curriculum import NAMES, closure
+from grader.curriculum.stubs import further_reading
+from grader.feedback.finding import Finding, Status
+
+# Seconds without a word from a run, after which it is ended from outside. In it, what loops in
+# Python is stopped much sooner, by processor time.
+SILENCE = 30.0
+# Seconds after which hidden checks that still look at an older save are begun anew.
+OUT_OF_DATE = 2.0
+_TICK = 0.2
+_SILENT = "Your code did not come back and was stopped. Is there an endless loop?"
+_DIED = (
+    "Your code ended the whole of Python while this test ran. Is there an `exit`, or does "
+    "something in C get what it cannot bear?"
+)
+INTERRUPTED = 130
+
+
+@dataclass(frozen=True)
+class Tools:
+    """Programs that watch makes use of where they are there, as command lines.
+
+    `hidden` runs the hidden checks of an exercise for each line that it reads; `show` draws the
+    exercise whose name follows.
+    """
+
+    hidden: Sequence[str] = ()
+    show: Sequence[str] = ()
+
+
+class Watch:
+    """Judges what is saved in a workspace until `q` or Ctrl-C."""
+
+    def __init__(self, workspace: Workspace, tools: Tools, console: Console) -> None:
+        self.workspace = workspace
+        self.tools = tools
+        self.screen = Screen(console)
+        self.events: SimpleQueue[tuple[str, Any]] = SimpleQueue()
+        own = {need for name in workspace.assigned for need in closure(name)}
+        own = {name for name in own if not workspace.is_handed_out(name)}
+        self.surveyed = tuple(n for n in NAMES if n in own or n in workspace.assigned)
+        self.progress = {name: self._fresh(name) for name in self.surveyed}
+        self.hidden: dict[str, Hidden] = {}
+        self.current = ""
+        self.asked: tuple[str, ...] = ()
+        self.number = 0
+        self.heard_at = self.saved_at = 0.0
+        self.header: list[Line] = []
+        self.hints_shown = 0
+        self.keys: dict[str, str] = {}
+        self.judge: Program | None = None
+        self.judging_since = 0.0
+        self.said: list[Line] = []
+        self.tests_done = 0
+
+    def run(self, start: str = "") -> int:
+        """Watches; `start` is the exercise to begin with. Returns an exit status."""
+        runs = Runs(self.workspace.folder, lambda *heard: self.events.put(("run", heard)))
+        saves = Saves(self.workspace.folder, lambda *heard: self.events.put(("saved", heard)))
+        self.runs = runs
+        self.judge = self._started_judge() if self.tools.hidden else None
+        try:
+            with keys(lambda key: self.events.put(("key", key))) as readable:
+                if readable:
+                    show = {"s": "show"} if self.tools.show else {}
+                    self.keys = {"h": "hint", **show, "l": "list", "q": "quit"}
+                return self._serve(start)
+        except KeyboardInterrupt:
+            self.screen.add([[], [("Stopped. `grader watch` goes on from here.", "")]])
+            return INTERRUPTED
+        finally:
+            saves.close()
+            runs.close()
+            if self.judge is not None:
+                self.judge.kill()
+
+    def _started_judge(self) -> Program:
+        return Program(self.tools.hidden, lambda *heard: self.events.put(("hidden", heard)))
+
+    def _serve(self, start: str) -> int:
+        self.screen.note("Getting ready: torch is imported once, and your files are looked at.")
+        self.current = start
+        self._ask(self.surveyed)
+        while True:
+            try:
+                kind, what = self.events.get(timeout=_TICK)
+            except Empty:
+                if self.asked and time.monotonic() - self.heard_at > SILENCE:
+                    self._broken_off(_SILENT)
+                continue
+            if kind == "key" and what.lower() == "q":
+                self.screen.add([[], [("Until next time. Your files are as you saved them.", "")]])
+                return 0
+            getattr(self, f"_on_{kind}")(what)
+
+    # What comes in
+
+    def _on_saved(self, heard: tuple[list[Path], float]) -> None:
+        paths, saved_at = heard
+        self.workspace.reread()
+        names = {self._exercise_of(path) for path in paths} - {""}
+        for path in paths:
+            unreadable = self._unreadable(path)
+            if unreadable:
+                self.screen.note(unreadable)
+                names.discard(self._exercise_of(path))
+        if not names:
+            return
+        self.saved_at, self.header, self.hints_shown = saved_at, [], 0
+        if len(names) > 1:
+            self._ask(self.surveyed)
+            return
+        (self.current,) = names
+        self.screen.note(f"{self.current} was saved …")
+        self._ask([self.current])
+
+    def _exercise_of(self, path: Path) -> str:
+        """The exercise that a file belongs to; a helper of the student's, to the current one."""
+        name = path.stem.removeprefix("test_")
+        return name if name in NAMES else self.current
+
+    def _unreadable(self, path: Path) -> str:
+        """Why a file is no whole Python, as one that is half typed is; "" if it is."""
+        shown = self.workspace.shown(path)
+        try:
+            compile(path.read_bytes(), path, "exec", dont_inherit=True)
+        except FileNotFoundError:
+            return f"{shown} is gone. `grader stubs` makes it anew."
+        except SyntaxError as error:
+            return f"{shown}, line {error.lineno}: no whole Python yet ({error.msg})."
+        except (OSError, ValueError) as error:
+            return f"{shown} cannot be read yet ({error})."
+        return ""
+
+    def _on_key(self, key: str) -> None:
+        if key.lower() in self.keys:
+            getattr(self, f"_{self.keys[key.lower()]}")()
+
+    def _on_run(self, heard: tuple[int, Message]) -> None:
+        number, message = heard
+        if number != self.number or not self.asked:
+            return
+        self.heard_at = time.monotonic()
+        if "progress" in message:
+            name = message["progress"]
+            self._take_in(name, [Result.from_wire(one) for one in message["results"]])
+            self.asked = tuple(one for one in self.asked if one != name)
+            if not self.asked:
+                self._judged()
+        elif "test" in message:
+            self.tests_done += 1
+        elif "exercise" in message:
+            self.tests_done = 0
+        elif "over" in message:
+            self._broken_off(_DIED)
+
+    def _on_hidden(self, heard: tuple[Program, Message | None]) -> None:
+        program, message = heard
+        if program is not self.judge:
+            return
+        if message is None:
+            self.judge, self.judging_since = None, 0.0
+            self.screen.note("The hidden checks cannot be run; the public tests go on.")
+            if self.current and not self.asked:
+                self._judged()
+        elif message["number"] == self.number:
+            self.judging_since = 0.0
+            found = message["result"] and Hidden.from_fields(message["result"])
+            if found:
+                self.hidden[self.current] = found
+            self._hidden_verdict()
+
+    # What is done about it
+
+    def _fresh(self, name: str) -> Progress:
+        tests = tuple(self.workspace.tests(name))
+        return Progress(name, tests, selected=len(tests))
+
+    def _ask(self, exercises: Sequence[str]) -> None:
+        self.asked = tuple(exercises)
+        self.tests_done = 0
+        self.heard_at = time.monotonic()
+        self.number = self.runs.ask(self.asked)
+
+    def _take_in(self, name: str, results: Sequence[Result]) -> None:
+        self.progress[name] = self._fresh(name)
+        for result in results:
+            self.progress[name].add(result)
+        self.hidden.pop(name, None)
+
+    def _broken_off(self, why: str) -> None:
+        """A run that told nothing to its end: the test that it was at is what went wrong."""
+        self.runs.cut()
+        name, *others = self.asked
+        tests = list(self.workspace.tests(name).values())
+        at = tests[min(self.tests_done, len(tests) - 1)]
+        where = f"{self.workspace.shown(self.workspace.test_path(name))}:{at.line}"
+        wrong = Result(name, at.name, at.title, where, Status.FAILED, Finding(why))
+        self._take_in(name, [wrong])
+        if others:
+            self._ask(others)
+        else:
+            self.asked = ()
+            self._judged()
+
+    def _judged(self) -> None:
+        """All that was asked for is known: the verdict, and the hidden checks if they can tell."""
+        for one in self.progress.values():
+            one.blocked_by = ()
+        find_blocked(self.progress, self._is_done)
+        self.current = self.current or next_exercise(self.progress)
+        if not self.current:
+            self._all_done()
+            return
+        progress = self.progress[self.current]
+        self.said = [
+            *self.header,
+            *verdict(progress, self.workspace, self.screen.width, self._after()),
+        ]
+        ran = len(progress.results) == len(progress.tests)
+        if progress.status in (DONE, WRONG, BLOCKED) and ran and self.judge is not None:
+            self._ask_judge(str(self.workspace.folder))
+            looking: Line = [("The hidden checks look at it …", "quiet")]
+            self.screen.fresh([*self.said, looking])
+        elif progress.status == DONE:
+            self._go_on()
+        else:
+            self._ask_judge()
+            self.screen.fresh(self.said, self._footer())
+
+    def _ask_judge(self, folder: str = "") -> None:
+        """Asks for what the hidden checks say of a folder, or only to get ready for that."""
+        if self.judge is None:
+            return
+        if self.judging_since and time.monotonic() - self.judging_since > OUT_OF_DATE:
+            self.judge.kill()
+            self.judge = self._started_judge()
+        self.judging_since = time.monotonic() if folder else 0.0
+        self.judge.send({"number": self.number, "exercise": self.current, "folder": folder})
+
+    def _hidden_verdict(self) -> None:
+        progress, hidden = self.progress[self.current], self.hidden.get(self.current)
+        if progress.status == DONE and (hidden is None or hidden.passed):
+            self._go_on()
+        elif hidden is not None:
+            shown = hidden_verdict(progress, hidden, self.screen.width, self._after())
+            self.screen.fresh([*shown, []], self._footer(), said=self.said)
+
+    def _is_done(self, name: str) -> bool:
+        known = self.progress.get(name)
+        return known.status == DONE if known else self.workspace.is_handed_out(name)
+
+    def _after(self) -> str:
+        return f" {time.time() - self.saved_at:.2f} s after the save." if self.saved_at else ""
+
+    def _go_on(self) -> None:
+        """From an exercise that is done to the next."""
+        done = finished(self.progress[self.current], self.hidden.get(self.current), self._after())
+        self.header = [*self.header, done, []]
+        self.saved_at, self.hints_shown = 0.0, 0
+        self.current = next_exercise(self.progress)
+        if self.current:
+            self._ask([self.current])
+        else:
+            self._all_done()
+
+    def _all_done(self) -> None:
+        self.screen.fresh([*self.header, *board(self.progress, self.workspace), []], self._footer())
+
+    def _footer(self) -> list[Line]:
+        line = bar(self.progress, self.workspace.assigned)
+        return [line, keys_line(self.keys)] if self.keys else [line]
+
+    # What can be pressed
+
+    def _hint(self) -> None:
+        hidden = self.hidden.get(self.current)
+        hints = [*(hidden.hints if hidden else ()), *self._reading()]
+        if self.hints_shown < len(hints):
+            self.screen.add([[], [("Hint: ", "title"), (hints[self.hints_shown], "")]])
+            self.hints_shown += 1
+        else:
+            self.screen.note("There are no further hints. Read the message above once more.")
+
+    def _reading(self) -> list[str]:
+        place = further_reading(self.current) if self.current else ""
+        return [f"Read {place}"] if place else []
+
+    def _show(self) -> None:
+        self.screen.note(f"Drawing {self.current} …")
+        done = subprocess.run(
+            [*self.tools.show, self.current], capture_output=True, text=True, check=False
+        )
+        self.screen.add([[(line, "")] for line in (done.stdout + done.stderr).splitlines()])
+
+    def _list(self) -> None:
+        self.screen.fresh(board(self.progress, self.workspace), [[]], self._footer())
+
+
+__all__ = ["ProgramError", "Tools", "Watch"]

@@ -1,0 +1,63 @@
+"""`python -m grader.judging.live`: the hidden checks of one folder, again and again.
+
+Reads lines such as `{"number": 3, "exercise": "attention", "folder": DIR}` and answers each with
+the result as the JSON of `grader grade` has it; without a folder it only gets ready for that
+exercise. All cases are drawn from one seed, so that what changes after a save is the student's
+doing. It is for one's own code on one's own machine: isolation `process`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import secrets
+import signal
+import sys
+from pathlib import Path
+from typing import Any
+
+from grader import submission
+from grader.judging.judge import Judge
+from grader.judging.recording import Recordings
+from grader.report.results import exercise_fields
+from grader.sandbox.host import Host, HostError
+
+
+def main() -> None:
+    """Serves until its standard input is closed."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the one who started this
+    out = os.dup(1)
+    os.dup2(2, 1)
+    host = Host("process")
+    try:
+        recordings = Recordings(secrets.randbelow(2**31))
+        judges: dict[str, Judge] = {}
+        for line in sys.stdin:
+            job = json.loads(line)
+            name = job["exercise"]
+            judge = judges.setdefault(name, Judge([name], recordings, host))
+            if job["folder"]:
+                result = _result(judge, Path(job["folder"]))
+                _say(out, {"number": job["number"], "result": result})
+            else:
+                judge.prepare()
+    finally:
+        host.close()
+
+
+def _result(judge: Judge, folder: Path) -> dict[str, Any] | None:
+    with contextlib.suppress(HostError, submission.SubmissionError):
+        (handed_in,) = submission.find(folder)
+        return exercise_fields(judge.grade(handed_in).exercises[0])
+    return None
+
+
+def _say(out: int, message: dict[str, Any]) -> None:
+    line = json.dumps(message).encode() + b"\n"
+    while line:
+        line = line[os.write(out, line) :]
+
+
+if __name__ == "__main__":
+    main()
