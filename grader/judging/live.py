@@ -27,6 +27,7 @@ from grader.sandbox.host import Host, HostError
 def main() -> None:
     """Serves until its standard input is closed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the one who started this
+    os.nice(5)  # the public tests' verdict comes first
     out = os.dup(1)
     os.dup2(2, 1)
     host = Host("process")
