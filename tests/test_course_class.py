@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import os
+import re
 import shutil
 import signal
 import sqlite3
@@ -167,6 +168,18 @@ def test_the_points_are_those_of_grader_grade(course: Path) -> None:
     plan = workers.Plan(EXERCISES, 7, isolation(), 2)
     direct = {one.submission: one.points for one in workers.grade(handed_in, plan)}
     assert direct == scores(course)
+
+
+def test_the_page_of_the_class_has_everybody_with_the_gradebooks_points(
+    course: Path, tmp_path: Path
+) -> None:
+    command = [sys.executable, "-m", "grader", "report", str(course), "--html", str(tmp_path)]
+    done = subprocess.run(command, env=environment(), capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    page = (tmp_path / "index.html").read_text(encoding="utf-8")
+    assert "Which mistakes were made" in page
+    for name, points in SCORES.items():
+        assert re.search(rf">{name}</a></th>.*?<strong>{points:g} of {FULL}</strong>", page, re.S)
 
 
 def test_every_check_has_a_row(course: Path) -> None:

@@ -8,10 +8,10 @@ from typing import Annotated
 
 import typer
 
-from grader import curriculum
+from grader import curriculum, submission
 from grader.cli.app import AUTHORS, NOT_GRADED, Isolation, UsageError, app, exercises_named
-from grader.curriculum import mistakes
-from grader.curriculum.mistakes import variants
+from grader.curriculum import mistakes, stubs
+from grader.curriculum.mistakes import entry, variants
 from grader.report import data
 from grader.report.terminal import Terminal
 from grader.sandbox.host import Host
@@ -51,6 +51,40 @@ def check_mistakes(
         terminal.say(f"{one}: {'; '.join(faults) or 'applies, is caught, and is told apart'}")
     if any(faults for _, faults in problems):
         raise typer.Exit(NOT_GRADED)
+
+
+@library.command("new")
+def begin_mistake(
+    exercise: Annotated[str, typer.Argument(metavar="EXERCISE", help="Whose mistake it is.")],
+    wrong: Annotated[
+        Path,
+        typer.Argument(
+            metavar="SUBMISSION", help="Where it was made: a file, a folder, a notebook."
+        ),
+    ],
+) -> None:
+    """Begin an entry from somebody's wrong answer: print the edit that makes the same mistake.
+
+    The entry goes into grader/curriculum/mistakes/EXERCISE.toml, with words that only a person can
+    write; `grader mistakes check` then says whether it is caught and told apart.
+    """
+    exercises_named([exercise])
+    (handed_in, *others) = submission.find(wrong)
+    if others or exercise not in handed_in.sources:
+        what = f"{len(others) + 1} submissions" if others else f"no {exercise}"
+        raise UsageError(f"{wrong} holds {what}. Name the file or folder of one who wrote it.")
+    theirs, answer = handed_in.sources[exercise], stubs.solution(exercise)
+    terminal = Terminal()
+    typer.echo(entry.begin(exercise, answer, theirs), nl=False)
+    helpers = entry.helpers(answer, theirs)
+    if helpers:
+        terminal.complain(
+            f"Their file also defines {', '.join(helpers)}: the edit does not bring that along."
+        )
+    terminal.complain(
+        f"Append it to grader/curriculum/mistakes/{exercise}.toml, say what it tells and asks. "
+        f"Then run: grader mistakes check {exercise} NAME"
+    )
 
 
 @app.command("scorecard", rich_help_panel=AUTHORS)

@@ -11,7 +11,7 @@ from nbgrader.api import Gradebook, MissingEntry
 from nbgrader.plugins import ExportPlugin
 
 from grader import curriculum
-from grader.course.preprocessors import MIME
+from grader.course.gradebook import found_in
 from grader.report import tables
 from grader.submission.cells import POINTS
 
@@ -47,7 +47,9 @@ class Checks(ExportPlugin):
     ) -> Iterator[dict[str, Any]]:
         for notebook in assignment.notebooks:
             graded = {cell.name: cell.max_score for cell in notebook.grade_cells}
-            found = self._found(student, assignment.name, notebook.name)
+            coursedir = self.parent.coursedir
+            folder = coursedir.format_path(coursedir.autograded_directory, student, assignment.name)
+            found = found_in(Path(folder) / f"{notebook.name}.ipynb")
             for name in curriculum.NAMES:
                 if name + POINTS not in graded:
                     continue
@@ -66,23 +68,6 @@ class Checks(ExportPlugin):
                 except MissingEntry:
                     row["score"] = ""
                 yield from _check_rows(row, found.get(name))
-
-    def _found(self, student: str, assignment: str, notebook: str) -> dict[str, dict[str, Any]]:
-        """What the judge wrote into the autograded notebook, by exercise."""
-        import nbformat
-
-        coursedir = self.parent.coursedir
-        folder = coursedir.format_path(coursedir.autograded_directory, student, assignment)
-        path = Path(folder) / f"{notebook}.ipynb"
-        if not path.exists():
-            return {}
-        outputs = [
-            output
-            for cell in nbformat.read(path, as_version=4).cells
-            for output in cell.get("outputs", ())
-        ]
-        results = [one.data[MIME] for one in outputs if MIME in one.get("data", {})]
-        return {one["exercise"]: one for one in results}
 
 
 def _check_rows(row: dict[str, Any], found: dict[str, Any] | None) -> Iterator[dict[str, Any]]:

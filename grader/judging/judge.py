@@ -22,6 +22,7 @@ from grader.report.results import CheckResult, ExerciseResult, Integration, Subm
 from grader.sandbox.host import Host
 from grader.submission import Submission
 from grader.submission.notebook import Layout
+from grader.submission.structure import structure
 
 SUBMISSION_SECONDS, SUBMISSION_IDLE = 120.0, 20.0
 # Where the student's code came back, with whatever.
@@ -59,7 +60,13 @@ class Judge:
         company = [name for name in self.exercises if not rule(name).apart]
         with self._process(submission, company, budget) as process:
             order = submission.layout.order(self.exercises) if submission.layout else self.exercises
-            found = {name: self._exercise(name, submission, process) for name in order}
+            found = {
+                name: replace(
+                    self._exercise(name, submission, process),
+                    structure=structure(name, submission.sources.get(name, "")),
+                )
+                for name in order
+            }
             results = tuple(found[name] for name in self.exercises)
             integrated = self._integration(submission, process)
         return SubmissionResult(

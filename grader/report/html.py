@@ -13,6 +13,7 @@ from markupsafe import Markup
 from grader.feedback.finding import Finding, Status
 from grader.feedback.html import by_class, environment, inline
 from grader.feedback.text import WORDS
+from grader.report.class_summary import summarise
 from grader.report.data import write
 from grader.report.results import CheckResult, ExerciseResult, Report, points
 
@@ -26,7 +27,10 @@ def exercise(result: ExerciseResult) -> str:
 
 
 def write_pages(report: Report, folder: Path) -> Path:
-    """Writes `index.html` and a page a submission into `folder`. Returns the path of the index."""
+    """Writes a page a submission into `folder`, and `index.html`, the page of the whole class.
+
+    Returns the path of the index.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     made = templates(by_class)
     page = made.get_template("submission.html.j2")
@@ -37,10 +41,11 @@ def write_pages(report: Report, folder: Path) -> Path:
         title = f"{result.submission}: {points(result)} points"
         write(folder / pages[-1], page.render(title=title, submission=result, report=report))
     index = made.get_template("index.html.j2").render(
-        title="Grades",
+        title="The class" if len(report.submissions) > 1 else "Grades",
         report=report,
         exercises=[one.exercise for one in _first(report)],
         submissions=list(zip(report.submissions, pages, strict=True)),
+        whole=summarise(report.submissions),
     )
     write(folder / "index.html", index)
     return folder / "index.html"

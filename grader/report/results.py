@@ -50,7 +50,8 @@ class ExerciseResult:
     """What the checks of one exercise found. `finding` is what concerns them all.
 
     `points` is None where the grader failed: that is no zero. `remarks` are for the instructor, on
-    places in the source to look at; they cost nothing.
+    places in the source to look at; they cost nothing. `structure` are hashes of what the code is
+    made of, names and layout left out, by which near-identical answers are found.
     """
 
     exercise: str
@@ -61,6 +62,7 @@ class ExerciseResult:
     checks: tuple[CheckResult, ...] = ()
     diagnoses: tuple[Diagnosis, ...] = ()
     remarks: tuple[str, ...] = ()
+    structure: tuple[int, ...] = ()
 
     @property
     def message(self) -> str:
@@ -102,6 +104,15 @@ class Report:
     schema: int = SCHEMA
 
 
+def report_from(fields: dict[str, Any]) -> Report:
+    """The report whose JSON this is. Raises ValueError where it is something else."""
+    try:
+        submissions = tuple(map(submission_result, fields["submissions"]))
+        return Report(fields["seed"], fields["isolation"], submissions)
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ValueError(f"it is no report of grader grade ({error!r})") from None
+
+
 def submission_fields(result: SubmissionResult) -> dict[str, Any]:
     """One submission of the report, as the JSON has it."""
     return {
@@ -123,6 +134,7 @@ def exercise_fields(result: ExerciseResult) -> dict[str, Any]:
             for one in result.diagnoses
         ],
         "remarks": list(result.remarks),
+        "structure": " ".join(format(one, "x") for one in result.structure),
     }
 
 
@@ -157,6 +169,7 @@ def exercise_result(data: dict[str, Any]) -> ExerciseResult:
             for one in data["diagnoses"]
         ),
         remarks=tuple(data.get("remarks", ())),
+        structure=tuple(int(one, 16) for one in data.get("structure", "").split()),
     )
 
 

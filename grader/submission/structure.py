@@ -1,0 +1,66 @@
+"""The structure of a student's code: what stays when names, texts and layout are changed.
+
+Words that a student chooses all count as one, comments and layout as nothing. Of the rest, short
+runs are hashed and a few of the hashes kept, as in Schleimer, Wilkerson and Aiken, "Winnowing:
+local algorithms for document fingerprinting", SIGMOD 2003: two answers that share a longer run
+share a hash. Nothing is parsed, so any text takes time in proportion to its length.
+"""
+
+from __future__ import annotations
+
+import keyword
+import re
+import zlib
+from functools import cache
+
+from grader.curriculum import stubs
+
+RUN = 10  # tokens that are hashed together
+WINDOW = 6  # of so many runs in a row, one is kept
+MAX_KEPT = 400
+
+_TOKEN = re.compile(
+    r"""
+    (?P<comment>\#[^\n]*)
+    | (?P<text>[rbfuRBFU]{0,2}(?:
+        '{3}(?:\\.|(?!'{3})[^\\])*+(?:'{3}|\Z) | "{3}(?:\\.|(?!"{3})[^\\])*+(?:"{3}|\Z)
+        | '(?:\\.|[^'\\\n])*+'? | "(?:\\.|[^"\\\n])*+"?))
+    | (?P<attribute>\.\s*[^\W\d]\w*)
+    | (?P<word>[^\W\d]\w*)
+    | (?P<number>\d[\w.]*)
+    | (?P<sign>[^\s\w])
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+
+
+def structure(exercise: str, source: str) -> tuple[int, ...]:
+    """The hashes kept of an answer, in order, without those of what was handed out."""
+    given = _handed_out(exercise)
+    runs = [run for run in _runs(source) if run not in given]
+    kept = {min(runs[start : start + WINDOW]) for start in range(max(len(runs) - WINDOW + 1, 0))}
+    return tuple(sorted(kept)[:MAX_KEPT])
+
+
+def _runs(source: str) -> list[int]:
+    tokens = _tokens(source)
+    ends = range(RUN, len(tokens) + 1)
+    return [zlib.crc32(" ".join(tokens[end - RUN : end]).encode()) for end in ends]
+
+
+def _tokens(source: str) -> list[str]:
+    found = []
+    for match in _TOKEN.finditer(source):
+        kind, text = str(match.lastgroup), match.group()
+        if kind == "word":
+            found.append(text if keyword.iskeyword(text) else "name")
+        elif kind in ("attribute", "number", "sign"):
+            found.append(text)
+        elif kind == "text":
+            found.append("text")
+    return found
+
+
+@cache
+def _handed_out(exercise: str) -> frozenset[int]:
+    return frozenset(_runs(stubs.stub(stubs.solution(exercise), exercise)))
