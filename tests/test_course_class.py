@@ -179,7 +179,7 @@ def test_the_page_of_the_class_has_everybody_with_the_gradebooks_points(
     page = (tmp_path / "index.html").read_text(encoding="utf-8")
     assert "Which mistakes were made" in page
     for name, points in SCORES.items():
-        assert re.search(rf">{name}</a></th>.*?<strong>{points:g} of {FULL}</strong>", page, re.S)
+        assert re.search(rf">{name}</a></th>.*?<strong>{points:g} of {FULL:g}</strong>", page, re.S)
 
 
 def test_every_check_has_a_row(course: Path) -> None:

@@ -57,7 +57,8 @@ def _of_file(file: Path) -> results.Report:
 
 def _of_course(folder: Path, assignment: str | None) -> results.Report:
     try:
-        from grader.course.gradebook import CourseError, class_report
+        from grader.course.gradebook import class_report
+        from grader.course.making import CourseError
     except ModuleNotFoundError as error:
         raise UsageError(
             f"{error.name} is not installed. In the kit's folder: pip install -e '.[grader]'"

@@ -9,8 +9,8 @@ from typing import Any
 
 import nbformat
 from nbgrader.api import Gradebook, MissingEntry
-from nbgrader.apps.baseapp import NbGrader
 from nbgrader.coursedir import CourseDirectory
+from traitlets.config.loader import PyFileConfigLoader
 
 from grader import curriculum
 from grader.course.making import CONFIG, CourseError
@@ -35,7 +35,8 @@ def found_in(path: Path) -> dict[str, dict[str, Any]]:
 def class_report(folder: Path, assignment: str | None) -> Report:
     """The results of everybody whose work on the assignment has been graded.
 
-    Points are the gradebook's, which an instructor may have changed. Raises `CourseError`.
+    Points are the gradebook's, which an instructor may have changed. How each was graded is in its
+    notebook, so the report tells no seed. Raises `CourseError`.
     """
     if not (folder / CONFIG).is_file():
         raise CourseError(f"{folder} is no nbgrader course: there is no {CONFIG} in it.")
@@ -47,15 +48,14 @@ def class_report(folder: Path, assignment: str | None) -> Report:
         raise CourseError(
             f"Nothing of {name} has been graded. In {folder}: nbgrader autograde {name}"
         )
-    return Report(seed=0, isolation="see the notebooks", submissions=results)
+    return Report(seed=0, isolation="", submissions=results)
 
 
 def _course(folder: Path) -> CourseDirectory:
     """The course's folders and database, as its own configuration has them."""
-    app = NbGrader()
-    app.load_config_file(CONFIG.removesuffix(".py"), path=[str(folder.resolve())])
-    app.config.CourseDirectory.setdefault("root", str(folder.resolve()))
-    return CourseDirectory(parent=app)
+    config = PyFileConfigLoader(CONFIG, path=str(folder.resolve())).load_config()
+    config.CourseDirectory.setdefault("root", str(folder.resolve()))
+    return CourseDirectory(config=config)
 
 
 def _assignment(gradebook: Gradebook, wanted: str | None, folder: Path) -> str:

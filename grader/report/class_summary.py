@@ -158,7 +158,7 @@ def _unnamed(submissions: Sequence[SubmissionResult]) -> list[Unnamed]:
         example = examples[key]
         failed = [one for one in example.checks if one.status in _FAILURES]
         first = failed[0] if failed else None
-        finding = example.finding or (first and first.finding)
+        finding = example.finding or (first.finding if first else None)
         found.append(Unnamed(example.exercise, first, finding, tuple(numbers)))
     return sorted(found, key=lambda one: -len(one.who))
 
