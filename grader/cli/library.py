@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from json import dumps
+from json import dumps, loads
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from grader import curriculum, submission
-from grader.cli.app import AUTHORS, NOT_GRADED, Isolation, UsageError, app, exercises_named
+from grader.cli.app import AUTHORS, NOT_GRADED, UsageError, app, exercises_named, require_forks
 from grader.curriculum import mistakes, stubs
 from grader.curriculum.mistakes import entry, variants
 from grader.report import data
 from grader.report.terminal import Terminal
-from grader.sandbox.host import Host
 
 library = typer.Typer(no_args_is_help=True, help="Look after the library of known mistakes.")
 app.add_typer(library, name="mistakes", rich_help_panel=AUTHORS)
@@ -98,17 +97,47 @@ def measure(
     ] = Path("tests"),
     sample: Annotated[
         int, typer.Option(min=0, help="How many pairs and small edits to try of each exercise.")
-    ] = 20,
+    ] = 5,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Try every pair and every small edit. Takes hours.")
+    ] = False,
     seed: Annotated[int, typer.Option(min=0, help="Draw cases and samples from this seed.")] = 2017,
+    jobs: Annotated[int, typer.Option(min=1, help="How many processes measure.")] = 2,
     json: Annotated[Path | None, typer.Option(metavar="FILE", help="Write figures here.")] = None,
+    markdown: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Put the table into this text (README.md).")
+    ] = None,
+    check: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Status 3 if a figure is worse than those kept here."),
+    ] = None,
 ) -> None:
     """Measure the kit: wrong answers caught, right ones accepted, mistakes named."""
     from grader.judging import scorecard
+    from grader.report import scorecard as card
 
+    require_forks()
+    if not (tests / "variants").is_dir():
+        raise UsageError(f"There are no right answers in {tests}/variants. Say --tests DIR.")
     names = exercises_named(exercise) if exercise else curriculum.NAMES
     terminal = Terminal()
-    with Host(Isolation.PROCESS.value) as host:
-        scores = [scorecard.measure(name, tests, seed, sample, host) for name in names]
-    terminal.say(scorecard.as_markdown(scores))
+    number = None if everything else sample
+
+    def done(score: card.Score) -> None:
+        missed = "".join(f"\n  {text}" for text in score.missed)
+        terminal.say(f"{score.exercise}: {score.seconds:.0f} s{missed}")
+
+    scores = scorecard.measure_all(names, tests, seed, number, jobs, done)
+    kept = card.as_data(scores, seed, number)
+    scores = card.read(kept)
+    terminal.say("\n" + card.as_markdown(scores))
     if json is not None:
-        data.write(json, dumps(scorecard.as_data(scores, seed, sample), indent=1) + "\n")
+        data.write(json, dumps(kept, indent=1) + "\n")
+    if markdown is not None:
+        text = card.in_text(markdown.read_text(encoding="utf-8"), scores)
+        markdown.write_text(text, encoding="utf-8")
+    if check is not None:
+        worse = card.faults(scores, card.read(loads(check.read_text(encoding="utf-8"))))
+        if worse:
+            terminal.complain("\n".join(worse))
+            raise typer.Exit(NOT_GRADED)

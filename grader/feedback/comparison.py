@@ -25,6 +25,7 @@ from grader.feedback.finding import Grid
 from grader.feedback.grids import cut_grid
 from grader.feedback.mismatch import Mismatch
 from grader.feedback.tensors import article, as_tensor, type_name
+from grader.feedback.tolerance import SMALLEST_SIZE, TOLERANCE, note
 
 __all__ = [
     "Grid",
@@ -39,28 +40,6 @@ __all__ = [
     "assert_shape",
     "assert_zero",
 ]
-
-# A number is right when |yours - expected| <= tolerance * (|expected| + size), where size is the
-# largest |expected| of the whole tensor, so that a result of any magnitude is judged relative to
-# it. Measured, as |yours - expected| / (|expected| + size):
-#   right, computed in float32:  attention on N(0, 1) 2e-7, on inputs x10 1.4e-5 (the worst of
-#                                20000; 8e-6 is the worst of 1000); six encoder layers 8e-7
-#                                (the worst of 700; inputs x1e-3 to x1, pre-norm to x1e3);
-#                                LayerNorm 1e-7
-#   wrong:                       GELU's tanh form 9e-5 (inputs in ±5); eps 1e-6 for 1e-5, or outside
-#                                the root, 8e-4 (inputs x0.1) and 9e-2 (inputs x0.01)
-# 2e-5 leaves a factor of 4.5 above, and below 1.4 for attention on inputs x10, 25 for all else.
-# Attention on inputs x100 in float32 is off by 1e-4, because the scores are: give such a check its
-# own tolerance.
-_TOLERANCE = {
-    torch.float64: 2e-5,
-    torch.float32: 2e-5,
-    torch.float16: 4e-3,  # 4 roundings of 2**-10
-    torch.bfloat16: 2e-2,  # 5 roundings of 2**-8
-}
-# Numbers near zero that are a difference of numbers near one carry float32's noise of about 2e-7;
-# a tensor of only such numbers is judged as if the largest were this: 1e-6, five times the noise.
-_SMALLEST_SIZE = 0.05
 
 # Of the axes of a tensor all orders are tried, to see a transpose: 120 of five.
 _MOST_AXES = 5
@@ -105,26 +84,29 @@ def assert_matches(
     wanted = expected.detach()
     if yours.shape != wanted.shape:
         raise _shape_mismatch(yours, wanted, tuple(wanted.shape), what, axes, help)
-    if wanted.dtype not in _TOLERANCE:
+    if wanted.dtype not in TOLERANCE:
         _check_dtype(yours, wanted.dtype, what, help)
         if not torch.equal(yours, wanted):
             raise _value_mismatch(yours, wanted, yours != wanted, what, axes, help, sides)
         return
-    if yours.dtype not in _TOLERANCE:
+    if yours.dtype not in TOLERANCE:
         raise _dtype_mismatch(yours, "a floating dtype such as float32", what, help)
     if yours.numel() == 0:
         return
-    tolerance = max(_TOLERANCE[yours.dtype], _TOLERANCE[wanted.dtype])
+    tolerance = max(TOLERANCE[yours.dtype], TOLERANCE[wanted.dtype])
     yours, wanted = yours.double(), wanted.double()
     magnitude = wanted.abs()
     largest = magnitude.max().item()
     if rtol is None and atol is None:
-        limit = magnitude.add_(max(largest, _SMALLEST_SIZE)).mul_(tolerance)
+        limit = magnitude.add_(max(largest, SMALLEST_SIZE)).mul_(tolerance)
     else:
         limit = magnitude.mul_(rtol or 0.0).add_(atol or 0.0)
     # An expected infinity would make the limit infinite too, so that anything passes.
-    if math.isfinite(largest) and ((yours - wanted).abs_() <= limit).all().item():
-        return
+    if math.isfinite(largest):
+        difference = (yours - wanted).abs_()
+        note(difference, limit)
+        if (difference <= limit).all().item():
+            return
     _slow_check(yours, wanted, tolerance, rtol, atol, what, axes, help, sides)
 
 
@@ -271,7 +253,7 @@ def _numbers(actual: object, what: str, help: str) -> Tensor:
     """`actual` as a tensor that holds some numbers of a usual dtype."""
     __tracebackhide__ = True
     yours = as_tensor(actual, what, help)
-    if yours.dtype not in _TOLERANCE and yours.dtype not in _KINDS:
+    if yours.dtype not in TOLERANCE and yours.dtype not in _KINDS:
         raise _dtype_mismatch(yours, "a usual one such as float32", what, help)
     if yours.numel() == 0:
         sizes = _sizes(tuple(yours.shape))
@@ -326,7 +308,7 @@ def _agrees_transposed(yours: Tensor, expected: Tensor) -> bool:
     """Whether the numbers are right with the axes in some other order."""
     if yours.dim() > _MOST_AXES or yours.is_complex() or expected.is_complex():
         return False
-    tolerance = max(_TOLERANCE.get(tensor.dtype, 0.0) for tensor in (yours, expected))
+    tolerance = max(TOLERANCE.get(tensor.dtype, 0.0) for tensor in (yours, expected))
     return any(
         turned.shape == expected.shape
         and torch.allclose(turned.double(), expected.double(), tolerance, tolerance)
@@ -350,7 +332,7 @@ def _slow_check(
     _check_not_finite(yours, wanted, what, axes, help, sides)
     finite = torch.isfinite(wanted)
     magnitude = wanted.abs()[finite]
-    size = max([*magnitude.flatten().tolist(), _SMALLEST_SIZE])
+    size = max([*magnitude.flatten().tolist(), SMALLEST_SIZE])
     limit = torch.zeros_like(wanted)
     if rtol is None and atol is None:
         limit[finite] = (magnitude + size) * tolerance

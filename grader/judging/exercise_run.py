@@ -83,11 +83,17 @@ class ExerciseRun:
     Where it is not `alone`, code of the submission's other exercises has run in the process before.
     Anything but success is then no verdict: it raises `Doubt`, and the exercise is to be examined
     again in a fresh process. So is a call, `alone` or not, that only another exercise rules out:
-    it needs a process that keeps no other rule.
+    it needs a process that keeps no other rule. With `shrink` the first failure is told by the
+    smallest case that shows it.
     """
 
     def __init__(
-        self, exercise: str, process: StudentProcess, right: RightReplies, alone: bool = True
+        self,
+        exercise: str,
+        process: StudentProcess,
+        right: RightReplies,
+        alone: bool = True,
+        shrink: bool = True,
     ) -> None:
         self.exercise = exercise
         self.process = process
@@ -99,7 +105,7 @@ class ExerciseRun:
         )
         self.budget = Budget("The exercise", seconds, idle, process.budget)
         self.losses = 0
-        self.shrunk = False
+        self.shrunk = not shrink
         self.diverged = False
         self.verdict: tuple[Status, Finding] | None = None
 

@@ -38,6 +38,7 @@ class Judge:
         recordings: Recordings,
         host: Host,
         times: Times | None = None,
+        shrink: bool = True,
     ) -> None:
         # In the curriculum's order, in which no reference comes before the student's own answer:
         # what one exercise needs stays in the process that the next one is loaded into.
@@ -47,6 +48,10 @@ class Judge:
         self.times = times
         self.diagnosticians: dict[str, Diagnostician] = {}
         self.right = RightReplies()
+        self.shrink = shrink
+
+    def _run(self, name: str, process: StudentProcess, alone: bool = True) -> ExerciseRun:
+        return ExerciseRun(name, process, self.right, alone, self.shrink)
 
     def prepare(self) -> None:
         """Makes now what the first submission would wait for."""
@@ -105,17 +110,17 @@ class Judge:
         if name in process.rules:
             if process.holds_code:
                 with contextlib.suppress(Doubt):
-                    return self._found(ExerciseRun(name, process, self.right, alone=False))
+                    return self._found(self._run(name, process, alone=False))
                 process.leave()
             with contextlib.suppress(Doubt):
-                examination = ExerciseRun(name, process, self.right)
+                examination = self._run(name, process)
                 found = self._found(examination)
                 if examination.verdict is not None:
                     process.leave()
                 return found
             process.leave()
         with self._process(submission, [name], process.budget) as own:
-            return self._found(ExerciseRun(name, own, self.right))
+            return self._found(self._run(name, own))
 
     def _in_notebook(
         self, name: str, submission: Submission, layout: Layout, process: StudentProcess
@@ -129,18 +134,18 @@ class Judge:
             process.leave()  # its reference has come into the process
         if name in process.rules:
             with contextlib.suppress(Doubt):
-                found = self._found(ExerciseRun(name, process, self.right, alone=False))
+                found = self._found(self._run(name, process, alone=False))
                 found = _remarked(found, process, layout)
                 return _with(found, cell_report.report(name, process.cells, layout, passed=True))
         with self._process(submission, [name], process.budget) as own:
-            found = self._found(ExerciseRun(name, own, self.right))
+            found = self._found(self._run(name, own))
             told, found = own.cells, _remarked(found, own, layout)
         passed = found.status is Status.PASSED
         found = _with(found, cell_report.report(name, told, layout, passed))
         if passed or not cell_report.stopped(name, told, layout):
             return found
         with self._process(submission, [name], process.budget, past_errors=True) as beyond:
-            without = self._found(ExerciseRun(name, beyond, self.right))
+            without = self._found(self._run(name, beyond))
         return _with(found, cell_report.without(found, without))
 
     def _integration(self, submission: Submission, process: StudentProcess) -> Integration | None:

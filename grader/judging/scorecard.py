@@ -6,24 +6,38 @@ Right are the solutions, the other forms of them, and the variants that `tests/`
 
 from __future__ import annotations
 
-import random
+import functools
+import hashlib
+import math
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
-from itertools import combinations
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass, replace
+from itertools import combinations, islice
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
+from grader.checks.framework import Check
 from grader.curriculum import mistakes, stubs
 from grader.curriculum.mistakes.variants import both, variants
+from grader.feedback.tolerance import measured
 from grader.judging import fingerprints, mutants
 from grader.judging.judge import Judge
-from grader.judging.recording import Recordings
+from grader.judging.recording import Recording, Recordings
 from grader.report.results import ExerciseResult
+from grader.report.scorecard import Score
+from grader.sandbox import jail
 from grader.sandbox.host import Host
 from grader.submission import Submission
 
-Grade = Callable[[str], ExerciseResult]
+# The costliest exercises; begun first, so that no worker is left with one of them at the end.
+COSTLY = ("encoder", "decoder", "transformer", "decoding", "by_hand", "multi_head", "training")
+
+
+class ScorecardError(Exception):
+    """An answer could not be graded, so that there is no score."""
 
 
 @dataclass(frozen=True)
@@ -31,145 +45,183 @@ class Case:
     """An answer whose truth is known. `mistakes` is empty where the cause has no name."""
 
     kind: str
+    name: str
     right: bool
     mistakes: tuple[str, ...]
     source: str
 
 
-@dataclass
-class Score:
-    """What became of the answers to one exercise."""
+class MeasuredRecordings(Recordings):
+    """The checks that carry points, each of which notes how near it came to its tolerance.
 
-    exercise: str
-    right: int = 0
-    accepted: int = 0
-    wrong: int = 0
-    caught: int = 0
-    known: int = 0
-    first: int = 0
-    within_two: int = 0
-    pairs: int = 0
-    pairs_first: int = 0
-    pairs_both: int = 0
-    mutants: int = 0
-    mutants_caught: int = 0
-    wrongly: int = 0
-    silent: int = 0
-    right_named: int = 0
-    seconds: float = 0.0
+    `nearness` holds these numbers by check, since it was last cleared: see `tolerance.measured`.
+    """
 
-    def add(self, case: Case, result: ExerciseResult) -> None:
-        """Counts one answer."""
-        full = result.points == result.max_points
-        named = [one.mistakes for one in result.diagnoses]
-        if case.right:
-            self.right += 1
-            self.accepted += full
-            self.right_named += bool(named)
-        elif case.kind == "mutant":
-            self.mutants += 1
-            self.mutants_caught += not full
-        else:
-            self.wrong += 1
-            self.caught += not full
-        if case.mistakes and not full:
-            self._named(set(case.mistakes), named)
+    def __init__(self, seed: int) -> None:
+        super().__init__(seed)
+        self.nearness: dict[str, list[float]] = defaultdict(list)
 
-    def _named(self, true: set[str], named: Sequence[tuple[str, ...]]) -> None:
-        hits = [bool(true & set(one)) for one in named]
-        if len(true) == 1:
-            self.known += 1
-            self.first += hits[:1] == [True]
-            self.within_two += any(hits[:2])
-        else:
-            self.pairs += 1
-            self.pairs_first += hits[:1] == [True]
-            self.pairs_both += true <= {name for one in named for name in one}
-        self.silent += not named
-        self.wrongly += bool(named) and not any(hits)
+    def of(self, exercise: str) -> list[Recording]:
+        """The checks of an exercise."""
+        return [
+            replace(one, check=replace(one.check, body=self._noting(one.check)))
+            for one in super().of(exercise)
+            if one.check.points
+        ]
+
+    def _noting(self, check: Check) -> Any:
+        @functools.wraps(check.body)
+        def body(*arguments: Any, **named: Any) -> None:
+            with measured() as noted:
+                try:
+                    check.body(*arguments, **named)
+                finally:
+                    self.nearness[check.name] += noted
+
+        return body
 
 
-def measure(exercise: str, tests: Path, seed: int, sample: int, host: Host) -> Score:
-    """The score of one exercise. `sample` is how many pairs and how many small edits are tried."""
-    judge = Judge([exercise], Recordings(seed), host)
+def measure_all(
+    exercises: Sequence[str],
+    tests: Path,
+    seed: int,
+    sample: int | None,
+    jobs: int,
+    done: Callable[[Score], None],
+) -> list[Score]:
+    """The scores of these exercises, in their order, made by so many processes.
+
+    `sample` is how many pairs and how many small edits of each are tried, None for all of them.
+    `done` is told of each as soon as it is there.
+    """
+    work = functools.partial(_in_a_process, tests=tests, seed=seed, sample=sample)
+    order = sorted(exercises, key=lambda name: (name not in COSTLY, exercises.index(name)))
+    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
+        scores = {}
+        for one in as_completed([pool.submit(work, name) for name in order]):
+            scores[one.result().exercise] = one.result()
+            done(one.result())
+    return [scores[name] for name in exercises]
+
+
+def _in_a_process(exercise: str, tests: Path, seed: int, sample: int | None) -> Score:
+    with Host("process" if jail.missing() else "jail") as host:
+        return measure(exercise, tests, seed, sample, host)
+
+
+def measure(exercise: str, tests: Path, seed: int, sample: int | None, host: Host) -> Score:
+    """The score of one exercise. Raises `ScorecardError` if an answer cannot be graded."""
+    recordings = MeasuredRecordings(seed)
+    judge = Judge([exercise], recordings, host, shrink=False)
     score = Score(exercise)
+    fingerprints.load(exercise)
     for case in cases(exercise, tests, seed, sample):
+        recordings.nearness.clear()
         start = time.perf_counter()
         result = judge.grade(Submission("somebody", {exercise: case.source})).exercises[0]
+        if result.points is None:
+            raise ScorecardError(f"{exercise}: {case.kind} {case.name}: {result.message}")
         score.seconds += time.perf_counter() - start
-        score.add(case, result)
+        add(score, case, result)
+        _add_margin(score, case, result, recordings.nearness)
     return score
 
 
-def cases(exercise: str, tests: Path, seed: int, sample: int) -> Iterator[Case]:
+def add(score: Score, case: Case, result: ExerciseResult) -> None:
+    """Counts what became of one answer."""
+    full = result.points == result.max_points
+    named = [one.mistakes for one in result.diagnoses]
+    what = f"{case.kind} {case.name}".strip()
+    if case.right:
+        score.right += 1
+        score.accepted += full
+        score.right_named += bool(named)
+        if not full or named:
+            score.missed.append(f"{what}: {_lost(result)} {_words(named)}")
+    elif case.kind == "edit":
+        score.edits += 1
+        score.edits_caught += not full
+    else:
+        caught = result.points == 0 if case.kind == "lazy" else not full
+        score.wrong += 1
+        score.caught += caught
+        if not caught:
+            score.missed.append(f"{what}: earns {result.points:g} of {result.max_points:g}")
+    if case.mistakes and not full:
+        _add_named(score, what, set(case.mistakes), named)
+
+
+def _add_named(score: Score, what: str, true: set[str], named: Sequence[tuple[str, ...]]) -> None:
+    hits = [bool(true & set(one)) for one in named]
+    if len(true) == 1:
+        score.known += 1
+        score.first += hits[:1] == [True]
+        score.within_two += any(hits[:2])
+    else:
+        score.pairs += 1
+        score.pairs_first += hits[:1] == [True]
+        score.pairs_both += true <= {name for one in named for name in one}
+    score.silent += not named
+    score.wrongly += bool(named) and not any(hits)
+    if hits[:1] != [True]:
+        score.missed.append(f"{what}: {_words(named)}")
+
+
+def _words(named: Sequence[tuple[str, ...]]) -> str:
+    return "named " + ", ".join(" or ".join(one) for one in named) if named else "silent"
+
+
+def _lost(result: ExerciseResult) -> str:
+    return "; ".join(one.check for one in result.checks if one.points < one.max_points)
+
+
+def _add_margin(
+    score: Score, case: Case, result: ExerciseResult, nearness: dict[str, list[float]]
+) -> None:
+    """Keeps the nearest: of right answers to a tolerance, of wrong ones beyond one.
+
+    A wrong answer is as far beyond as its clearest check says; one that fails otherwise than by its
+    numbers, infinitely far.
+    """
+    if case.right:
+        every = [one for some in nearness.values() for one in some if one <= 1]
+        score.nearest_right = max([score.nearest_right, *every])
+    elif case.kind in ("mistake", "pair"):
+        failed = [one.check for one in result.checks if one.points < one.max_points]
+        beyond = [next((one for one in nearness[name] if one > 1), math.inf) for name in failed]
+        nearest = max(beyond, default=math.inf)
+        if nearest < (score.nearest_wrong or math.inf):
+            score.nearest_wrong = nearest
+
+
+def cases(exercise: str, tests: Path, seed: int, sample: int | None) -> Iterator[Case]:
     """All answers that the score is made of."""
     solution = stubs.reference_source(exercise)
-    yield Case("solution", True, (), solution)
-    for source in mistakes.forms(exercise).values():
-        yield Case("form", True, (), source)
+    yield Case("solution", "", True, (), solution)
+    for name, source in mistakes.forms(exercise).items():
+        yield Case("form", name, True, (), source)
     for kind, right in (("variants", True), ("lazy", False)):
         for file in sorted((tests / kind / exercise).glob("*.py")):
-            yield Case(kind, right, (), file.read_text(encoding="utf-8"))
+            yield Case(kind, file.stem, right, (), file.read_text(encoding="utf-8"))
     for variant in variants(exercise):
-        yield Case("mistake", False, variant.mistakes, variant.source)
-    chosen = random.Random(seed)
-    yield from _pairs(exercise, chosen, sample)
-    small = [mutant.source for mutant in mutants.mutants(solution)]
-    for source in chosen.sample(small, min(sample, len(small))):
-        yield Case("mutant", False, (), source)
+        yield Case("mistake", variant.mistakes[0], False, variant.mistakes, variant.source)
+    yield from islice(_pairs(exercise, seed), sample)
+    small = list(mutants.mutants(solution))
+    for mutant in sorted(small, key=lambda one: _draw(seed, one.source))[:sample]:
+        yield Case("edit", f"line {mutant.line}: {mutant.what}", False, (), mutant.source)
 
 
-def _pairs(exercise: str, chosen: random.Random, sample: int) -> Iterator[Case]:
+def _pairs(exercise: str, seed: int) -> Iterator[Case]:
     """Pairs that are no known mistake by themselves: neither hides the other or undoes it."""
     library = fingerprints.load(exercise)
-    every = list(combinations(mistakes.load(exercise), 2))
-    chosen.shuffle(every)
-    found = 0
-    for first, second in every:
+    every = combinations(mistakes.load(exercise), 2)
+    for first, second in sorted(every, key=lambda two: _draw(seed, *(one.name for one in two))):
         variant = both(first, second)
-        if found == sample or variant is None:
-            continue
-        if not library.holds(variant.source):
-            found += 1
-            yield Case("pair", False, variant.mistakes, variant.source)
+        if variant is not None and not library.holds(variant.source):
+            name = " + ".join(variant.mistakes)
+            yield Case("pair", name, False, variant.mistakes, variant.source)
 
 
-def as_markdown(scores: Sequence[Score]) -> str:
-    """The table for the README."""
-    head = (
-        "exercise", "right accepted", "wrong caught", "named first", "within two",
-        "pairs: first", "pairs: both", "named wrongly", "silent", "small edits caught", "s",
-    )  # fmt: skip
-    rows = [head, tuple("---" for _ in head)]
-    rows += [_row(score) for score in (*scores, total(scores))]
-    return "\n".join("| " + " | ".join(row) + " |" for row in rows) + "\n"
-
-
-def total(scores: Sequence[Score]) -> Score:
-    """The sums of all exercises."""
-    fields = [name for name in asdict(Score("")) if name != "exercise"]
-    return Score("all", **{name: sum(getattr(one, name) for one in scores) for name in fields})
-
-
-def _row(score: Score) -> tuple[str, ...]:
-    def of(part: int, whole: int) -> str:
-        return f"{part}/{whole}" if whole else "–"
-
-    return (
-        score.exercise,
-        of(score.accepted, score.right),
-        of(score.caught, score.wrong),
-        of(score.first, score.known),
-        of(score.within_two, score.known),
-        of(score.pairs_first, score.pairs),
-        of(score.pairs_both, score.pairs),
-        str(score.wrongly + score.right_named),
-        str(score.silent),
-        of(score.mutants_caught, score.mutants),
-        f"{score.seconds:.0f}",
-    )
-
-
-def as_data(scores: Iterable[Score], seed: int, sample: int) -> dict[str, Any]:
-    """The scores as JSON."""
-    return {"seed": seed, "sample": sample, "exercises": [asdict(score) for score in scores]}
+def _draw(seed: int, *words: str) -> str:
+    """Where something stands in the order that is drawn: the same when others come or go."""
+    return hashlib.sha256("\0".join((str(seed), *words)).encode()).hexdigest()

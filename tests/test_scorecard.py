@@ -1,0 +1,120 @@
+"""The scorecard counts what became of answers, and says when a figure falls."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import torch
+
+from grader import curriculum
+from grader.feedback.comparison import assert_matches
+from grader.feedback.finding import Status
+from grader.feedback.mismatch import Mismatch
+from grader.feedback.tolerance import measured
+from grader.judging.scorecard import Case, add, cases, measure
+from grader.report import scorecard
+from grader.report.results import Diagnosis, ExerciseResult
+from grader.report.scorecard import Score
+from grader.sandbox.host import Host
+
+HERE = Path(__file__).parent
+KEPT = scorecard.read(json.loads((HERE / "scorecard.json").read_text()))
+
+
+def graded(points: float, *named: str) -> ExerciseResult:
+    found = tuple(Diagnosis((name,), name, ()) for name in named)
+    return ExerciseResult("masks", Status.FAILED, points, 10, None, (), diagnoses=found)
+
+
+def counted(kind: str, true: tuple[str, ...], result: ExerciseResult) -> Score:
+    score = Score("masks")
+    add(score, Case(kind, "one", not true and kind != "lazy", true, ""), result)
+    return score
+
+
+def test_what_is_named_second_is_not_named_first() -> None:
+    score = counted("mistake", ("turned",), graded(4, "other", "turned"))
+    assert (score.known, score.first, score.within_two, score.wrongly) == (1, 0, 1, 0)
+    assert score.missed == ["mistake one: named other, turned"]
+
+
+def test_something_else_alone_is_named_wrongly() -> None:
+    assert counted("mistake", ("turned",), graded(4, "other")).wrongly == 1
+    assert counted("mistake", ("turned",), graded(4)).silent == 1
+
+
+def test_of_a_pair_one_or_both_may_be_named() -> None:
+    one = counted("pair", ("a", "b"), graded(4, "b"))
+    assert (one.pairs, one.pairs_first, one.pairs_both) == (1, 1, 0)
+    assert counted("pair", ("a", "b"), graded(4, "b", "a")).pairs_both == 1
+
+
+def test_a_lazy_answer_is_caught_when_it_earns_nothing() -> None:
+    assert counted("lazy", (), graded(1)).caught == 0
+    assert counted("lazy", (), graded(0)).caught == 1
+
+
+def test_a_right_answer_that_is_refused_or_spoken_of_is_a_fault() -> None:
+    refused = counted("variants", (), graded(9, "turned"))
+    assert (refused.right, refused.accepted, refused.right_named) == (1, 0, 1)
+    assert scorecard.faults([refused], [Score("masks", right=1, accepted=1)]) == [
+        "masks: a right answer is refused",
+        "masks: a mistake is named in a right answer",
+    ]
+
+
+def test_a_figure_that_falls_is_told_with_both_numbers() -> None:
+    before = Score("masks", known=40, first=40, within_two=40)
+    after = Score("masks", known=41, first=40, within_two=41)
+    assert scorecard.faults([after], [before]) == ["masks: first: 40 of 41, before 40 of 40"]
+    assert scorecard.faults([before], [after]) == [
+        "masks: 40 answers with one known mistake, before 41"
+    ]
+    assert scorecard.faults([after], [after]) == []
+
+
+def test_other_pairs_may_fare_a_little_worse_but_not_much() -> None:
+    before = Score("masks", pairs=100, pairs_first=90, pairs_both=90)
+    assert (
+        scorecard.faults([Score("masks", pairs=100, pairs_first=89, pairs_both=88)], [before]) == []
+    )
+    worse = scorecard.faults([Score("masks", pairs=100, pairs_first=87, pairs_both=90)], [before])
+    assert worse == ["all: pairs first: 87 of 100, before 90 of 100"]
+
+
+def test_how_near_a_comparison_came_to_its_tolerance_is_measured() -> None:
+    one = torch.ones(3, dtype=torch.float64)
+    with measured() as noted:
+        assert_matches(one + 1e-5, one)
+        with pytest.raises(Mismatch):
+            assert_matches(one + 1e-3, one)
+    assert noted == pytest.approx([0.25, 25.0])
+
+
+def test_a_sample_is_the_same_again_and_a_smaller_one_is_part_of_it() -> None:
+    def pairs(sample: int) -> list[str]:
+        found = cases("sublayer", HERE, 3, sample)
+        return [one.name for one in found if one.kind == "pair"]
+
+    assert pairs(2) == pairs(4)[:2]
+
+
+def test_an_exercise_is_measured() -> None:
+    with Host() as host:
+        score = measure("linear", HERE, 3, 1, host)
+    assert score.accepted == score.right >= 7
+    assert score.caught == score.wrong >= 30
+    assert score.first == score.known >= 24
+    assert score.pairs == score.edits == 1
+    assert 0 < score.nearest_right < 1
+    assert score.nearest_wrong is None or score.nearest_wrong > 1
+
+
+def test_the_readme_shows_the_scorecard_that_is_kept() -> None:
+    assert [one.exercise for one in KEPT] == list(curriculum.NAMES)
+    text = (HERE.parent / "README.md").read_text(encoding="utf-8")
+    assert scorecard.in_text(text, KEPT) == text, (
+        "write both: grader scorecard --json tests/scorecard.json --markdown README.md"
+    )
