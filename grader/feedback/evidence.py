@@ -18,6 +18,9 @@ from grader.feedback.prints import Fingerprints, Prints
 
 MAX_MISTAKES = 3
 IN_SIGHT = 0.3  # the share of what a mistake shows that no other one covers
+LIKELY = 20  # pairs that are made and looked at
+OPEN = 0.8  # the share of what is left that a pair may explain, to be one of them
+MIXED = 0.5  # what a mark of both counts for, of which nobody knows yet what it looks like
 CLEAN = 0.9  # the share of what a mistake shows that is there, if nothing else mixes with it
 
 
@@ -53,7 +56,7 @@ def explain(
     found: list[Explanation] = []
     taken: set[str] = set()
     while len(taken) < MAX_MISTAKES and bool(evidence.left.any()):
-        best = evidence.best(known.known, known.shown, names, taken)
+        best = evidence.best(evidence.same, known.shown, names, taken)
         if better_pair is not None and (best is None or best.precision < CLEAN):
             best = better_pair(evidence, best, taken)
         if best is None:
@@ -66,14 +69,14 @@ def explain(
 
 def alike(known: Fingerprints, name: str, theirs: Prints) -> list[str]:
     """The mistakes that look the same as this one where the student's code said anything."""
-    rows = [row for row, one in enumerate(known.names) if one == name]
+    # Only where their code said anything is there something to compare.
+    every = known.known[:, theirs.said]
     found = [name]
-    for index, other in enumerate(known.names):
-        if other not in found and any(
-            _same_where_said(known.known[index], known.known[row], theirs) for row in rows
-        ):
-            found.append(other)
-    return found
+    for row in [row for row, one in enumerate(known.names) if one == name]:
+        unequal = (every.said | every[row].said) & ~every.same(every[row])
+        same = (~unequal.any(dim=-1)).tolist()
+        found += [other for other, equal in zip(known.names, same, strict=True) if equal]
+    return list(dict.fromkeys(found))
 
 
 class Evidence:
@@ -85,6 +88,7 @@ class Evidence:
         self.right = known.right
         self.weights = known.weights
         self.checks = known.checks
+        self.same = known.known.same(theirs)
         self.wrong = theirs.differs(known.right)
         self.crashed = self.wrong & (theirs.codes & RAISED != 0) & (theirs.codes > 0)
         self.left = self.wrong.clone()
@@ -100,9 +104,9 @@ class Evidence:
         self.covered |= explanation.shown
 
     def probes(self) -> list[int]:
-        """The probes in which something is left to explain, the shortest first."""
+        """The probes in which something is left to explain, the cheapest first."""
         some = set(self.checks[self.left].tolist())
-        return sorted(some, key=lambda number: int((self.checks == number).sum()))
+        return sorted(some, key=lambda number: self.known.probes[number].cost)
 
     def mostly(self, prints: Prints, where: Tensor) -> bool:
         """Whether these marks explain nearly all that is wrong in one probe."""
@@ -111,17 +115,25 @@ class Evidence:
         weights = self.weights[where]
         return bool((same * weights).sum() >= CLEAN * (wrong * weights).sum())
 
+    def complete(self, prints: Prints) -> bool:
+        """Whether these are the student's marks, all of them, where something is left."""
+        return bool(prints.same(self.theirs)[self.left].all())
+
     def best(
         self,
-        rows: Prints,
+        same: Tensor,
         shown: Tensor,
         names: Sequence[tuple[str, ...]],
         taken: set[str],
     ) -> Explanation | None:
-        """Of the rows that fit, the one that explains most of what is left."""
+        """Of the rows that fit, the one that explains most of what is left.
+
+        `same` says, by row, where it has the marks of the student's answer, `shown` where it
+        differs from the right one, `names` which mistakes it is of.
+        """
         full_size = self._weight(shown & self.theirs.said).clamp(min=1e-9)
         shown = shown & self.theirs.said & (self.left | ~self.covered)
-        explains = shown & self.left & rows.same(self.theirs)
+        explains = shown & self.left & same
         size, full, left = (self._weight(part) for part in (shown, explains, self.left))
         precision, recall = full / size.clamp(min=1e-9), full / left.clamp(min=1e-9)
         against = self._weight(shown & ~self.wrong) / size.clamp(min=1e-9)
@@ -135,9 +147,8 @@ class Evidence:
         fits &= size >= IN_SIGHT * full_size
         score = 2 * precision * recall / (precision + recall).clamp(min=1e-9)
         score *= (size / full_size) ** 0.5  # one that hides behind others is the less likely one
-        for index, one in enumerate(names):
-            if not fits[index] or taken & set(one):
-                score[index] = 0.0
+        fits &= torch.tensor([not taken & set(one) for one in names])
+        score = torch.where(fits, score, 0.0)
         if not len(score) or float(score.max()) <= 0.0:
             return None
         top = int(score.argmax())
@@ -156,7 +167,7 @@ class Evidence:
         there = self._weight(shown & self.left)
         size = self._weight(shown).clamp(min=1e-9)
         left = self._weight(self.left).clamp(min=1e-9)
-        exact = self._weight(shown & self.left & self.known.known.same(self.theirs))
+        exact = self._weight(shown & self.left & self.same)
         score = there / (size + left - there) + exact / size
         found: list[str] = []
         for index in score.argsort(descending=True).tolist():
@@ -165,17 +176,36 @@ class Evidence:
                 found.append(name)
         return found
 
+    def promising(self, pairs: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+        """Those of the pairs that may explain nearly all that is left, the likeliest first.
+
+        Where only one of two mistakes makes a difference by itself, both together make the same, as
+        a rule; where both do, they may make any.
+        """
+        rows: dict[str, list[int]] = {}
+        for row, name in enumerate(self.known.names):
+            rows.setdefault(name, []).append(row)
+        tried = [(pair, i, j) for pair in pairs for i in rows[pair[0]] for j in rows[pair[1]]]
+        if not tried:
+            return []
+        first, second = (torch.tensor(some) for some in list(zip(*tried, strict=True))[1:])
+        left = self.left.nonzero()[:, 0]
+        differs, same = self.known.differs[:, left], self.same[:, left]
+        one, other = differs[first], differs[second]
+        # What each must show, for it shows alone there; and what both show, in some way or other.
+        sure = (one & ~other & same[first]) | (other & ~one & same[second])
+        mixed = one & other
+        weights = self.weights[left] / self.weights[left].sum()
+        shares = sure.float() @ weights, mixed.float() @ weights
+        best: dict[tuple[str, str], float] = {}
+        for (pair, *_), clear, open_to in zip(tried, *(x.tolist() for x in shares), strict=True):
+            if clear + open_to >= OPEN:
+                best[pair] = max(best.get(pair, 0.0), clear + MIXED * open_to)
+        return sorted(best, key=lambda pair: -best[pair])[:LIKELY]
+
     def _weight(self, where: Tensor) -> Tensor:
-        return (where * self.weights).sum(dim=-1)
+        return where.float() @ self.weights
 
     def _sights(self, where: Tensor) -> Tensor:
         """In how many checks something is."""
-        count = int(self.checks.max()) + 1
-        seen = torch.zeros(*where.shape[:-1], count)
-        seen.index_add_(-1, self.checks, where.float())
-        return (seen > 0).sum(dim=-1)
-
-
-def _same_where_said(left: Prints, right: Prints, theirs: Prints) -> bool:
-    unequal = (left.said | right.said) & ~left.same(right)
-    return not bool((unequal & theirs.said).any())
+        return (where.float() @ self.known.columns > 0).sum(dim=-1)

@@ -19,6 +19,7 @@ from grader.feedback.normal_form import PROJECTIONS, Mark, Marks, hidden, marks
 
 UNSAID = -1
 _DTYPE_WEIGHT = 0.25
+_COSTLY = ("new", "call", "backward", "copy", "stay_behind")
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,11 @@ class Probe:
             (share / leaves[number] if path else 1.0) / telling**0.5
             for (number, path), share in zip(self.keys, shares, strict=True)
         ]
+
+    @cached_property
+    def cost(self) -> int:
+        """How many of its requests make an object or run the code: about what asking it takes."""
+        return sum(request["op"] in _COSTLY for request in self.requests)
 
     def read(self, replies: Sequence[Any]) -> Prints:
         """The marks of somebody's replies. What a crash has hidden has none."""
@@ -120,6 +126,10 @@ class Prints:
         apart = (self.values - other.values).abs().amax(dim=-1)
         return (self.codes == other.codes) & self.said & (apart <= limit)
 
+    def equal(self, other: Prints) -> Tensor:
+        """Where both say the same, or both nothing."""
+        return self.same(other) | (~self.said & ~other.said)
+
     def differs(self, other: Prints) -> Tensor:
         """Where both say something, and not the same."""
         return self.said & other.said & ~self.same(other)
@@ -144,7 +154,10 @@ class Fingerprints:
         self.checks = torch.tensor(
             [number for number, probe in enumerate(probes) for _ in probe.keys]
         )
-        self.shown = self.known.differs(self.right) & failed[:, self.checks]
+        # By key and check whether the one is of the other: a product with it sums up by check.
+        self.columns = torch.nn.functional.one_hot(self.checks, len(probes)).float()
+        self.differs = self.known.differs(self.right)
+        self.shown = self.differs & failed[:, self.checks]
 
     def rows_data(self) -> dict[str, Any]:
         """All but the probes as tensors and strings, in a form that packs well."""

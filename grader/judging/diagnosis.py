@@ -10,21 +10,24 @@ said.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 from types import ModuleType
 from typing import Any
 
+import torch
+from torch import Tensor
+
 from grader.curriculum import reference, stubs
 from grader.curriculum.mistakes import Mistake
-from grader.curriculum.mistakes.variants import both
 from grader.feedback.evidence import CLEAN, MAX_MISTAKES, Evidence, Explanation, alike, explain
 from grader.feedback.prints import Prints, Probe
 from grader.judging import fingerprints
+from grader.judging.combined import Combined
 from grader.judging.fingerprints import asked
 from grader.report.results import Diagnosis
 
 MAX_ALIKE = 2
+ENOUGH = 4  # probes that have to agree with a mistake before the others are taken to
 NEAR = 10  # mistakes whose pairs are looked at
 WIDE = 20  # mistakes that are looked at together with the nearest one
 MAX_SPARES = 6
@@ -32,20 +35,13 @@ MAX_SPARES = 6
 Ask = Callable[[Sequence[dict[str, Any]]], Sequence[Any] | None]
 
 
-@dataclass(frozen=True)
-class _Pair:
-    """A right answer with two mistakes, and what it answered so far, by probe."""
-
-    module: ModuleType
-    prints: dict[int, Prints]
-
-
 class Diagnostician:
     """Names the mistakes of one exercise."""
 
     def __init__(self, exercise: str) -> None:
         self.library = fingerprints.load(exercise)
-        self.pairs: dict[tuple[str, str], _Pair | None] = {}
+        self.combined = Combined(self.library)
+        self.spare_prints: dict[tuple[str, int], Prints] = {}
 
     def diagnose(self, passed: Mapping[str, bool], ask: Ask) -> tuple[Diagnosis, ...]:
         """The mistakes that explain a student's replies, the one that explains most first.
@@ -66,75 +62,85 @@ class Diagnostician:
     def prints(self, passed: Mapping[str, bool], ask: Ask) -> Prints:
         """What the student's code answers to every probe, as far as it survives them.
 
-        A check that was passed was answered right, whatever the contract leaves free there.
+        A check that was passed was answered right, whatever the contract leaves free there. Once
+        the replies leave no doubt which mistake it is, the rest is not asked.
         """
-        rows = []
-        start = 0
-        for probe in self.library.probes:
-            end = start + len(probe.keys)
-            state = passed.get(probe.check)
-            if state is None:
-                rows.append(Prints.blank(len(probe.keys)))
-            elif state:
-                rows.append(self.library.right[start:end])
-            else:
-                rows.append(_read(probe, ask))
-            start = end
-        return Prints.join(rows)
+        library = self.library
+        found = [
+            library.right[library.checks == number]
+            if passed.get(probe.check)
+            else Prints.blank(len(probe.keys))
+            for number, probe in enumerate(library.probes)
+        ]
+        waiting = sorted(
+            (n for n, probe in enumerate(library.probes) if passed.get(probe.check) is False),
+            key=lambda number: library.probes[number].cost,
+        )
+        likely = self._fail_no_more(passed)
+        for count, number in enumerate(waiting, 1):
+            where = library.checks == number
+            found[number] = _read(library.probes[number], ask)
+            likely = likely[library.known[likely][:, where].equal(found[number]).all(dim=-1)]
+            rest = waiting[count:]
+            if count >= ENOUGH and self._agree(likely, rest):
+                for other in rest:
+                    found[other] = library.known[int(likely[0])][library.checks == other]
+                break
+        return Prints.join(found)
+
+    def _fail_no_more(self, passed: Mapping[str, bool]) -> Tensor:
+        """The answers with a mistake that pass every check that the student's passes."""
+        right = torch.tensor([bool(passed.get(one.check)) for one in self.library.probes])
+        return (~(self.library.failed & right).any(dim=-1)).nonzero()[:, 0]
+
+    def _agree(self, likely: Tensor, numbers: list[int]) -> bool:
+        """Whether these answers fail what has not been asked yet, and in the same way."""
+        if not len(likely) or not bool(self.library.failed[likely][:, numbers].all()):
+            return False
+        rows = self.library.known[likely][:, torch.isin(self.library.checks, torch.tensor(numbers))]
+        return bool(rows.equal(rows[0]).all())
 
     def _better_pair(
         self, evidence: Evidence, single: Explanation | None, taken: set[str]
     ) -> Explanation | None:
         near = [name for name in evidence.near() if name not in taken]
-        rows, names = [], []
         wide = ((near[0], other) for other in near[NEAR:WIDE])
-        for first, second in (*combinations(near[:NEAR], 2), *wide):
-            prints = self._pair_prints(first, second, evidence)
+        likely = evidence.promising([*combinations(near[:NEAR], 2), *wide])
+        fitting: dict[tuple[str, str], Prints] = {}
+        for pair in likely:
+            prints = self._pair_prints(pair, evidence)
             if prints is not None:
-                rows.append(prints)
-                names.append((first, second))
-        if not rows:
+                fitting[pair] = prints
+                if evidence.complete(prints):
+                    break
+        if not fitting:
             return single
-        pairs = Prints.stack(rows)
-        found = evidence.best(pairs, pairs.differs(self.library.right), names, taken)
+        rows = Prints.stack(list(fitting.values()))
+        same, shown = rows.same(evidence.theirs), rows.differs(self.library.right)
+        found = evidence.best(same, shown, list(fitting), taken)
         if found is None or found.precision < CLEAN:
             return single
         gain = found.recall - (single.recall * single.precision if single else 0.0)
         return found if gain > 0.1 else single
 
-    def _pair_prints(self, first: str, second: str, evidence: Evidence) -> Prints | None:
+    def _pair_prints(self, pair: tuple[str, str], evidence: Evidence) -> Prints | None:
         """What both mistakes at once answer where the student's answer is wrong.
 
-        The shortest probe is looked at first: a pair that does not fit there is not looked at any
+        The cheapest probe is looked at first: a pair that does not fit there is not looked at any
         further.
         """
-        key = (first, second) if first < second else (second, first)
-        if key not in self.pairs:
-            self.pairs[key] = self._made(key)
-        pair = self.pairs[key]
-        if pair is None:
-            return None
         parts: dict[int, Prints] = {}
         for number in evidence.probes():
-            where = evidence.checks == number
-            if number not in pair.prints:
-                pair.prints[number] = asked(self.library.probes[number], pair.module)
-            parts[number] = pair.prints[number]
-            if not evidence.mostly(parts[number], where):
+            found = self.combined.prints(*pair, number)
+            if found is None or not evidence.mostly(found, self.library.checks == number):
                 return None
+            parts[number] = found
         return Prints.join(
             [
                 parts[number] if number in parts else Prints.blank(len(probe.keys))
                 for number, probe in enumerate(self.library.probes)
             ]
         )
-
-    def _made(self, key: tuple[str, str]) -> _Pair | None:
-        variant = both(*(self.library.mistakes[name] for name in key))
-        if variant is None:
-            return None
-        module = reference.variant(self.library.exercise, variant.source)
-        return _Pair(module, {}) if isinstance(module, ModuleType) else None
 
     def _told_apart(
         self, names: list[str], passed: Mapping[str, bool], ask: Ask
@@ -143,17 +149,10 @@ class Diagnostician:
         library = self.library
         if len(names) < 2:
             return tuple(names)
-        modules = {
-            variant.mistakes[0]: module
-            for variant in library.variants
-            if variant.mistakes[0] in names
-            and isinstance(
-                module := reference.variant(library.exercise, variant.source), ModuleType
-            )
-        }
-        spares = [probe for probe in library.spares if passed.get(probe.check) is False]
-        for probe in spares[:MAX_SPARES]:
-            prints = {name: asked(probe, module) for name, module in modules.items()}
+        spares = [n for n, probe in enumerate(library.spares) if passed.get(probe.check) is False]
+        for number in spares[:MAX_SPARES]:
+            probe = library.spares[number]
+            prints = {name: self._spare(name, number) for name in names}
             first, *others = prints.values()
             if not any(bool(first.differs(other).any()) for other in others):
                 continue
@@ -162,6 +161,21 @@ class Diagnostician:
             if left:
                 return tuple(left)
         return tuple(names)
+
+    def _spare(self, name: str, number: int) -> Prints:
+        """What a known mistake answers to one of the spare probes."""
+        key = (name, number)
+        if key not in self.spare_prints:
+            library = self.library
+            source = next(one.source for one in library.variants if one.mistakes == (name,))
+            module = reference.variant(library.exercise, source)
+            probe = library.spares[number]
+            self.spare_prints[key] = (
+                asked(probe, module)
+                if isinstance(module, ModuleType)
+                else Prints.blank(len(probe.keys))
+            )
+        return self.spare_prints[key]
 
     def _diagnosis(self, names: tuple[str, ...]) -> Diagnosis:
         found = [self.library.mistakes[name] for name in names]

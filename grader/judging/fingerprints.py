@@ -87,8 +87,7 @@ class Library(Fingerprints):
             return True
         theirs = Prints.join([asked(probe, module) for probe in self.probes])
         rows = Prints.stack([self.right, *(self.known[i] for i in range(len(self.variants)))])
-        equal = rows.same(theirs) | (~rows.said & ~theirs.said)
-        return bool(equal.all(dim=-1).any())
+        return bool(rows.equal(theirs).all(dim=-1).any())
 
     def faults(self, name: str) -> list[str]:
         """What is amiss with an entry: an edit that no check catches, others that look the same."""
@@ -99,8 +98,8 @@ class Library(Fingerprints):
             if not bool(self.failed[index].any()):
                 found.append("no check catches it")
             row = self.known[index]
-            equal = self.known.same(row) | (~self.known.said & ~row.said)
-            for other, same in zip(self.variants, equal.all(dim=-1).tolist(), strict=True):
+            equal = self.known.equal(row).all(dim=-1).tolist()
+            for other, same in zip(self.variants, equal, strict=True):
                 if same and other.mistakes != variant.mistakes:
                     found.append(f"looks the same as {other.mistakes[0]}")
         return list(dict.fromkeys(found))
