@@ -19,7 +19,7 @@ from grader.feedback.prints import Fingerprints, Prints
 MAX_MISTAKES = 3
 IN_SIGHT = 0.3  # the share of what a mistake shows that no other one covers
 LIKELY = 20  # pairs that are made and looked at
-OPEN = 0.8  # the share of what is left that a pair may explain, to be one of them
+OPEN = 0.5  # the share of what is left that a pair may explain, to be one of them
 MIXED = 0.5  # what a mark of both counts for, of which nobody knows yet what it looks like
 CLEAN = 0.9  # the share of what a mistake shows that is there, if nothing else mixes with it
 
@@ -177,7 +177,7 @@ class Evidence:
         return found
 
     def promising(self, pairs: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
-        """Those of the pairs that may explain nearly all that is left, the likeliest first.
+        """Those of the pairs that may explain most of what is left, the likeliest first.
 
         Where only one of two mistakes makes a difference by itself, both together make the same, as
         a rule; where both do, they may make any.

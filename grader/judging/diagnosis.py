@@ -82,7 +82,7 @@ class Diagnostician:
             found[number] = _read(library.probes[number], ask)
             likely = likely[library.known[likely][:, where].equal(found[number]).all(dim=-1)]
             rest = waiting[count:]
-            if count >= ENOUGH and self._agree(likely, rest):
+            if count >= ENOUGH and self._agree(likely, rest) and self._shows_before(rest):
                 for other in rest:
                     found[other] = library.known[int(likely[0])][library.checks == other]
                 break
@@ -99,6 +99,12 @@ class Diagnostician:
             return False
         rows = self.library.known[likely][:, torch.isin(self.library.checks, torch.tensor(numbers))]
         return bool(rows.equal(rows[0]).all())
+
+    def _shows_before(self, numbers: list[int]) -> bool:
+        """Whether there is no mistake that shows in these probes and in no other."""
+        others = [n for n in range(len(self.library.probes)) if n not in numbers]
+        failed = self.library.failed
+        return bool((failed[:, others].any(dim=-1) | ~failed[:, numbers].any(dim=-1)).all())
 
     def _better_pair(
         self, evidence: Evidence, single: Explanation | None, taken: set[str]
