@@ -6,7 +6,7 @@ from typing import Any
 
 
 def load_ipython_extension(shell: Any) -> None:
-    """What `%load_ext grader` calls in a notebook: it brings the magic `%check`."""
+    """What `%load_ext grader` calls in a notebook: it brings `%check` and `%show`."""
     # Imported here, since the magic needs torch and most of what uses this package does not.
     from grader.magic import register
 

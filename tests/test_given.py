@@ -9,18 +9,18 @@ import pytest
 import torch
 
 from grader.course import building
-from grader.curriculum import given, reference, stubs
+from grader.curriculum import handed_out, reference, stubs
 
 B, H, LT, LS, D = 2, 2, 4, 5, 8
 SIZES = {"d_model": D, "n_heads": H, "d_ff": 12}
 
 
 def modules(name: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    source = given.source(name)
+    source = handed_out.source(name)
     assert source is not None
-    handed_out: dict[str, Any] = {"__name__": "handed_out"}
-    exec(source, handed_out)
-    return handed_out, vars(reference.module(name))
+    module: dict[str, Any] = {"__name__": "handed_out"}
+    exec(source, module)
+    return module, vars(reference.module(name))
 
 
 @pytest.mark.parametrize("norm_first", [False, True])
@@ -56,9 +56,9 @@ def test_the_other_form_computes_what_the_solution_does(
 
 
 def test_a_wrong_size_is_refused() -> None:
-    handed_out, _ = modules("decoder")
+    module, _ = modules("decoder")
     with pytest.raises(ValueError, match="n_heads=3"):
-        handed_out["Decoder"](1, 8, 3, 8)
+        module["Decoder"](1, 8, 3, 8)
 
 
 def test_a_notebook_shows_no_line_of_an_answer_that_is_asked_for() -> None:

@@ -28,15 +28,19 @@ def make_stubs(
         Path, typer.Option("--exercises", metavar="DIR", help="The folder of the stubs.")
     ] = Path("exercises"),
 ) -> None:
-    """Make exercises/*.py from solutions/*.py, and the pictures of their texts.
+    """Make exercises/*.py from solutions/*.py, the pictures of their texts, and what `show` knows.
 
     A file that somebody has worked on is kept.
     """
+    # Imported where it is used: it needs torch.
+    from grader.pictures import gallery
+
     terminal = Terminal()
     untested = [name for name in curriculum.NAMES if not (folder / f"test_{name}.py").exists()]
     if check:
         drifted = stubs.drift(folder, stubs.SOLUTIONS)
         drifted += diagrams.drift(folder / PICTURES, _drawings())
+        drifted += [gallery.FILE.name] if gallery.outdated(reference.module) else []
         if drifted:
             terminal.complain(f"Out of date: {', '.join(drifted)}. Run: grader stubs")
         for name in untested:
@@ -50,6 +54,8 @@ def make_stubs(
         terminal.say(f"{outcome.status:<10} {outcome.path}{note}")
     for name in diagrams.write(folder / PICTURES, _drawings()):
         terminal.say(f"{'written':<10} {folder / PICTURES / name}")
+    if gallery.write(reference.module):
+        terminal.say(f"{'written':<10} {gallery.FILE}")
     for name in untested:
         terminal.complain(stubs.no_public_tests(name))
 

@@ -15,7 +15,7 @@ from nbformat.notebooknode import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from grader import curriculum
-from grader.curriculum import given, stubs
+from grader.curriculum import handed_out, stubs
 from grader.curriculum.rules import RULE_HEADING, rule
 from grader.submission.cells import POINTS
 
@@ -91,7 +91,7 @@ def _picture(name: str) -> list[NotebookNode]:
 
 def _given(name: str) -> list[NotebookNode]:
     text = f"## Given: {name}\n\nThe next exercises need this one. Here it is, solved."
-    source = given.source(name) or stubs.solution(name)
+    source = handed_out.source(name) or stubs.solution(name)
     lines = [line for line in _body(source).split("\n") if not _is_mark(line)]
     return [
         _text(f"{name}-given-text", text),

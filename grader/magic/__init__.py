@@ -3,11 +3,13 @@
 %check attention        tests what the notebook defines, now
 %%check attention       the same with the tests that stand below it in the cell
 %check attention --hint    and a hint on what is wrong; once more for the next hint
+%show attention         draws what it computes beside what is expected
 """
 
 from __future__ import annotations
 
 import os
+from base64 import b64encode
 from typing import Any
 
 from grader import curriculum
@@ -15,11 +17,14 @@ from grader.curriculum.stubs import SOLUTIONS
 from grader.feedback.finding import Status
 from grader.magic.rendering import as_html, as_text
 from grader.magic.running import Outcome, hinted, run
+from grader.magic.workspace import NotebookWorkspace
 
-__all__ = ["ChecksFailedError", "check", "register"]
+__all__ = ["ChecksFailedError", "check", "register", "show"]
 
 _HINT = "--hint"
 _TESTS = SOLUTIONS.parent / "exercises"
+# Of a picture in a notebook, in pixels; it is drawn with twice as many.
+_WIDTH = 780
 # What `%%check` was given last, so that `%check` can repeat it where the kit's files are not.
 _given: dict[str, str] = {}
 # The hints of this session: how many were shown of each exercise, and on which code.
@@ -48,7 +53,7 @@ def check(exercise: str, namespace: dict[str, Any] | None = None, hint: bool = F
 
 
 def register(shell: Any) -> None:
-    """Gives the IPython shell the magic `check`, for a line and for a cell."""
+    """Gives the IPython shell the magics `check`, for a line and for a cell, and `show`."""
 
     def magic(line: str, cell: str | None = None) -> None:
         words = line.split()
@@ -63,7 +68,11 @@ def register(shell: Any) -> None:
         elif not outcome.right:
             raise ChecksFailedError(outcome)
 
+    def picture(line: str) -> None:
+        show(line, shell.user_ns)
+
     shell.register_magic_function(magic, magic_kind="line_cell", magic_name="check")
+    shell.register_magic_function(picture, magic_kind="line", magic_name="show")
 
 
 def _hinting(outcome: Outcome, namespace: dict[str, Any] | None) -> Outcome:
@@ -82,10 +91,35 @@ def _names(namespace: dict[str, Any] | None) -> dict[str, Any]:
     return found
 
 
-def _outcome(exercise: str, tests: str, namespace: dict[str, Any] | None) -> Outcome:
+def show(exercise: str, namespace: dict[str, Any] | None = None) -> None:
+    """Draws what the notebook's code of an exercise computes beside what is expected."""
+    from IPython.display import display
+
+    # Imported here: who only checks needs no charts.
+    from grader.board import showing
+
+    exercise, names = exercise.strip(), _names(namespace)
+    _check_name(exercise)
+    missing = [name for name in curriculum.find(exercise).entries if name not in names]
+    if missing:
+        words = f"{exercise}: {', '.join(missing)} is not defined. Run its cell first."
+        display({"text/plain": words}, raw=True)
+        return
+    workspace = NotebookWorkspace(names)
+    picture, told = showing.drawn(exercise, showing.of_names(names), workspace)
+    words = "\n".join(showing.sentences(exercise, told))
+    data = {"image/png": b64encode(picture).decode(), "text/plain": words}
+    display(data, metadata={"image/png": {"width": _WIDTH, "alt": words}}, raw=True)
+
+
+def _check_name(exercise: str) -> None:
     if exercise not in curriculum.NAMES:
         there_are = ", ".join(curriculum.NAMES)
         raise ValueError(f"There is no exercise {exercise!r}. There are: {there_are}.")
+
+
+def _outcome(exercise: str, tests: str, namespace: dict[str, Any] | None) -> Outcome:
+    _check_name(exercise)
     if tests:
         _given[exercise] = tests
     path = _TESTS / f"test_{exercise}.py"

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from matplotlib.image import AxesImage
     from numpy.typing import ArrayLike, NDArray
 
-# Up to so many cells, each has its number in it.
-_MOST_NUMBERS = 80
+# Up to so many cells, in all and in a row, each has its number in it.
+_MOST_NUMBERS, _MOST_IN_A_ROW = 80, 12
 _MOST_TICKS = 26
 _STEPS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
 _MOST_MARKS = 12
@@ -140,7 +140,7 @@ def draw_matrix(
         side.set_visible(False)
     _ticks(axes, "x", columns, numbers.shape[1])
     _ticks(axes, "y", rows, numbers.shape[0])
-    if numbers.size <= _MOST_NUMBERS:
+    if numbers.size <= _MOST_NUMBERS and numbers.shape[1] <= _MOST_IN_A_ROW:
         for (row, column), number in np.ndenumerate(numbers):
             share = (number - low) / (high - low) if math.isfinite(number) else 1.0
             axes.text(

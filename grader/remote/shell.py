@@ -35,8 +35,8 @@ _LINE_MAGICS = frozenset({
     "page", "paste", "pastebin", "pdb", "pdef", "pdoc", "pfile", "pinfo", "pinfo2", "pip",
     "popd", "pprint", "precision", "prun", "psearch", "psource", "pushd", "pwd", "pycat",
     "pylab", "qtconsole", "quickref", "recall", "rehashx", "reload_ext", "rep", "rerun",
-    "reset", "reset_selective", "rm", "rmdir", "run", "save", "sc", "set_env", "store", "sx",
-    "system", "tb", "time", "timeit", "unalias", "unload_ext", "uv", "who", "who_ls", "whos",
+    "reset", "reset_selective", "rm", "rmdir", "run", "save", "sc", "set_env", "show", "store",
+    "sx", "system", "tb", "time", "timeit", "unalias", "unload_ext", "uv", "who", "who_ls", "whos",
     "xdel", "xmode",
 })  # fmt: skip
 

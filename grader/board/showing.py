@@ -1,0 +1,186 @@
+"""What a student's code computes for the panels of an exercise, drawn, and what is wrong in words.
+
+The code runs in a process of its own (`show`), or where a notebook's names are (`drawn`).
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import warnings
+from collections.abc import Mapping
+from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import asdict, dataclass
+from io import StringIO
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+from torch import Tensor
+
+from grader.board.failure import failure
+from grader.board.time_limit import TookTooLong, time_limit
+from grader.board.workspace import PublicTest, Workspace
+from grader.feedback.comparison import assert_matches, assert_parts
+from grader.feedback.mismatch import Mismatch
+from grader.feedback.tensors import as_tensor
+from grader.pictures import gallery, image
+from grader.pictures.panels import Answers, Panel
+from grader.pictures.side_by_side import Shown, side_by_side
+
+# Seconds on the clock for the whole of it, `import torch` included. Endless loops are noticed much
+# sooner where the system has timers; this is for the others, and for code that Python waits for.
+LIMIT = 90.0
+_ROOT = Path(__file__).resolve().parents[2]
+_PACKAGE = "exercises"
+
+
+@dataclass(frozen=True)
+class Told:
+    """What is said of one panel: its title, and what is wrong with it; "" for nothing."""
+
+    title: str
+    words: str
+
+
+class NotDrawnError(Exception):
+    """The student's code left nothing to draw. The message says why."""
+
+
+def show(exercise: str, folder: Path, file: Path, seen_from: Path) -> list[Told]:
+    """Draws the code of an exercise in `folder` into `file`, a PNG or SVG by its ending.
+
+    It runs in a process of its own, with a limit of time, on every system. Paths in what is told
+    are relative to `seen_from`. Raises `NotDrawnError`, and OSError where no process can be made.
+    """
+    with tempfile.TemporaryDirectory() as scratch:
+        result = Path(scratch) / "result.json"
+        paths = [str(path.resolve()) for path in (folder, file, seen_from, result)]
+        places = (str(_ROOT), os.environ.get("PYTHONPATH", ""))
+        try:
+            ended = subprocess.run(
+                [sys.executable, "-P", "-m", __spec__.name, exercise, *paths],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+                timeout=LIMIT,
+                check=False,
+                env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, places))},
+            )
+        except subprocess.TimeoutExpired:
+            raise NotDrawnError(
+                f"Your code did not come back within {LIMIT:.0f} seconds and was stopped. "
+                "Is there an endless loop?"
+            ) from None
+        if not result.exists():
+            raise NotDrawnError(_ended(ended))
+        told = json.loads(result.read_text(encoding="utf-8"))
+    if "error" in told:
+        raise NotDrawnError(told["error"])
+    return [Told(**one) for one in told["panels"]]
+
+
+def of_names(names: Mapping[str, Any]) -> Answers:
+    """The names of a notebook as the modules that its cells would be."""
+    return lambda _: SimpleNamespace(**names)
+
+
+def drawn(
+    exercise: str, answers: Answers, workspace: Workspace, ending: str = ".png"
+) -> tuple[bytes, list[Told]]:
+    """The picture of an exercise as a file of this ending, and what is told of each panel."""
+    panels = zip(gallery.PANELS[exercise], gallery.expected(exercise), strict=True)
+    shown = [_shown(panel, right, exercise, answers, workspace) for panel, right in panels]
+    picture = image(side_by_side(exercise, shown), ending)
+    return picture, [Told(one.panel.title, one.words) for one in shown]
+
+
+def sentences(exercise: str, told: list[Told]) -> list[str]:
+    """What is told, line by line; what several panels have in common only once."""
+    right = sum(not one.words for one in told)
+    panels = "panel is" if len(told) == 1 else "panels are"
+    lines = [f"{exercise}: {right} of {len(told)} {panels} as expected."]
+    titles: dict[str, list[str]] = {}
+    for one in told:
+        if one.words:
+            titles.setdefault(one.words, []).append(one.title)
+    for words, those in titles.items():
+        lines += ["", *those, *(f"  {line}".rstrip() for line in words.splitlines())]
+    return lines
+
+
+def _ended(process: subprocess.CompletedProcess[bytes]) -> str:
+    words = f"Python ended while your code ran, with the exit status {process.returncode}. "
+    last = process.stderr.decode(errors="replace").strip().rpartition("\n")[2]
+    return words + (f"Its last words: {last}" if last else "Does your code call `os._exit`?")
+
+
+def _shown(
+    panel: Panel, expected: Tensor, exercise: str, answers: Answers, workspace: Workspace
+) -> Shown:
+    yours: Tensor | None = None
+    try:
+        with (
+            redirect_stdout(StringIO()),
+            redirect_stderr(StringIO()),
+            warnings.catch_warnings(),
+            time_limit(),
+        ):
+            warnings.simplefilter("ignore")
+            result = gallery.computed(panel, answers)
+        if panel.parts:
+            assert_parts(result, panel.parts, exercise)
+            result = result[panel.part]
+        found = as_tensor(result, panel.what, "")
+        if found.shape == expected.shape and not found.is_complex():
+            yours = found
+        assert_matches(
+            found,
+            expected,
+            panel.what,
+            rtol=None if panel.tolerance is None else 0.0,
+            atol=panel.tolerance,
+        )
+    except (Exception, SystemExit, TookTooLong) as error:
+        return Shown(panel, expected, yours, _words(error, panel, exercise, workspace))
+    return Shown(panel, expected, yours)
+
+
+def _words(error: BaseException, panel: Panel, exercise: str, workspace: Workspace) -> str:
+    """What is wrong, in the words of the board; the picture shows the numbers."""
+    if isinstance(error, Mismatch):
+        said = error.finding
+        return "\n".join(filter(None, (said.headline, said.help)))
+    result = failure(error, exercise, PublicTest(panel.what, panel.title, 0, ()), workspace)
+    return result.text()
+
+
+def _of_folder(folder: Path) -> Answers:
+    """The files of a folder as the modules that they call themselves, whatever its name is."""
+    package = ModuleType(_PACKAGE)
+    package.__path__ = [str(folder)]
+    sys.modules[_PACKAGE] = package
+    return lambda exercise: importlib.import_module(f"{_PACKAGE}.{exercise}")
+
+
+def _main(exercise: str, folder: str, file: str, seen_from: str, result: str) -> None:
+    workspace = Workspace(Path(folder), Path(seen_from))
+    told: dict[str, Any]
+    try:
+        target = Path(file)
+        picture, panels = drawn(
+            exercise, _of_folder(workspace.folder), workspace, target.suffix.lower()
+        )
+        target.write_bytes(picture)
+        told = {"panels": [asdict(one) for one in panels]}
+    except OSError as error:
+        told = {"error": f"{file} cannot be written ({error.strerror}). Name another with --out."}
+    Path(result).write_text(json.dumps(told), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    _main(*sys.argv[1:])

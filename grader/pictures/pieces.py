@@ -1,0 +1,360 @@
+"""The panels of the exercises that are single pieces: from tokens to the feed-forward network."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from grader.pictures.panels import (
+    Answers,
+    Kind,
+    Panel,
+    changed_one_by_one,
+    filled,
+    floats,
+    influence,
+    numbered,
+    shares,
+    wave,
+)
+
+_TEXTS = ("The cat sat.", "the  dog", "A cat!")
+_SENTENCE = ("the", "cat", "sat", "pad", "pad")
+_IDS = torch.tensor([[5, 7, 9, 0, 0]])
+_X = floats(step / 8 for step in range(-32, 33))
+
+
+def _padded(get: Answers) -> Any:
+    answer = get("tokens")
+    vocab = answer.build_vocab(_TEXTS, ("<pad>",))
+    return answer.pad_batch([answer.encode(text, vocab) for text in _TEXTS], vocab["<pad>"])
+
+
+def _mask(title: str, name: str, compute: Any) -> Panel:
+    return Panel(
+        title,
+        name,
+        compute,
+        Kind.MASK,
+        _SENTENCE,
+        _SENTENCE,
+        "query",
+        "key",
+        lambda mask: mask.expand(1, 1, 5, 5)[0, 0],
+    )
+
+
+def _attention(title: str, part: int, masked: bool, view: str) -> Panel:
+    mask = torch.ones(4, 5, dtype=torch.bool).tril() if masked else None
+    return Panel(
+        title,
+        view,
+        lambda get: get("attention").attention(
+            wave(4, 8, seed=1), wave(5, 8, seed=2), wave(5, 3, seed=3), mask
+        ),
+        rows=numbered("query", 4),
+        columns=numbered("key", 5) if part else numbered("feature", 3),
+        parts=("output", "weights"),
+        part=part,
+    )
+
+
+def _heads(get: Answers) -> Any:
+    x = torch.arange(3)[:, None] * 10 + torch.arange(6)
+    return get("multi_head").split_heads(x[None].float(), 2)
+
+
+def _seen(get: Answers) -> Any:
+    module = filled(get("multi_head").MultiHeadAttention(8, 2))
+    x = changed_one_by_one(wave(5, 8))
+    return module(x, x, x, torch.ones(1, 1, 5, 5, dtype=torch.bool).tril())
+
+
+def _attended(get: Answers) -> Any:
+    x = wave(1, 5, 8)
+    return filled(get("multi_head").MultiHeadAttention(8, 2))(x, x, x)
+
+
+def _turned(pair: int) -> Any:
+    def compute(get: Answers) -> Any:
+        answer = get("rope")
+        angles = answer.rotary_angles(4, 7, base=100.0)
+        return answer.apply_rotary(torch.tensor([1.0, 0.0, 1.0, 0.0]).expand(7, 4), angles)
+
+    return Panel(
+        f"Features {2 * pair} and {2 * pair + 1} of one word at the places 0 to 6",
+        "turned features",
+        compute,
+        Kind.POINTS,
+        tuple(str(place) for place in range(7)),
+        row_axis=f"feature {2 * pair + 1}",
+        column_axis=f"feature {2 * pair}",
+        view=lambda turned: turned[:, 2 * pair : 2 * pair + 2],
+    )
+
+
+def _scores(get: Answers) -> Any:
+    answer = get("rope")
+    angles = answer.rotary_angles(8, 8)
+    query, key = (wave(1, 8, seed=seed).expand(8, 8) for seed in (1, 2))
+    return answer.apply_rotary(query, angles) @ answer.apply_rotary(key, angles).T
+
+
+def _embedded(get: Answers) -> Any:
+    module = get("embedding").TransformerEmbedding(10, 8, dropout=0.0, max_len=16, padding_idx=0)
+    return filled(module)(torch.tensor([[3, 5, 3, 7, 3]]))
+
+
+_SPREAD = torch.tensor([[0.3], [1.0], [2.5]]) * wave(3, 24) + torch.tensor([[2.0], [0.0], [-3.0]])
+
+
+def _normalised(get: Answers) -> Any:
+    return get("layer_norm").LayerNorm(24)(_SPREAD)
+
+
+def _fresh_weights(get: Answers) -> Tensor:
+    torch.manual_seed(0)
+    return shares(get("linear").Linear(400, 300).weight, 0.05)
+
+
+def _activation(name: str, lines: tuple[str, ...], compute: Any) -> Panel:
+    return Panel(name, name, compute, Kind.CURVES, lines, _X, "result", "x")
+
+
+def _dropped(get: Answers) -> Tensor:
+    torch.manual_seed(0)
+    zeros, means, quiet = [], [], []
+    for tenth in range(11):
+        layer = get("dropout").Dropout(tenth / 10)
+        result = layer(torch.ones(200, 200))
+        zeros.append((result == 0).float().mean())
+        means.append(result.mean())
+        quiet.append(layer.eval()(torch.ones(4)).mean())
+    return torch.stack([torch.stack(one) for one in (zeros, means, quiet)])
+
+
+def _bent(activation: str) -> Panel:
+    def compute(get: Answers) -> Any:
+        module = get("feed_forward").FeedForward(1, 4, dropout=0.0, activation=activation)
+        with torch.no_grad():
+            module.linear1.weight.copy_(torch.tensor([[1.0], [-1.0], [1.0], [-1.0]]))
+            module.linear1.bias.copy_(torch.tensor([2.0, 2.0, -1.0, -1.0]))
+            module.linear2.weight.copy_(torch.tensor([[1.0, -0.5, -1.6, 1.2]]))
+            module.linear2.bias.fill_(0.5)
+        return module.eval()(torch.tensor(_X)[None, :, None])
+
+    return Panel(
+        f"Four {activation} bends make one curve",
+        "output",
+        compute,
+        Kind.CURVES,
+        (activation,),
+        _X,
+        "output",
+        "input",
+        lambda output: output[:, :, 0],
+    )
+
+
+def _lengths(norm_first: bool) -> Panel:
+    def compute(get: Answers) -> Any:
+        module = filled(get("sublayer").SublayerConnection(16, 0.0, norm_first))
+        x = wave(1, 2, 16) * torch.tensor([[0.5], [3.0]])
+        lengths = [x[0].norm(dim=-1)]
+        for _ in range(12):
+            x = module(x, lambda y: 0.5 * y.roll(1, -1))
+            lengths.append(x[0].norm(dim=-1))
+        return torch.stack(lengths, dim=1)
+
+    return Panel(
+        f"{'Pre' if norm_first else 'Post'}-norm: two tokens through 12 connections",
+        "lengths of the tokens",
+        compute,
+        Kind.CURVES,
+        ("short token", "long token"),
+        floats(range(13)),
+        "length",
+        "connections",
+    )
+
+
+def _table(get: Answers) -> Any:
+    return get("positional").sinusoidal_table(48, 16)
+
+
+PANELS: dict[str, tuple[Panel, ...]] = {
+    "tokens": (
+        Panel(
+            "Three texts as ids, filled up with 0",
+            "padded batch",
+            _padded,
+            Kind.WHOLE,
+            _TEXTS,
+            column_axis="position",
+        ),
+        Panel(
+            "One-hot: a row for each word",
+            "one-hot rows",
+            lambda get: get("tokens").one_hot(torch.tensor([5, 2, 4]), 6),
+            Kind.WHOLE,
+            ("id 5", "id 2", "id 4"),
+            column_axis="column",
+        ),
+    ),
+    "masks": (
+        _mask("padding_mask", "padding mask", lambda get: get("masks").padding_mask(_IDS)),
+        _mask("causal_mask", "causal mask", lambda get: get("masks").causal_mask(5)),
+        _mask("target_mask", "target mask", lambda get: get("masks").target_mask(_IDS)),
+    ),
+    "attention": (
+        _attention("Weights: how much each query takes of each key", 1, False, "attention weights"),
+        _attention("Weights with a mask that hides what comes later", 1, True, "masked weights"),
+        _attention("Output: for each query, its average of the values", 0, False, "output"),
+    ),
+    "multi_head": (
+        Panel(
+            "split_heads: a number is 10 × token + feature",
+            "heads",
+            _heads,
+            Kind.WHOLE,
+            tuple(f"head {head}, token {token}" for head in range(2) for token in range(3)),
+            column_axis="feature of the head",
+            view=lambda heads: heads[0].flatten(0, 1),
+        ),
+        Panel(
+            "Output of two heads",
+            "output",
+            _attended,
+            rows=numbered("token", 5),
+            column_axis="feature",
+            view=lambda output: output[0],
+        ),
+        Panel(
+            "Causal mask: what moves when one token is changed",
+            "output",
+            _seen,
+            rows=numbered("token", 5),
+            columns=numbered("token", 5),
+            row_axis="output",
+            column_axis="changed",
+            view=influence,
+        ),
+    ),
+    "positional": (
+        Panel("The table", "table", _table, row_axis="position", column_axis="feature"),
+        Panel(
+            "Four of its columns",
+            "table",
+            _table,
+            Kind.CURVES,
+            ("column 0 (sine)", "column 1 (cosine)", "column 4", "column 8"),
+            floats(range(48)),
+            "value",
+            "position",
+            lambda table: table[:, [0, 1, 4, 8]].T,
+        ),
+    ),
+    "rope": (
+        _turned(0),
+        _turned(1),
+        Panel(
+            "Scores of one query and one key: only their distance counts",
+            "scores",
+            _scores,
+            row_axis="place of the query",
+            column_axis="place of the key",
+        ),
+    ),
+    "embedding": (
+        Panel(
+            "TransformerEmbedding: the same word three times, each place is different",
+            "embedded sentence",
+            _embedded,
+            rows=("id 3", "id 5", "id 3", "id 7", "id 3"),
+            column_axis="feature",
+            view=lambda output: output[0],
+        ),
+        Panel(
+            "TokenEmbedding: how long each word's row is",
+            "lengths",
+            lambda get: filled(get("embedding").TokenEmbedding(6, 16))(torch.arange(6)),
+            Kind.CURVES,
+            ("length",),
+            floats(range(6)),
+            "length",
+            "id",
+            lambda output: output.norm(dim=-1)[None],
+        ),
+    ),
+    "layer_norm": (
+        Panel(
+            "Three tokens afterwards: mean 0, deviation 1",
+            "output",
+            _normalised,
+            Kind.STRIPS,
+            tuple(
+                f"mean {row.mean():.1f}, deviation {row.std(correction=0):.1f}" for row in _SPREAD
+            ),
+            row_axis="before",
+            column_axis="value of a feature",
+        ),
+        Panel(
+            "The numbers themselves",
+            "output",
+            _normalised,
+            rows=numbered("token", 3),
+            column_axis="feature",
+        ),
+    ),
+    "linear": (
+        Panel(
+            "Output for given weights",
+            "output",
+            lambda get: filled(get("linear").Linear(6, 4))(wave(5, 6)),
+            rows=numbered("token", 5),
+            columns=numbered("feature", 4),
+        ),
+        Panel(
+            "A fresh weight: even within ±1/√in = ±0.05, nothing beyond",
+            "share of the weights",
+            _fresh_weights,
+            Kind.CURVES,
+            ("share",),
+            floats(0.0125 * step - 0.06875 for step in range(12)),
+            "share of the numbers",
+            "weight",
+            tolerance=0.01,
+        ),
+    ),
+    "activations": (
+        _activation("relu", ("relu",), lambda get: get("activations").relu(torch.tensor(_X))[None]),
+        _activation("tanh", ("tanh",), lambda get: get("activations").tanh(torch.tensor(_X))[None]),
+        _activation(
+            "gelu",
+            ("with erf", "with tanh"),
+            lambda get: torch.stack(
+                [
+                    get("activations").gelu(torch.tensor(_X)),
+                    get("activations").gelu(torch.tensor(_X), approximate="tanh"),
+                ]
+            ),
+        ),
+    ),
+    "dropout": (
+        Panel(
+            "What is left of 40 000 ones",
+            "shares",
+            _dropped,
+            Kind.CURVES,
+            ("share of zeros", "mean", "mean in evaluation"),
+            floats(tenth / 10 for tenth in range(11)),
+            "",
+            "p",
+            tolerance=0.05,
+        ),
+    ),
+    "feed_forward": (_bent("relu"), _bent("gelu")),
+    "sublayer": (_lengths(False), _lengths(True)),
+}
