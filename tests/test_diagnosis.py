@@ -54,7 +54,7 @@ def named(exercise: str, source: str) -> list[tuple[str, ...]]:
         return answers(module, requests)
 
     found = diagnostician(exercise).diagnose(passed(exercise, module), ask)
-    return [one.mistakes for one in found]
+    return [one.mistakes for one in found.mistakes]
 
 
 @pytest.mark.parametrize(("exercise", "form"), FORMS)
@@ -115,7 +115,7 @@ def test_hints_go_from_where_to_read_to_what_to_write() -> None:
     found = diagnostician("masks").diagnose(
         passed("masks", module), lambda requests: answers(module, requests)
     )
-    assert found[0].hints == (known.read, known.nearly)
+    assert found.mistakes[0].hints == (known.read, known.nearly)
 
 
 @pytest.mark.parametrize("exercise", curriculum.NAMES)

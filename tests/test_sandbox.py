@@ -310,7 +310,7 @@ if {moment!r} != "starting":
     deaf = "import signal; [signal.signal(n, signal.SIG_IGN) for n in range(1, 32) if n % 10 != 9]"
     code = deaf + "\\nwhile True: pass"
     child.admit({{"work": code}}, rule={{}})
-    load = {{"exercise": "work", "references": {{}}}}
+    load = {{"op": "load", "exercise": "work", "references": {{}}}}
     wire.send(child.sock, child.unsent + wire.encode(load))
     time.sleep(0.3)
 print("here", flush=True)

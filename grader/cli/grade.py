@@ -72,6 +72,12 @@ def grade(
             help="Grade on the workers of a Dask scheduler; dask:local tries it on this machine.",
         ),
     ] = None,
+    search: Annotated[
+        bool,
+        typer.Option(
+            help="Where no known mistake fits, look for the wrong line: up to 2 s an exercise."
+        ),
+    ] = True,
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on with a run that was stopped; needs --json.")
     ] = False,
@@ -102,6 +108,7 @@ def grade(
         seed=secrets.randbelow(2**31) if seed is None else seed,
         isolation=isolation.value,
         jobs=jobs or workers.processors(),
+        search=search,
     )
     terminal = Terminal()
     try:

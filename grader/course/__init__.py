@@ -11,11 +11,12 @@ _HERE = "grader.course"
 _NBGRADER = "nbgrader.preprocessors"
 
 
-def configure(c: Any, isolation: str = "jail") -> None:
+def configure(c: Any, isolation: str = "jail", search: bool = True) -> None:
     """Makes nbgrader grade the exercises with the judge; `c` is the object of `get_config()`.
 
     All other notebooks of the course are graded as nbgrader does. `isolation` says how far apart a
-    student's code runs: "jail", or "process" where there is no bubblewrap.
+    student's code runs: "jail", or "process" where there is no bubblewrap. With `search` the wrong
+    line is looked for where no known mistake fits, which takes up to two seconds an exercise.
     """
     c.Autograde.exporter_class = f"{_HERE}.handed_in.HandedIn"
     c.Autograde.sanitize_preprocessors = [
@@ -32,6 +33,7 @@ def configure(c: Any, isolation: str = "jail") -> None:
         f"{_NBGRADER}.AssignLatePenalties",
     ]
     c.HandedIn.isolation = isolation
+    c.HandedIn.search = search
     c.GenerateFeedback.exporter_class = f"{_HERE}.feedback.Feedback"
     c.GenerateFeedback.preprocessors = [f"{_NBGRADER}.GetGrades"]
     # In formgrader, nbgrader shows a student's Markdown and outputs as they are, scripts and all.

@@ -40,6 +40,7 @@ class Conditions:
     seed: int
     isolation: str
     jobs: int
+    search: bool
 
 
 class Classwork:

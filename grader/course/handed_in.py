@@ -16,7 +16,7 @@ from nbformat.notebooknode import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_raw_cell
 from nbgrader.api import Gradebook, MissingEntry
 from nbgrader.utils import rmtree
-from traitlets import Integer, Unicode
+from traitlets import Bool, Integer, Unicode
 
 from grader import curriculum
 from grader.course.building import KEY
@@ -45,6 +45,10 @@ class HandedIn(NotebookExporter):
     jobs = Integer(
         None, allow_none=True, help="Workers at a time. Default: as many as keep up with nbgrader."
     ).tag(config=True)
+
+    search = Bool(True, help="Whether to look for the wrong line where no known mistake fits.").tag(
+        config=True
+    )
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
@@ -122,6 +126,7 @@ class HandedIn(NotebookExporter):
             self._drawn if self.seed is None else self.seed,
             self.isolation,
             self.jobs or min(processors(), enough),
+            self.search,
         )
 
     def _remove_links(self) -> None:

@@ -320,7 +320,7 @@ def _judge(plan: Plan, recordings: Recordings) -> Judge:
     if key not in _judges:
         _dismiss()
         torch.set_num_threads(1)
-        _judges[key] = Judge(plan.exercises, recordings, Host(plan.isolation))
+        _judges[key] = Judge(plan.exercises, recordings, Host(plan.isolation), searches=plan.search)
     return _judges[key]
 
 

@@ -31,8 +31,17 @@ ENOUGH = 4  # probes that have to agree with a mistake before the others are tak
 NEAR = 10  # mistakes whose pairs are looked at
 WIDE = 20  # mistakes that are looked at together with the nearest one
 MAX_SPARES = 6
+MOSTLY = 0.5  # the share of what is wrong in a check that no mistake explains, if it is told
 
 Ask = Callable[[Sequence[dict[str, Any]]], Sequence[Any] | None]
+
+
+@dataclass(frozen=True)
+class Diagnosed:
+    """The mistakes that were named, and the failing checks that they do not explain."""
+
+    mistakes: tuple[Diagnosis, ...]
+    unexplained: tuple[str, ...]
 
 
 class Diagnostician:
@@ -43,7 +52,7 @@ class Diagnostician:
         self.combined = Combined(self.library)
         self.spare_prints: dict[tuple[str, int], Prints] = {}
 
-    def diagnose(self, passed: Mapping[str, bool], ask: Ask) -> tuple[Diagnosis, ...]:
+    def diagnose(self, passed: Mapping[str, bool], ask: Ask) -> Diagnosed:
         """The mistakes that explain a student's replies, the one that explains most first.
 
         `passed` says which checks were passed and which failed; others are not asked for. `ask`
@@ -52,12 +61,28 @@ class Diagnostician:
         """
         named: list[tuple[str, ...]] = []
         theirs = self.prints(passed, ask)
-        for explanation in explain(self.library, theirs, self._better_pair):
+        explained = explain(self.library, theirs, self._better_pair)
+        for explanation in explained:
             for name in explanation.mistakes:
                 names = self._told_apart(alike(self.library, name, theirs), passed, ask)
                 if len(names) <= MAX_ALIKE and not any(set(names) & set(one) for one in named):
                     named.append(names)
-        return tuple(self._diagnosis(names) for names in named[:MAX_MISTAKES])
+        found = tuple(self._diagnosis(names) for names in named[:MAX_MISTAKES])
+        if not found:
+            return Diagnosed((), tuple(name for name, state in passed.items() if not state))
+        return Diagnosed(found, self._unexplained(theirs, explained))
+
+    def _unexplained(self, theirs: Prints, explained: Sequence[Explanation]) -> tuple[str, ...]:
+        """The checks in which most of what is wrong is none of this."""
+        library = self.library
+        wrong = theirs.differs(library.right)
+        left = wrong & ~torch.stack([one.explains for one in explained]).any(dim=0)
+        checks = []
+        for number, probe in enumerate(library.probes):
+            weights = library.weights * (library.checks == number)
+            if float((left * weights).sum()) > MOSTLY * float((wrong * weights).sum()):
+                checks.append(probe.check)
+        return tuple(checks)
 
     def prints(self, passed: Mapping[str, bool], ask: Ask) -> Prints:
         """What the student's code answers to every probe, as far as it survives them.

@@ -15,10 +15,18 @@ from grader.judging import cell_report, integration
 from grader.judging.diagnosis import Diagnostician
 from grader.judging.exercise_run import Doubt, ExerciseRun, RightReplies, check_result
 from grader.judging.recording import Recordings
+from grader.judging.search import Search
 from grader.judging.student_process import StudentProcess
+from grader.judging.suspicion import suspect
 from grader.remote.budget import Budget
 from grader.remote.channel import Times
-from grader.report.results import CheckResult, ExerciseResult, Integration, SubmissionResult
+from grader.report.results import (
+    CheckResult,
+    ExerciseResult,
+    Integration,
+    SubmissionResult,
+    SuspectLine,
+)
 from grader.sandbox.host import Host
 from grader.submission import Submission
 from grader.submission.notebook import Layout
@@ -39,13 +47,16 @@ class Judge:
         host: Host,
         times: Times | None = None,
         shrink: bool = True,
+        searches: bool = False,
     ) -> None:
+        """With `searches` the wrong line is looked for where no known mistake fits."""
         # In the curriculum's order, in which no reference comes before the student's own answer:
         # what one exercise needs stays in the process that the next one is loaded into.
         self.exercises = tuple(sorted(exercises, key=curriculum.NAMES.index))
         self.recordings = recordings
         self.host = host
         self.times = times
+        self.searches = searches
         self.diagnosticians: dict[str, Diagnostician] = {}
         self.right = RightReplies()
         self.shrink = shrink
@@ -145,7 +156,7 @@ class Judge:
         if passed or not cell_report.stopped(name, told, layout):
             return found
         with self._process(submission, [name], process.budget, past_errors=True) as beyond:
-            without = self._found(self._run(name, beyond))
+            without = self._found(self._run(name, beyond), searches=False)
         return _with(found, cell_report.without(found, without))
 
     def _integration(self, submission: Submission, process: StudentProcess) -> Integration | None:
@@ -164,7 +175,7 @@ class Judge:
         with self._process(replace(submission, sources=own), (), process.budget) as free:
             return integration.run(own, free)
 
-    def _found(self, examination: ExerciseRun) -> ExerciseResult:
+    def _found(self, examination: ExerciseRun, searches: bool = True) -> ExerciseResult:
         name = examination.exercise
         results = [examination.check(recording) for recording in self.recordings.of(name)]
         remarks = tuple(examination.process.remarks.get(name, ()))
@@ -176,7 +187,29 @@ class Judge:
             for result in results
             if result.status in _ANSWERED
         }
-        return replace(found, diagnoses=self._diagnostician(name).diagnose(passed, examination.ask))
+        diagnosed = self._diagnostician(name).diagnose(passed, examination.ask)
+        found = replace(found, diagnoses=diagnosed.mistakes)
+        if not (searches and self.searches):
+            return found
+        return replace(found, lines=self._lines(found, diagnosed.unexplained, examination.process))
+
+    def _lines(
+        self, found: ExerciseResult, unexplained: Sequence[str], process: StudentProcess
+    ) -> tuple[SuspectLine, ...]:
+        """The lines to look at for checks that no known mistake explains."""
+        wrong = {
+            one.check
+            for one in found.checks
+            if one.max_points and one.status in (Status.FAILED, Status.ERROR)
+        }
+        right = {one.check for one in found.checks if one.status is Status.PASSED}
+        recordings = self.recordings.of(found.exercise)
+        failing = [one for one in recordings if one.check.name in wrong.intersection(unexplained)]
+        if not failing:
+            return ()
+        passing = [one for one in recordings if one.check.name in right]
+        mend = Search(found.exercise, process, self.right).mend(failing, passing)
+        return (suspect(mend, found.checks, process.sources),) if mend else ()
 
     def _diagnostician(self, name: str) -> Diagnostician:
         if name not in self.diagnosticians:

@@ -31,7 +31,8 @@ def _exercise(result: ExerciseResult, labels: Labels) -> ExerciseResult:
     finding = _MISSING if missing else _finding(result.finding, labels)
     checks = tuple(replace(one, finding=_finding(one.finding, labels)) for one in result.checks)
     remarks = tuple(_LINE.sub(partial(_cell, labels), one) for one in result.remarks)
-    return replace(result, finding=finding, checks=checks, remarks=remarks)
+    lines = tuple(replace(one, place=_place(one.place, labels)) for one in result.lines)
+    return replace(result, finding=finding, checks=checks, lines=lines, remarks=remarks)
 
 
 def _finding(finding: Finding | None, labels: Labels) -> Finding | None:

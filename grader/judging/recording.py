@@ -106,17 +106,18 @@ def _record(check: Check, answer: Any, number: int) -> Recording:
         requests, waits = recorder.requests, frozenset(recorder.waits)
         cases.append(Example(arguments, requests, waits, len(wire.encode(requests))))
     cases.sort(key=lambda case: case.size)
-    return Recording(check, number, tuple(cases), _frames(cases))
+    return Recording(check, number, tuple(cases), frames(cases))
 
 
-def _frames(cases: Sequence[Example]) -> tuple[tuple[bytes, int], ...]:
-    frames: list[list[Request]] = [[]]
+def frames(cases: Sequence[Example]) -> tuple[tuple[bytes, int], ...]:
+    """The frames that carry the requests of these cases, and how many replies each asks for."""
+    parts: list[list[Request]] = [[]]
     for case in cases:
         for number, request in enumerate(case.requests):
             if number in case.waits:
-                frames.append([])
-            frames[-1].append(request)
-    return tuple((wire.encode(frame), len(frame)) for frame in frames)
+                parts.append([])
+            parts[-1].append(request)
+    return tuple((wire.encode(part), len(part)) for part in parts)
 
 
 def draw(check: Check, number: int) -> list[dict[str, Any]]:

@@ -43,6 +43,10 @@ class StudentProcess:
         self.channel: Channel | None = None
         self.remarks: dict[str, list[str]] = {}
 
+    def another(self, rules: Iterable[str], budget: Budget, times: Times) -> StudentProcess:
+        """A further process for the same submission, with other rules, budget and limits."""
+        return StudentProcess(self.sources, rules, self.host, budget, times, self.notebook)
+
     @property
     def holds_code(self) -> bool:
         """Whether code of the student's runs in the process already."""
@@ -54,20 +58,25 @@ class StudentProcess:
         It may use up the `budget`, by default that of the submission. Raises `StudentError`, `Lost`
         and `ForbiddenUse`, all of them for what an import does.
         """
+        channel = self.open()
+        given = tuple(given)
+        self.given.update(given)
+        # What a notebook's cells take is not the exercise's.
+        channel.budget = self.budget if self.notebook else budget or self.budget
+        try:
+            told = channel.load(exercise, reference.compiled(given))
+        finally:
+            self.remarks = channel.remarks or self.remarks
+        self.cells = cell_notes(told) if self.notebook else CellNotes()
+        channel.budget = budget or self.budget
+        return channel
+
+    def open(self) -> Channel:
+        """A line to the process, which is started if need be; none of the code has run then."""
         if self.channel is None:
             self.channel = Channel(self.host.fork(), self.budget, self.times)
             files = {} if self.notebook else self.sources
             self.channel.admit(files, together(self.rules), self.notebook)
-        given = tuple(given)
-        self.given.update(given)
-        # What a notebook's cells take is not the exercise's.
-        self.channel.budget = self.budget if self.notebook else budget or self.budget
-        try:
-            told = self.channel.load(exercise, reference.compiled(given))
-        finally:
-            self.remarks = self.channel.remarks or self.remarks
-        self.cells = cell_notes(told) if self.notebook else CellNotes()
-        self.channel.budget = budget or self.budget
         return self.channel
 
     def leave(self) -> None:

@@ -24,6 +24,7 @@ from grader.sandbox.host import Host, HostError
 from grader.submission import Submission
 
 if TYPE_CHECKING:
+    from grader.judging.judge import Judge
     from grader.judging.recording import Recordings
 
 ATTEMPTS = 2
@@ -31,12 +32,16 @@ ATTEMPTS = 2
 
 @dataclass(frozen=True)
 class Plan:
-    """How to grade: which exercises, on which cases, how far apart from the rest of the machine."""
+    """How to grade: which exercises, on which cases, how far apart from the rest of the machine.
+
+    `search` is whether the wrong line is looked for where no known mistake explains what is wrong.
+    """
 
     exercises: tuple[str, ...]
     seed: int
     isolation: str
     jobs: int
+    search: bool = True
 
 
 def processors() -> int:
@@ -208,8 +213,6 @@ def _work(
     recordings: Recordings,
     host: Host | None,
 ) -> None:
-    from grader.judging.judge import Judge
-
     for close in inherited:
         close()
     judge: Judge | None = None
@@ -217,10 +220,16 @@ def _work(
         while True:
             submission: Submission = connection.recv()
             try:
-                judge = judge or Judge(plan.exercises, recordings, host or Host(plan.isolation))
+                judge = judge or _judge(plan, recordings, host)
                 connection.send(judge.grade(submission))
             except Exception as error:
                 connection.send(f"{type(error).__name__}: {error}")
+
+
+def _judge(plan: Plan, recordings: Recordings, host: Host | None) -> Judge:
+    from grader.judging.judge import Judge
+
+    return Judge(plan.exercises, recordings, host or Host(plan.isolation), searches=plan.search)
 
 
 def _hosts(plan: Plan, count: int) -> Sequence[Host | None]:

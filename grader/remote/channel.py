@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import socket
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol, TypeVar
@@ -12,10 +12,11 @@ from typing import Any, Protocol, TypeVar
 from grader.remote import wire
 from grader.remote.budget import Budget, Usage
 from grader.remote.guard import Rule
-from grader.remote.session import Lost, unwrap
+from grader.remote.session import FoundEdit, Lost, found_edits, found_lines, unwrap
 
 Result = TypeVar("Result")
 MAX_REPLIES = 16 << 20
+MAX_EDITS = 2000
 # For so many seconds a reading of what a process has used is good enough to begin a call with.
 STALE = 0.05
 
@@ -91,15 +92,36 @@ class Channel:
         `StudentError` for what it raises, `Lost`, and what `Process.ending` raises if it never ran
         any of the student's code.
         """
-        asked = {"exercise": exercise, "references": dict(references)}
-        frame, new, self.unsent = self.unsent + wire.encode(asked), bool(self.unsent), b""
-        what, seconds = "The import", self.times.load
+        asked = {"op": "load", "exercise": exercise, "references": dict(references)}
         if self.notebook:  # which keeps to its own time, and has to say so
-            what, seconds = "The notebook", self.times.notebook + self.times.load
-        *first, body = self.gather(frame, 1 + new, what, seconds)
+            return self._ask(asked, "The notebook", self.times.notebook + self.times.load)
+        return self._ask(asked, "The import", self.times.load)
+
+    def _ask(self, asked: dict[str, Any], what: str = "A call", seconds: float = 0.0) -> Any:
+        """Sends what is no list of requests, after the submission if that is still to go out."""
+        frame, new, self.unsent = self.unsent + wire.encode(asked), bool(self.unsent), b""
+        *first, body = self.gather(frame, 1 + new, what, seconds or self.times.call)
         for remarks in first:
             self.remarks = unwrap(decoded(remarks))
         return unwrap(decoded(body))
+
+    def edits(self, exercise: str) -> list[FoundEdit]:
+        """The small edits that there are of an exercise's answer. Raises `Lost`."""
+        found: list[FoundEdit] = []
+        while True:
+            asked = {"op": "edits", "exercise": exercise, "start": len(found)}
+            page = found_edits(self._ask(asked))
+            found += page
+            if not page or len(found) > MAX_EDITS:
+                return found[:MAX_EDITS]
+
+    def edit(self, exercise: str, number: int) -> None:
+        """Loads the exercise anew with one of the edits. Raises as `load` does."""
+        self._ask({"op": "edit", "exercise": exercise, "number": number})
+
+    def lines_run(self, requests: Sequence[Any]) -> set[tuple[str, int]]:
+        """The lines, by file or cell, that run when these requests are answered. Raises `Lost`."""
+        return found_lines(self._ask({"op": "lines_run", "requests": list(requests)}))
 
     def exchange(self, frame: bytes, count: int) -> list[Any]:
         """Sends a frame of requests and returns the reply to each. Raises as `gather` does."""

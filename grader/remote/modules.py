@@ -29,8 +29,7 @@ class Modules(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         self.references: dict[str, bytes] = {}
         self.compiled: dict[str, types.CodeType] = {}
         for name, source in self.sources.items():
-            lines = source.splitlines(keepends=True)
-            linecache.cache[file_name(name)] = (len(source), None, lines, file_name(name))
+            _remember(name, source)
         sys.meta_path.insert(0, self)
 
     def load(self, exercise: str, references: Mapping[str, bytes]) -> types.ModuleType:
@@ -39,6 +38,13 @@ class Modules(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         Raises whatever the module raises.
         """
         self.prepare(references)
+        return importlib.import_module(f"{PACKAGE}.{exercise}")
+
+    def reload(self, exercise: str, source: str) -> types.ModuleType:
+        """The module of an exercise made anew from another source. Raises what that raises."""
+        sys.modules.pop(f"{PACKAGE}.{exercise}", None)
+        _remember(exercise, source)
+        self.compiled[exercise] = compile(source, file_name(exercise), "exec")
         return importlib.import_module(f"{PACKAGE}.{exercise}")
 
     def prepare(self, references: Mapping[str, bytes]) -> None:
@@ -100,6 +106,12 @@ class _Own:
             self.own.__file__ = file_name(self.name)
             exec(self.modules.code(self.name), self.own.__dict__)
         return getattr(self.own, attribute)
+
+
+def _remember(name: str, source: str) -> None:
+    """Lets tracebacks, and TorchScript, find the text of a file."""
+    lines = source.splitlines(keepends=True)
+    linecache.cache[file_name(name)] = (len(source), None, lines, file_name(name))
 
 
 def file_name(exercise: str) -> str:

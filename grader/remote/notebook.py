@@ -72,6 +72,7 @@ class Notebook:
         self,
         cells: Sequence[str | None],
         tests: Mapping[str, int],
+        answers: Mapping[str, Sequence[int]],
         entries: Mapping[str, Sequence[str]],
         keep: Mapping[str, Mapping[str, Sequence[str]]],
         seconds: Sequence[float],
@@ -79,6 +80,7 @@ class Notebook:
     ) -> None:
         self.cells = cells
         self.tests = tests
+        self.answers = answers
         self.entries = entries
         self.keep = keep
         self.cell_seconds, self.seconds = seconds
@@ -132,6 +134,30 @@ class Notebook:
             self._give(references)
         self.undefined = [name for name in self.entries[exercise] if name not in self.names]
         return Names(self.names)
+
+    def files(self, exercise: str) -> dict[str, str]:
+        """The cells that are an exercise's answer, by the names of their files."""
+        return {
+            f"cell_{index}": self.cells[index] or ""
+            for index in self.answers[exercise]
+            if index < self.tests[exercise]
+        }
+
+    def reload(self, cells: Mapping[str, str]) -> Names:
+        """What an exercise's names mean once its own cells have run again, some of them edited.
+
+        What they mean to the notebook stays as it is.
+        """
+        shown, self.names = self.names, dict(self.names)
+        try:
+            with _quiet():
+                for file, source in cells.items():
+                    self._run(int(file.removeprefix("cell_")), source)
+            anew = {name for names in self.kept.values() for name in names}
+            self.names.update({name: one for name, one in self.given.items() if name not in anew})
+            return Names(self.names)
+        finally:
+            self.names = shown
 
     def told(self) -> dict[str, Any]:
         """What is to be told of the cells that ran last, and the names that they left out."""

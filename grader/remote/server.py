@@ -8,8 +8,10 @@ from __future__ import annotations
 import copy
 import inspect
 import socket
+import sys
 import time
 import traceback
+import types
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -18,14 +20,17 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from grader.remote import fixtures, wire
+from grader.remote.edits import edits
 from grader.remote.guard import Guard, Rule
-from grader.remote.modules import PACKAGE, Modules
+from grader.remote.modules import PACKAGE, Modules, file_name
 from grader.remote.nested import leaves
 from grader.remote.notebook import Notebook, cell_sources
 from grader.remote.remarks import remarks
 from grader.remote.settings import Settings
+from grader.remote.source import Edit, Source, parsed
 
 MAX_TEXT = 500
+PAGE = 300  # edits to a reply
 PATIENCE = 0.02
 ENOUGH = 1 << 20
 _DONE = wire.encode({"ok": None})
@@ -260,8 +265,9 @@ def serve(sock: socket.socket) -> None:
     """Serves one judge until it hangs up.
 
     The first frame brings a submission, and is answered with the remarks on it. Every later one
-    says which of its exercises to load, which is answered with one frame, or is a list of requests
-    on the exercise that was loaded last, each answered with a frame of its own. Replies wait for
+    says which of its exercises to load, or is about small edits of it, which is answered with one
+    frame, or is a list of requests on the exercise that was loaded last, each answered with a frame
+    of its own. Replies wait for
     one another, but only while that is quick: the judge allows each a time of its own.
     """
     try:
@@ -275,7 +281,8 @@ def serve(sock: socket.socket) -> None:
         while True:
             asked = wire.decode_trusted(inbox.receive())
             if isinstance(asked, dict):
-                wire.send(sock, _frame(work.load(**asked)))
+                operation = asked.pop("op")
+                wire.send(sock, _frame(getattr(work, operation)(**asked)))
             else:
                 _serve(sock, work.server, asked)
     except (EOFError, ConnectionError):
@@ -309,6 +316,58 @@ class Work:
         self.guard = Guard(rule)
         self.settings = Settings()
         self.server = Server()
+        self.texts: dict[str, str] = {}
+        self.parsed: dict[str, Source] = {}
+        self.found: list[tuple[str, Edit]] = []
+
+    def edits(self, exercise: str, start: int) -> dict[str, Any]:
+        """The small edits of an exercise's answer, from number `start` on, a page of them."""
+        if not start:
+            if self.notebook:
+                self.texts = self.notebook.files(exercise)
+            else:
+                self.texts = {exercise: self.modules.sources[exercise]}
+            self.parsed = parsed(self.texts)
+            every = [(file, one) for file, source in self.parsed.items() for one in edits(source)]
+            self.found = sorted(every, key=lambda one: one[1].rank)
+        page = self.found[start : start + PAGE]
+        return {"ok": [(file, one.line, one.kind, one.was, one.becomes) for file, one in page]}
+
+    def lines_run(self, requests: Sequence[dict[str, Any]]) -> dict[str, Any]:
+        """The lines that run when these requests are answered, by file or cell."""
+        seen: dict[str, set[int]] = {file_name(name): set() for name in self.parsed}
+
+        def trace(frame: types.FrameType, *_: Any) -> Any:
+            lines = seen.get(frame.f_code.co_filename)
+            if lines is None:
+                return None
+            lines.add(frame.f_lineno)
+            return trace
+
+        sys.settrace(trace)
+        try:
+            for request in requests:
+                self.server.answer(request)
+        finally:
+            sys.settrace(None)
+        self.guard.take()
+        ran = {name: self.parsed[name].whole(seen[file_name(name)]) for name in self.parsed}
+        return {"ok": [(name, line) for name, lines in ran.items() for line in sorted(lines)]}
+
+    def edit(self, exercise: str, number: int) -> dict[str, Any]:
+        """Loads an exercise with one edit, in the place of what was loaded before."""
+        self.settings.restore()
+        self.server = Server(guard=self.guard)
+        file, edit = self.found[number]
+        try:
+            edited = self.parsed[file].edited(edit)
+            if self.notebook:
+                self.server.module = self.notebook.reload({**self.texts, file: edited})
+            else:
+                self.server.module = self.modules.reload(exercise, edited)
+        except BaseException as error:  # an edited module may raise anything, too
+            return self.server.noticed({"error": describe(error)})
+        return self.server.noticed({"ok": None})
 
     def load(self, exercise: str, references: dict[str, bytes]) -> dict[str, Any]:
         """Imports an exercise and gets ready to answer requests on it.

@@ -265,6 +265,38 @@ def _cell_note(note: Any) -> CellNote:
     return CellNote(cell, line, kind, clean(text))
 
 
+@dataclass(frozen=True)
+class FoundEdit:
+    """A small edit that a process can make: of which file or cell, where, what by what.
+
+    The texts are the student's, not cleaned yet.
+    """
+
+    file: str
+    line: int
+    kind: str
+    was: str
+    becomes: str
+
+
+def found_edits(told: Any) -> list[FoundEdit]:
+    """The edits that a process tells of, checked before they are used. Raises `Lost`."""
+    if type(told) is not list or any(type(one) is not tuple for one in told):
+        raise Lost("protocol", "The reply is none of the kit's.")
+    if any([*map(type, one)] != [str, int, str, str, str] for one in told):
+        raise Lost("protocol", "The reply is none of the kit's.")
+    return [FoundEdit(*one) for one in told]
+
+
+def found_lines(told: Any) -> set[tuple[str, int]]:
+    """The lines that a process tells of, checked before they are used. Raises `Lost`."""
+    if type(told) is not list or any(type(one) is not tuple for one in told):
+        raise Lost("protocol", "The reply is none of the kit's.")
+    if any([*map(type, one)] != [str, int] for one in told):
+        raise Lost("protocol", "The reply is none of the kit's.")
+    return {(file, line) for file, line in told}
+
+
 def _texts(value: Any) -> list[str]:
     if type(value) is not list or not value or any(type(item) is not str for item in value):
         raise Lost("protocol", "The reply is none of the kit's.")

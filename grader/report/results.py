@@ -6,11 +6,11 @@ plain text, for programs that show it as it is.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from grader.feedback import text
-from grader.feedback.finding import Finding, Status, finding_fields, finding_from
+from grader.feedback.finding import Finding, Place, Status, finding_fields, finding_from
 
 SCHEMA = 1
 
@@ -46,12 +46,35 @@ class Diagnosis:
 
 
 @dataclass(frozen=True)
+class SuspectLine:
+    """A line of the student's that looks wrong: a small edit of it makes failing checks pass.
+
+    `asks` is the question that leads on, `hints` go further: the last one is the edit. `checks` are
+    those that pass then.
+    """
+
+    place: Place
+    kind: str
+    asks: str
+    hints: tuple[str, ...] = ()
+    checks: tuple[str, ...] = ()
+
+    @property
+    def message(self) -> str:
+        """The line, and the question."""
+        return f"Look at {text.place(self.place)}\n{self.asks}"
+
+
+@dataclass(frozen=True)
 class ExerciseResult:
     """What the checks of one exercise found. `finding` is what concerns them all.
 
     `points` is None where the grader failed: that is no zero. `remarks` are for the instructor, on
     places in the source to look at; they cost nothing. `structure` are hashes of what the code is
     made of, names and layout left out, by which near-identical answers are found.
+    `points` is None where the grader failed: that is no zero. `lines` are those to look at where
+    no known mistake explains what is wrong. `remarks` are for the instructor, on
+    places in the source to look at; they cost nothing.
     """
 
     exercise: str
@@ -63,6 +86,7 @@ class ExerciseResult:
     diagnoses: tuple[Diagnosis, ...] = ()
     remarks: tuple[str, ...] = ()
     structure: tuple[int, ...] = ()
+    lines: tuple[SuspectLine, ...] = ()
 
     @property
     def message(self) -> str:
@@ -133,6 +157,7 @@ def exercise_fields(result: ExerciseResult) -> dict[str, Any]:
             {"mistakes": list(one.mistakes), "message": one.message, "hints": list(one.hints)}
             for one in result.diagnoses
         ],
+        "lines": [{**asdict(one), "message": one.message} for one in result.lines],
         "remarks": list(result.remarks),
         "structure": " ".join(format(one, "x") for one in result.structure),
     }
@@ -168,8 +193,19 @@ def exercise_result(data: dict[str, Any]) -> ExerciseResult:
             Diagnosis(tuple(one["mistakes"]), one["message"], tuple(one.get("hints", ())))
             for one in data["diagnoses"]
         ),
+        lines=tuple(map(_suspect, data.get("lines", ()))),
         remarks=tuple(data.get("remarks", ())),
         structure=tuple(int(one, 16) for one in data.get("structure", "").split()),
+    )
+
+
+def _suspect(data: dict[str, Any]) -> SuspectLine:
+    return SuspectLine(
+        place=Place(**data["place"]),
+        kind=data["kind"],
+        asks=data["asks"],
+        hints=tuple(data["hints"]),
+        checks=tuple(data["checks"]),
     )
 
 

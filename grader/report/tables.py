@@ -68,7 +68,8 @@ def as_gradescope(submission: SubmissionResult) -> str:
 def _tests(exercise: ExerciseResult) -> list[dict[str, Any]]:
     if not exercise.checks:
         return [_test(exercise.exercise, exercise.points, exercise.max_points, exercise.message)]
-    whole = "\n".join([exercise.message, *(one.message for one in exercise.diagnoses)]).strip()
+    said = [exercise.message, *(one.message for one in exercise.diagnoses)]
+    whole = "\n".join([*said, *(one.message for one in exercise.lines)]).strip()
     first, *others = exercise.checks
     return [_check(exercise, first, whole), *(_check(exercise, one, "") for one in others)]
 

@@ -140,6 +140,8 @@ class Terminal:
             self.finding(exercise.finding, 4)
         for diagnosis in exercise.diagnoses:
             self.say(_indented(diagnosis.message), "yellow")
+        for suspect in exercise.lines:
+            self.say(_indented(suspect.message), "yellow")
         for remark in exercise.remarks:
             self.say(_indented(f"for the instructor: {remark}"), "magenta")
         said: set[str] = set()

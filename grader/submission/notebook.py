@@ -90,6 +90,10 @@ class Layout:
                 cell.source if self.runs(index) else None for index, cell in enumerate(self.cells)
             ],
             "tests": dict(self.tests),
+            "answers": {
+                name: [index for index in cells if self.runs(index)]
+                for name, cells in self.own.items()
+            },
             "entries": {name: list(entries) for name, entries in _ENTRIES.items()},
             "keep": {name: self._kept(name) for name in _ENTRIES},
         }

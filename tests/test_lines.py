@@ -1,0 +1,121 @@
+"""Where no known mistake fits, the line is pointed at that a small edit would mend."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from grader.feedback.questions import QUESTIONS
+from grader.judging import judge as judging
+from grader.judging.judge import Judge
+from grader.judging.places import located
+from grader.judging.recording import Recordings
+from grader.remote.edits import edits
+from grader.remote.source import MAX_SIZE, Source, parsed
+from grader.report.results import ExerciseResult, exercise_fields, exercise_result
+from grader.sandbox.host import Host
+from grader.submission import Submission
+from grader.submission.cells import Cell
+from grader.submission.notebook import layout
+
+VARIANTS = Path(__file__).parent / "variants"
+NORM = (VARIANTS / "layer_norm" / "centering_matrix.py").read_text(encoding="utf-8")
+RIGHT, WRONG = "torch.exp(0.5 *", "torch.exp(1.5 *"
+LINE = 1 + NORM[: NORM.index(RIGHT)].count("\n")
+
+
+@pytest.fixture(scope="module")
+def judge() -> Iterator[Judge]:
+    with Host("process") as host:
+        yield Judge(["layer_norm"], Recordings(2017), host, searches=True)
+
+
+def graded(judge: Judge, source: str) -> ExerciseResult:
+    return judge.grade(Submission("ada", {"layer_norm": source})).exercises[0]
+
+
+def test_the_line_is_told_with_a_question_and_the_edit_comes_last(judge: Judge) -> None:
+    result = graded(judge, NORM.replace(RIGHT, WRONG))
+    assert not result.diagnoses
+    (found,) = result.lines
+    assert (found.place.file, found.place.line) == ("layer_norm.py", LINE)
+    assert WRONG in found.message
+    assert found.asks == QUESTIONS["constant"]
+    assert "0.5" not in found.message
+    assert found.hints[-1].startswith("With `0.5` in place of `1.5` this passes:")
+
+
+def test_the_report_keeps_the_line(judge: Judge) -> None:
+    result = graded(judge, NORM.replace(RIGHT, WRONG))
+    assert exercise_result(exercise_fields(result)).lines == result.lines
+
+
+def test_in_a_notebook_it_is_a_line_of_a_cell(judge: Judge) -> None:
+    submission = notebook("import torch\nfrom torch import nn", NORM.replace(RIGHT, WRONG))
+    (found,) = located(judge.grade(submission), submission.labels).exercises[0].lines
+    assert (found.place.file, found.place.line) == ("cell of layer_norm", LINE)
+    assert WRONG in found.place.source
+
+
+def notebook(*sources: str) -> Submission:
+    cells = (*(Cell("code", source) for source in sources), Cell("code", "", "layer_norm-points"))
+    return Submission("ada", layout(cells).sources(), cells=cells)
+
+
+def test_right_code_is_not_searched(judge: Judge, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(judging, "Search", None)
+    assert graded(judge, NORM).lines == ()
+
+
+def test_a_named_mistake_is_not_searched(judge: Judge, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(judging, "Search", None)
+    result = graded(judge, NORM.replace("c = c * self.weight", "pass"))
+    assert result.diagnoses
+    assert result.lines == ()
+
+
+def test_where_no_edit_helps_nothing_is_said(judge: Judge) -> None:
+    assert graded(judge, NORM.replace("return c", "return c.cos().sin() * x")).lines == ()
+
+
+def test_an_edit_that_makes_a_loop_endless_does_not_end_the_search(judge: Judge) -> None:
+    loop = "        n = 3\n        while n > 0:\n            n = n - 1\n"
+    source = NORM.replace("        c = x @", loop + "        c = x @")
+    (found,) = graded(judge, source.replace(RIGHT, WRONG)).lines
+    assert found.place.line == LINE
+
+
+def test_every_kind_of_edit_has_a_question() -> None:
+    files = sorted(VARIANTS.glob("*/*.py"))
+    kinds = {one.kind for file in files for one in edits(Source(file.read_text(encoding="utf-8")))}
+    assert kinds <= set(QUESTIONS)
+    assert kinds >= {"axis", "not", "constant", "argument order", "name", "transpose", "shape"}
+
+
+def test_what_cannot_be_read_has_no_edits() -> None:
+    long = "x = 1\n" * (MAX_SIZE // 6 + 1)
+    deep = "x = " + "-" * 20_000 + "1"
+    assert parsed({"long": long, "deep": deep, "broken": "def f(:"}) == {}
+
+
+@pytest.mark.parametrize(
+    ("source", "becomes"),
+    [
+        ("def f(x):\n    return x.softmax(dim=-2)", "return x.softmax(dim=(-1))"),
+        ("def f(s, m):\n    return s.masked_fill(m, 0.0)", "return s.masked_fill((~m), 0.0)"),
+        ("def f(s, m):\n    s.masked_fill(m, 0.0)\n    return s", "s = s.masked_fill(m, 0.0)"),
+        ("def f(x):\n    return x.var(-1)", "return (x.var(-1, correction=0))"),
+        ("def f(x):\n    return x.mean(-1)", "return (x.mean(-1, keepdim=True))"),
+        ("def f(q, k):\n    return q @ k", "return q @ (k.transpose(-2, -1))"),
+        ("def f(a, b, bias):\n    return nn.Linear(a, b)", "return (nn.Linear(a, b, bias=bias))"),
+        (
+            "def f(x, h):\n    return x.view(2, h, 3, 4)",
+            "return (x.reshape(2, 3, h, 4).transpose(1, 2))",
+        ),
+    ],
+)
+def test_slips_that_beginners_make_are_undone(source: str, becomes: str) -> None:
+    text = Source(source)
+    assert any(becomes in text.edited(one) for one in edits(text))
