@@ -10,6 +10,7 @@ said.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import combinations
 from types import ModuleType
 from typing import Any
