@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from exercises.activations import gelu, relu, tanh
-from grader.feedback.comparison import assert_finite, assert_matches, assert_raises
+from grader.feedback.comparison import assert_dtype, assert_finite, assert_matches, assert_raises
 
 AXES = ("row", "number")
 
@@ -80,3 +80,25 @@ def test_far_away_numbers() -> None:
 def gradient(output: Tensor, x: Tensor) -> Tensor:
     """The slope of a function at each number of x."""
     return torch.autograd.grad(output.sum(), x)[0]
+
+
+def test_what_is_given_stays_and_its_dtype_comes_back() -> None:
+    """No function edits its x, and bfloat16 comes back as bfloat16."""
+    for name, function in (
+        ("relu", relu),
+        ("tanh", tanh),
+        ("gelu", gelu),
+        ('gelu with approximate="tanh"', partial(gelu, approximate="tanh")),
+    ):
+        x = torch.tensor([[-2.0, 1.0], [3.0, -4.0]])
+        before = x.clone()
+        function(x)
+        assert_matches(x, before, f"x after {name}", axes=AXES, sides=("after", "before"))
+        assert_dtype(function(x.bfloat16()), torch.bfloat16, f"{name} of bfloat16")
+
+
+def test_the_slope_of_relu() -> None:
+    """Gradients flow through relu: 1 above zero, 0 below."""
+    x = torch.tensor([[-2.0, 3.0]], requires_grad=True)
+    slopes = gradient(relu(x), x)
+    assert_matches(slopes, torch.tensor([[0.0, 1.0]]), "gradient of relu", axes=AXES)

@@ -1,5 +1,6 @@
 """Public tests of by_hand. Run them with: pytest exercises/test_by_hand.py."""
 
+from functools import partial
 from math import exp, sqrt
 from typing import Any
 
@@ -50,6 +51,26 @@ def steps(layer: nn.TransformerEncoderLayer, x: Tensor) -> dict[str, Tensor]:
     missing = KEYS - set(found)
     assert not missing, f"The dictionary has no key {min(missing)!r}."
     return found
+
+
+def test_the_weights_are_all_you_need() -> None:
+    """The layer and its parts are read, not called.
+
+    So `layer.linear1(x)` is out, and `F.linear(x, layer.linear1.weight, layer.linear1.bias)` is
+    what to write.
+    """
+    layer = layer_of_four(batch_first=True)
+    for name, part in layer.named_modules(prefix="layer"):
+        part.register_forward_pre_hook(partial(refuse, name))
+    steps(layer, X)
+
+
+def refuse(name: str, *_: object) -> None:
+    """What a part of the layer does when it is called."""
+    raise RuntimeError(
+        f"your function calls {name}(...). Compute that step yourself, from the weights: "
+        f"dict({name}.named_parameters()) shows them"
+    )
 
 
 def test_query_key_and_value() -> None:
@@ -130,7 +151,7 @@ def test_other_layers() -> None:
 
     If it is not `batch_first`, x is (length, batch, d_model), and so is what comes out, but for the
     heads, which have the batch first. A layer made with gelu has that in its `activation`; GELU of
-    2 is 1.9545. In training mode, nothing is dropped, and the layer is still in it afterwards.
+    2.5 is 2.48448. In training mode, nothing is dropped, and the layer is still in it afterwards.
     """
     other = torch.tensor([[[2.0, 1.0, 1.0, 0.0], [1.0, 1.0, 3.0, 0.0]]])
     x = torch.cat([X, other, -X])
@@ -143,9 +164,30 @@ def test_other_layers() -> None:
         assert_matches(trained[key], wanted, f"{key!r} for a layer in training mode")
         turned = wanted if wanted.dim() == 4 else wanted.transpose(0, 1)
         assert_matches(second[key], turned, f"{key!r} with batch_first=False")
-    layer.activation = F.gelu
+    layer = layer_of_four(batch_first=True, activation="gelu")
     layer.linear1.weight.data.zero_()
-    layer.linear1.bias.data.fill_(2.0)
+    layer.linear1.bias.data.fill_(2.5)
     found = steps(layer, X)["feed_forward"]
-    wanted = torch.tensor([[[1.9545, 0, 0, 0], [1.9545, 0, 0, 0]]])
-    assert_matches(found, wanted, "'feed_forward' with gelu", axes=TOKENS, atol=1e-4)
+    wanted = torch.tensor([[[2.4844758, 0, 0, 0], [2.4844758, 0, 0, 0]]])
+    assert_matches(found, wanted, "'feed_forward' with gelu", axes=TOKENS)
+
+
+def test_the_norms_have_scale_shift_and_eps() -> None:
+    """Each norm has its own `weight` and `bias`, and `eps` is under the root.
+
+    x is so small that its variance is a third of eps. Together they have a root twice that of the
+    variance: the norm is ±1/2, times 4 and plus 1 in the first norm, times 10 and plus 2 in the
+    second. x stays as it was.
+    """
+    layer = layer_of_four(batch_first=True, norm_first=True)
+    for norm, scale, shift in ((layer.norm1, 4.0, 1.0), (layer.norm2, 10.0, 2.0)):
+        norm.weight.data.fill_(scale)
+        norm.bias.data.fill_(shift)
+    layer.self_attn.out_proj.weight.data.zero_()
+    x = torch.tensor([[[1.0, -1.0, 1.0, -1.0]]]) * sqrt(1e-5 / 3)
+    before = x.clone()
+    found = steps(layer, x)
+    assert_matches(found["norm1"], torch.tensor([[[3.0, -1.0, 3.0, -1.0]]]), "'norm1'", axes=TOKENS)
+    # The second norm gives 7 and -3 in turn, whose sum is 8; less 1 is 7.
+    assert_matches(found["feed_forward"][0, 0, 0], torch.tensor(7.0), "'feed_forward'", atol=1e-3)
+    assert_matches(x, before, "x after the call", axes=TOKENS, sides=("after", "before"))

@@ -81,6 +81,41 @@ def test_the_stack() -> None:
     pre: Any = Decoder(num_layers=2, d_model=6, n_heads=2, d_ff=8, norm_first=True).eval()
     expected = pre.norm(pre.layers[1](pre.layers[0](x, memory), memory))
     assert_matches(pre(x, memory), expected, "Decoder output with norm_first=True", axes=AXES)
+    if post.norm is not None:
+        raise Mismatch(
+            "Your Decoder has a norm after the layers in post-norm, too.",
+            help="There, `norm` is None: each layer has normalised its own sum.",
+            points_at="__init__",
+        )
+    masks = torch.ones(4, 4).tril().bool(), torch.tensor([True, True, False, True, False])
+    expected = post.layers[1](post.layers[0](x, memory, *masks), memory, *masks)
+    what = "Decoder output with both masks"
+    assert_matches(post(x, memory, *masks), expected, what, axes=AXES)
+
+
+def test_options_reach_every_layer() -> None:
+    """Each layer of a stack gets norm_first and activation.
+
+    And it has parameters of its own.
+
+    In pre-norm, a layer whose sublayers find nothing hands back its input.
+    """
+    torch.manual_seed(6)
+    stack: Any = Decoder(2, d_model=6, n_heads=2, d_ff=8, activation="gelu", norm_first=True).eval()
+    shared = {id(p) for p in stack.layers[0].parameters()} & {
+        id(p) for p in stack.layers[1].parameters()
+    }
+    if shared:
+        raise Mismatch("The layers of your Decoder share parameters.", points_at="__init__")
+    x, memory = torch.randn(2, 4, 6), torch.randn(2, 5, 6)
+    gelu = FeedForward(6, 8, activation="gelu").eval()
+    gelu.load_state_dict(stack.layers[0].feed_forward.state_dict())
+    found = stack.layers[0].feed_forward(x)
+    assert_matches(found, gelu(x), "feed_forward of a layer with activation='gelu'", axes=AXES)
+    for parameter in stack.layers[0].parameters():
+        nn.init.zeros_(parameter)
+    what = "DecoderLayer output with weights of zero and norm_first=True"
+    assert_matches(stack.layers[0](x, memory), x, what, axes=AXES)
 
 
 def test_nothing_in_a_layer_is_shared() -> None:

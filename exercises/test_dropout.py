@@ -3,7 +3,13 @@
 import torch
 
 from exercises.dropout import Dropout
-from grader.feedback.comparison import Mismatch, assert_matches, assert_raises, assert_shape
+from grader.feedback.comparison import (
+    Mismatch,
+    assert_dtype,
+    assert_matches,
+    assert_raises,
+    assert_shape,
+)
 
 AXES = ("row", "number")
 
@@ -50,6 +56,8 @@ def test_the_ends() -> None:
     assert_matches(Dropout(0.0)(x), x, "Dropout(0.0) output in training mode", axes=AXES)
     nothing = torch.zeros(3, 4)
     assert_matches(Dropout(1.0)(x), nothing, "Dropout(1.0) output in training mode", axes=AXES)
+    evaluated = Dropout(1.0).eval()(x)
+    assert_matches(evaluated, x, "Dropout(1.0) output in evaluation mode", axes=AXES)
 
 
 def test_what_is_no_probability() -> None:
@@ -64,3 +72,20 @@ def test_the_caller_keeps_its_numbers() -> None:
     x = torch.ones(20, 20)
     Dropout(0.5)(x)
     assert_matches(x, torch.ones(20, 20), "x after Dropout(0.5)", axes=AXES)
+
+
+def test_gradients_and_dtype() -> None:
+    """Where a number was dropped, its gradient is zero.
+
+    Elsewhere it is twice as large, with the default of 0.5.
+
+    And bfloat16 comes back as bfloat16.
+    """
+    torch.manual_seed(0)
+    x = torch.ones(20, 20, requires_grad=True)
+    drop = Dropout()
+    output = drop(x)
+    output.sum().backward()
+    assert_matches(x.grad, output.detach(), "gradient of x", axes=AXES)
+    assert_matches(output.max(), torch.tensor(2.0), "largest number that Dropout() makes of ones")
+    assert_dtype(drop(torch.ones(3, 3).bfloat16()), torch.bfloat16, "Dropout output for bfloat16")

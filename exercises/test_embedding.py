@@ -7,7 +7,13 @@ from torch import nn
 
 from exercises.embedding import Embedding, TokenEmbedding, TransformerEmbedding
 from exercises.positional import sinusoidal_table
-from grader.feedback.comparison import assert_matches, assert_parameters, assert_raises, assert_zero
+from grader.feedback.comparison import (
+    Mismatch,
+    assert_matches,
+    assert_parameters,
+    assert_raises,
+    assert_zero,
+)
 
 AXES = ("batch", "length", "d_model")
 TABLE = torch.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
@@ -34,6 +40,53 @@ def test_the_padding_row_does_not_learn() -> None:
     expected[0], expected[4] = 1.0, 2.0
     axes = ("row", "feature")
     assert_matches(embedding.weight.grad, expected, "gradient of Embedding's weight", axes=axes)
+    embedding.weight = nn.Parameter(torch.ones(5, 3))
+    output = embedding(torch.tensor([[1]]))
+    assert_matches(output, torch.ones(1, 1, 3), "padding row of ones, looked up", axes=AXES)
+
+
+def test_padding_idx_reaches_the_table() -> None:
+    """Any row may be padding, the first one too, and by default none is.
+
+    In all three modules.
+    """
+    for padding_idx in (0, 2, None):
+        embedding: Any = Embedding(4, 3, padding_idx)
+        token: Any = TokenEmbedding(4, 3, padding_idx)
+        whole: Any = TransformerEmbedding(4, 3, padding_idx=padding_idx)
+        for name, module, table in (
+            ("Embedding", embedding, embedding),
+            ("TokenEmbedding", token, token.embedding),
+            ("TransformerEmbedding", whole.eval(), whole.token.embedding),
+        ):
+            module(torch.tensor([[0, 1, 2, 3]])).sum().backward()
+            learns = [i for i, row in enumerate(table.weight.grad) if row.any()]
+            starts = [i for i, row in enumerate(table.weight) if not row.any()]
+            wanted = [i for i in range(4) if i != padding_idx]
+            if learns != wanted or starts != [i for i in range(4) if i not in wanted]:
+                raise Mismatch(
+                    f"With padding_idx={padding_idx}, the rows {learns} of {name} learn, and the "
+                    f"rows {starts} start as zeros. Of the rows 0 to 3, {wanted} should learn, and "
+                    "no other start as zeros than the one that does not.",
+                    help="Is padding_idx handed on? What are `if 0` and `if None`?",
+                )
+
+
+def test_how_it_starts() -> None:
+    """The numbers of the table are drawn from N(0, 1).
+
+    So two thirds of them lie within ±1.
+    """
+    torch.manual_seed(0)
+    embedding: Any = Embedding(100, 100)
+    table = embedding.weight.detach()
+    deviation, within = table.std().item(), (table.abs() < 1).double().mean().item()
+    if not (0.95 < deviation < 1.05 and 0.66 < within < 0.71):
+        raise Mismatch(
+            f"The table of Embedding(100, 100) starts with a deviation of {deviation:.2f}, and "
+            f"{within:.0%} of its numbers lie within ±1; it should be 1 and 68%.",
+            points_at="__init__",
+        )
 
 
 def test_an_id_outside_the_table() -> None:
@@ -61,3 +114,21 @@ def test_the_words_and_their_places() -> None:
     ids = torch.tensor([[3, 1, 4], [1, 5, 6]])
     expected = module.token(ids) + sinusoidal_table(3, 6)
     assert_matches(module(ids), expected, "TransformerEmbedding output", axes=AXES)
+
+
+def test_options_reach_the_positions() -> None:
+    """`dropout` and `max_len` go to the positions.
+
+    Dropout acts once, on the sum: with 0.5, what is kept is twice as large as in evaluation.
+    """
+    torch.manual_seed(0)
+    module: Any = TransformerEmbedding(vocab_size=9, d_model=40, dropout=0.5, max_len=6)
+    ids = torch.tensor([[1, 2, 3, 4, 5, 6]])
+    output, whole = module.train()(ids), module.eval()(ids)
+    expected = torch.where(output == 0, 0.0, 2 * whole)
+    assert_matches(output, expected, "TransformerEmbedding output in training", axes=AXES)
+    share = (output == 0).double().mean().item()
+    if not 0.3 < share < 0.7:
+        raise Mismatch(f"With dropout 0.5, {share:.0%} of the numbers are zero in training.")
+    with assert_raises(ValueError, "TransformerEmbedding with max_len=6 and seven words"):
+        module(torch.tensor([[1, 2, 3, 4, 5, 6, 7]]))

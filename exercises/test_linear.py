@@ -6,7 +6,12 @@ import torch
 from torch import nn
 
 from exercises.linear import Linear
-from grader.feedback.comparison import Mismatch, assert_matches, assert_parameters
+from grader.feedback.comparison import (
+    Mismatch,
+    assert_dtype,
+    assert_matches,
+    assert_parameters,
+)
 
 AXES = ("batch", "length", "feature")
 
@@ -70,3 +75,29 @@ def test_any_number_of_axes() -> None:
     output = linear(x)
     assert_matches(linear(x[1, 2]), output[1, 2], "Linear output for one token")
     assert_matches(linear(x[None]), output[None], "Linear output for four axes")
+
+
+def test_any_layout_and_dtype() -> None:
+    """A transposed view and numbers in bfloat16 will do; x stays as it was."""
+    linear = by_hand()
+    x = torch.arange(24.0).reshape(2, 3, 4).transpose(1, 2)
+    output = linear(x)
+    assert_matches(output, linear(x.contiguous()), "Linear output for a transposed view", axes=AXES)
+    assert_matches(x, torch.arange(24.0).reshape(2, 3, 4).transpose(1, 2), "x after the call")
+    assert_dtype(linear.bfloat16()(x.bfloat16()), torch.bfloat16, "Linear output for bfloat16")
+
+
+def test_it_learns() -> None:
+    """Gradients reach weight and bias, and no two layers start alike.
+
+    The sum of all outputs changes by 1 + 4 if a weight of the first feature does.
+    """
+    linear = by_hand()
+    linear(torch.tensor([[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]])).sum().backward()
+    expected = torch.tensor([[5.0, 7.0, 9.0], [5.0, 7.0, 9.0]])
+    assert_matches(linear.weight.grad, expected, "gradient of `weight`", axes=("out", "in"))
+    assert_matches(linear.bias.grad, torch.full((2,), 2.0), "gradient of `bias`")
+    first: Any = Linear(3, 4)
+    second: Any = Linear(3, 4)
+    if torch.equal(first.weight, second.weight):
+        raise Mismatch("Two new Linear(3, 4) have the same weights.", help="Is a seed set?")

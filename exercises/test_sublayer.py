@@ -72,3 +72,33 @@ def test_its_parameters() -> None:
     """The parameters are those of its norm."""
     shapes = {"norm.weight": (2,), "norm.bias": (2,)}
     assert_parameters(SublayerConnection(2), shapes, "SublayerConnection(2)")
+
+
+def test_dropout_before_the_sum_in_post_norm() -> None:
+    """In post-norm, dropout acts before the sum and the norm.
+
+    The sublayer gives 6 in the first feature and 0 in the second; x is (0, 4). With dropout 0.5
+    the sum is (0, 4) or (12, 4), whose norm is (-1, 1) or (1, -1), never anything else.
+    """
+    torch.manual_seed(0)
+    connection = SublayerConnection(2, dropout=0.5)
+    x = torch.tensor([0.0, 4.0]).repeat(1, 40, 1)
+    found = torch.tensor([6.0, 0.0]).repeat(1, 40, 1)
+    output = connection.train()(x, lambda _: found.clone())
+    expected = torch.where(output[..., :1] > 0, torch.tensor([1.0, -1.0]), torch.tensor([-1.0, 1]))
+    what = "SublayerConnection output in training"
+    help = "Does dropout act on what the sublayer gives, before the sum?"
+    assert_matches(output, expected, what, axes=AXES, help=help)
+    if (output[0, :, 0] > 0).all() or not (output[0, :, 0] > 0).any():
+        raise Mismatch("With dropout 0.5, nothing or all of what the sublayer gives is dropped.")
+
+
+def test_gradients_reach_x() -> None:
+    """x has a road past the sublayer.
+
+    Gradients come back to it even if the sublayer gives zeros.
+    """
+    x = X.clone().requires_grad_()
+    connection = SublayerConnection(2, norm_first=True)
+    connection(x, torch.zeros_like).sum().backward()
+    assert_matches(x.grad, torch.ones_like(X), "gradient of x", axes=AXES)

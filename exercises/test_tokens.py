@@ -21,10 +21,11 @@ def test_words() -> None:
 
 def test_vocabulary() -> None:
     """Specials first, then the distinct words, sorted."""
-    texts = ["The cat sat.", "the dog <pad>"]
-    expected = {"cat": 1, "dog": 2, "sat": 3, "the": 4, "<pad>": 0}
-    found = build_vocab(texts, specials=["<pad>"])
-    assert_equals(found, expected, f"build_vocab({texts}, specials=['<pad>'])")
+    texts = ["The cat sat.", "the bat <pad>"]
+    specials = ["<s>", "<pad>", "<UNK>"]
+    expected = {"<s>": 0, "<pad>": 1, "<UNK>": 2, "bat": 3, "cat": 4, "sat": 5, "the": 6}
+    found = build_vocab(texts, specials=specials)
+    assert_equals(found, expected, f"build_vocab({texts}, specials={specials})")
     found = build_vocab(text for text in ["b a", "c a"])
     assert_equals(found, {"a": 0, "b": 1, "c": 2}, "build_vocab(text for text in ['b a', 'c a'])")
 
@@ -52,13 +53,13 @@ def test_an_unknown_word() -> None:
 
 def test_a_batch() -> None:
     """Short rows are filled up on the right; the lists stay as they were."""
-    sequences = [[4, 7, 2], [], [16777217]]
+    sequences = [[16777217], [4, 0, 2], []]
     found = pad_batch(sequences, pad_id=1)
-    expected = torch.tensor([[4, 7, 2], [1, 1, 1], [16777217, 1, 1]])
-    what = f"pad_batch({[[4, 7, 2], [], [16777217]]}, pad_id=1)"
+    expected = torch.tensor([[16777217, 1, 1], [4, 0, 2], [1, 1, 1]])
+    what = f"pad_batch({[[16777217], [4, 0, 2], []]}, pad_id=1)"
     assert_dtype(found, torch.int64, what)
     assert_matches(found, expected, what, axes=("batch", "length"))
-    assert_equals(sequences, [[4, 7, 2], [], [16777217]], "After pad_batch, the list of sequences")
+    assert_equals(sequences, [[16777217], [4, 0, 2], []], "After pad_batch, the list of sequences")
 
 
 def test_one_hot() -> None:
@@ -67,3 +68,5 @@ def test_one_hot() -> None:
     expected = torch.tensor([[[0.0, 0.0, 1.0, 0.0], [1.0, 0.0, 0.0, 0.0]]])
     assert_dtype(found, torch.float32, "one_hot(tensor([[2, 0]]), 4)")
     assert_matches(found, expected, "one_hot(tensor([[2, 0]]), 4)", axes=("batch", "length", "id"))
+    found = one_hot(torch.tensor(1), vocab_size=3)
+    assert_matches(found, torch.tensor([0.0, 1.0, 0.0]), "one_hot(tensor(1), 3)", axes=("id",))

@@ -107,6 +107,8 @@ def test_the_loss_by_hand() -> None:
         "loss",
         help="Is ε shared out among all four words, the label included?",
     )
+    twice = label_smoothed_loss(logits.expand(3, 2, 4), torch.ones(3, 2).long(), 0, 0.4)
+    assert_matches(twice, found.detach(), "loss of the same place six times", help="It is a mean.")
     large = torch.tensor([[[0.0, 1000.0]]])
     found = label_smoothed_loss(large, torch.tensor([[0]]), pad_id=-1, smoothing=0.0)
     assert_matches(
@@ -123,10 +125,14 @@ def test_padding_is_left_out() -> None:
     Padding may be marked by a word's id or by a negative number. Here one is 3, one -100.
     """
     torch.manual_seed(0)
-    logits = torch.randn(1, 3, 5)
+    logits = torch.randn(2, 3, 5)
     for pad_id in (3, -100):
-        found = label_smoothed_loss(logits, torch.tensor([[4, pad_id, 0]]), pad_id=pad_id)
-        without = label_smoothed_loss(logits[:, [0, 2]], torch.tensor([[4, 0]]), pad_id=pad_id)
+        labels = torch.tensor([[4, pad_id, 0], [2, pad_id, pad_id]])
+        before = labels.clone()
+        found = label_smoothed_loss(logits, labels, pad_id=pad_id)
+        assert_matches(labels, before, "labels after the call", axes=AXES)
+        words = torch.stack([logits[0, 0], logits[0, 2], logits[1, 0]])[None]
+        without = label_smoothed_loss(words, torch.tensor([[4, 0, 2]]), pad_id=pad_id)
         assert_matches(
             found,
             without.detach(),
@@ -134,3 +140,34 @@ def test_padding_is_left_out() -> None:
             help="The mean is over the places that are no padding.",
             sides=("with padding", "without"),
         )
+
+
+def test_the_loss_can_be_learnt_from() -> None:
+    """Gradients flow back to the logits.
+
+    With two words of the same score and no smoothing, the gradient is the probability less what is
+    wanted: 1/2 - 1 for the label, 1/2 for the other.
+    """
+    logits = torch.zeros(1, 1, 2, requires_grad=True)
+    loss = label_smoothed_loss(logits, torch.tensor([[1]]), pad_id=-1, smoothing=0.0)
+    (found,) = torch.autograd.grad(loss, logits, allow_unused=True)
+    assert_matches(found, torch.tensor([[[0.5, -0.5]]]), "gradient of the logits")
+
+
+def test_whatever_has_two_axes_or_more() -> None:
+    """Parameters of all kinds are drawn, buffers are not.
+
+    Frozen ones, those of three axes, and those that belong to no layer.
+    """
+    model = nn.Bilinear(5, 6, 7)
+    model.register_parameter("alone", nn.Parameter(torch.zeros(4, 8), requires_grad=False))
+    model.register_buffer("table", torch.zeros(3, 3))
+    before = model.weight.detach().clone()
+    initialise(model)
+    assert not torch.equal(model.weight, before), (
+        "initialise leaves a parameter of shape (7, 6, 5)."
+    )
+    alone = model.get_parameter("alone")
+    assert alone.any(), "initialise leaves a parameter that takes no gradients."
+    assert not alone.requires_grad, "initialise makes a frozen parameter take gradients."
+    assert not model.get_buffer("table").any(), "initialise changes a buffer."

@@ -178,6 +178,15 @@ def test_every_row_learns(student: Any, case: EmbeddingCase) -> None:
     module = student.Embedding(*case.sizes).to(torch.float64).load({"weight": weight})
     found = gradients(module(case.ids), [weight], case.cotangent)
     assert_gradients(found, [case.torch_gradient(None)], ["weight"])
+    for name, path in (("TokenEmbedding", ""), ("TransformerEmbedding", "token.")):
+        whole = getattr(student, name)(*case.sizes).to(torch.float64).eval()
+        whole.load({f"{path}embedding.weight": weight})
+        (gradient,) = gradients(whole(case.ids), [weight], case.cotangent)
+        if gradient is not None and (gradient[case.ids] == 0).all(-1).any():
+            raise Mismatch(
+                f"A row in the table of {name} never learns, though no padding_idx was given.",
+                help="What does your code make of padding_idx=None?",
+            )
 
 
 @check(points=2, inputs=cases(), examples=2)

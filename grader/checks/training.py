@@ -322,14 +322,17 @@ def test_padding_has_no_say(
 ) -> None:
     """Places whose label is padding are left out of sum and count, whatever `pad_id` is.
 
-    Sees a mean over all places, a padding id of 0 taken for granted, and `gather` with an index
-    that is negative.
+    Sees a mean over all places, a padding id of 0 taken for granted, `gather` with an index that is
+    negative, and labels that are edited where they are padding.
     """
     for case in (inside, negative):
         found = student.label_smoothed_loss(
             case.logits, case.labels, pad_id=case.pad_id, smoothing=case.smoothing
         )
         _assert_loss(found, case, case.expected, f"loss with pad_id={case.pad_id}")
+        given = case.logits, case.labels, case.pad_id, case.smoothing
+        _, after = student.label_smoothed_loss.echo(*given)
+        assert_not_edited(given[:2], after[:2], ["logits", "labels"])
     usual = TrainingCase(usual.logits, usual.labels, 0.1, 0)
     found = student.label_smoothed_loss(usual.logits, usual.labels)
     _assert_loss(found, usual, usual.expected, "loss with nothing said of padding, and")

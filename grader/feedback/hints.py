@@ -130,8 +130,9 @@ HINTS: tuple[Hint, ...] = (
     ),
     Hint(
         r"leaf Variable that requires grad is being used in an in-place operation",
-        "A parameter is edited in place (`+=`, `x[...] =`, `fill_`). Change it before it becomes a "
-        "parameter, or under torch.no_grad().",
+        "A parameter, or a tensor that was given to you, is edited in place (`+=`, `x[...] =`, "
+        "`fill_`). `y = x + …` makes a new tensor. A parameter is filled before it becomes one, or "
+        "under torch.no_grad().",
     ),
     Hint(
         r"does not require grad and does not have a grad_fn",
