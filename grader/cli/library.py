@@ -10,8 +10,6 @@ import typer
 
 from grader import curriculum, submission
 from grader.cli.app import AUTHORS, NOT_GRADED, UsageError, app, exercises_named, require_forks
-from grader.curriculum import mistakes, stubs
-from grader.curriculum.mistakes import entry, variants
 from grader.report import data
 from grader.report.terminal import Terminal
 
@@ -32,23 +30,16 @@ def check_mistakes(
     Ends with status 3 if one does not fit the answer that it edits, if no hidden check catches it,
     or if it does the same as another wherever it is asked.
     """
-    from grader.judging import fingerprints
+    from grader.judging import library as looked_after
 
     exercises_named([exercise])
     terminal = Terminal()
-    known = [one.name for one in mistakes.load(exercise)]
-    unknown = sorted(set(name or ()) - set(known))
-    if unknown:
-        raise UsageError(f"{exercise} has no mistake {unknown[0]!r}.")
-    misfits = variants.misfits(exercise)
-    if misfits:
-        terminal.say("\n".join(misfits))
-        raise typer.Exit(NOT_GRADED)
-    prints = fingerprints.load(exercise)
-    problems = [(one, prints.faults(one)) for one in name or known]
-    for one, faults in problems:
+    misfits, problems = looked_after.check(exercise, name or ())
+    for sentence in misfits:
+        terminal.say(sentence)
+    for one, faults in problems.items():
         terminal.say(f"{one}: {'; '.join(faults) or 'applies, is caught, and is told apart'}")
-    if any(faults for _, faults in problems):
+    if misfits or any(problems.values()):
         raise typer.Exit(NOT_GRADED)
 
 
@@ -67,15 +58,16 @@ def begin_mistake(
     The entry goes into grader/curriculum/mistakes/EXERCISE.toml, with words that only a person can
     write; `grader mistakes check` then says whether it is caught and told apart.
     """
+    from grader.judging import library as looked_after
+
     exercises_named([exercise])
     (handed_in, *others) = submission.find(wrong)
     if others or exercise not in handed_in.sources:
         what = f"{len(others) + 1} submissions" if others else f"no {exercise}"
         raise UsageError(f"{wrong} holds {what}. Name the file or folder of one who wrote it.")
-    theirs, answer = handed_in.sources[exercise], stubs.solution(exercise)
+    text, helpers = looked_after.begin(exercise, handed_in.sources[exercise])
     terminal = Terminal()
-    typer.echo(entry.begin(exercise, answer, theirs), nl=False)
-    helpers = entry.helpers(answer, theirs)
+    typer.echo(text, nl=False)
     if helpers:
         terminal.complain(
             f"Their file also defines {', '.join(helpers)}: the edit does not bring that along."
