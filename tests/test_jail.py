@@ -209,7 +209,7 @@ def test_without_a_filter_there_is_no_jail(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_without_bubblewrap_there_is_no_jail(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(jail, "bubblewrap", lambda command: ["no-such-program", *command])
+    monkeypatch.setattr(jail, "bubblewrap", lambda command, _: ["no-such-program", *command])
     with pytest.raises(HostError, match=r"could not be started: .*no-such-program"):
         Host("jail")
 

@@ -258,7 +258,7 @@ def test_a_child_lost_with_its_fork_server_is_not_the_students_fault(host: Host)
 def test_a_fork_server_that_cannot_start_says_why(
     host: Host, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(jail, "kit_files", lambda: ("grader/__init__.py",))
+    monkeypatch.setattr(jail, "kit_files", lambda _: ("grader/__init__.py",))
     monkeypatch.setattr(jail, "ROOT", Path("/nowhere"))
     with Host(host.isolation) as broken:
         for _ in range(2):

@@ -41,12 +41,12 @@ class Ending:
 class Process:
     """A fork server process, with a line to each of the judges that it serves."""
 
-    def __init__(self, isolation: str, limits: Limits, judges: int) -> None:
+    def __init__(self, isolation: str, limits: Limits, judges: int, program: str) -> None:
         """Starts it. Raises `HostError`."""
         jailed = isolation == "jail"
         self.users = judges
         try:
-            self._launch(jail.command if jailed else jail.plain_command)
+            self._launch(jail.command if jailed else jail.plain_command, program)
         except OSError as error:
             raise HostError(f"the fork server could not be started: {error}") from None
         try:
@@ -63,7 +63,7 @@ class Process:
         with contextlib.suppress(OSError):
             self.controls[0].send(start)
 
-    def _launch(self, command: Callable[[Sequence[int]], list[str]]) -> None:
+    def _launch(self, command: Callable[[Sequence[int], str], list[str]], program: str) -> None:
         with contextlib.ExitStack() as ours, contextlib.ExitStack() as theirs:
             pairs = [
                 socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM) for _ in range(self.users)
@@ -74,7 +74,7 @@ class Process:
             self.log = ours.enter_context(tempfile.TemporaryFile())
             descriptors = [their.fileno() for _, their in pairs]
             self.popen = subprocess.Popen(
-                command(descriptors),
+                command(descriptors, program),
                 pass_fds=descriptors,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
@@ -130,9 +130,11 @@ class ForkServer:
         self.failures: dict[int, str] = {}
 
     @classmethod
-    def several(cls, isolation: str, limits: Limits, judges: int = 1) -> list[ForkServer]:
+    def several(
+        cls, isolation: str, limits: Limits, judges: int = 1, program: str = jail.PROGRAM
+    ) -> list[ForkServer]:
         """One process for so many judges, each with a handle of its own. Raises `HostError`."""
-        process = Process(isolation, limits, judges)
+        process = Process(isolation, limits, judges, program)
         return [cls(process, control) for control in process.controls]
 
     def fork(self) -> tuple[int, socket.socket, int | None]:

@@ -8,6 +8,7 @@ import socket
 import time
 
 from grader.sandbox.forkserver import Ending, ForkServer, HostError
+from grader.sandbox.jail import PROGRAM
 from grader.sandbox.lockdown import Limits
 from grader.sandbox.pids import PidsGroup
 
@@ -29,11 +30,14 @@ class Host:
         isolation: str = "process",
         limits: Limits | None = None,
         server: ForkServer | None = None,
+        program: str = PROGRAM,
     ) -> None:
+        """`program` is the module that children run, see `zygote.Program`."""
         if isolation not in ISOLATIONS:
             raise ValueError(f"isolation is one of {', '.join(ISOLATIONS)}, not {isolation!r}")
         self.isolation = isolation
         self.limits = limits or Limits()
+        self.program = program
         self.server = server or self._started()
         self.pids = PidsGroup.make(self.limits.processes)
 
@@ -45,7 +49,7 @@ class Host:
         return [cls(isolation, limits, server) for server in servers]
 
     def _started(self) -> ForkServer:
-        (server,) = ForkServer.several(self.isolation, self.limits)
+        (server,) = ForkServer.several(self.isolation, self.limits, program=self.program)
         return server
 
     def fork(self) -> Child:

@@ -26,7 +26,8 @@ from grader.sandbox.lockdown import SCRATCH
 
 ROOT = Path(__file__).resolve().parents[2]
 KIT = "/kit"
-# What a fork server's children run: a module with the functions of `zygote.Program`.
+# What a fork server's children run, if nothing else is said: a module with the functions of
+# `zygote.Program`.
 PROGRAM = "grader.remote.child"
 # What is here besides those, wherever the kit is installed.
 KIT_FOLDERS = ("grader", "solutions", "exercises", "tests")
@@ -58,14 +59,14 @@ class Problem:
     mend: str
 
 
-def command(descriptors: Sequence[int]) -> list[str]:
+def command(descriptors: Sequence[int], program: str = PROGRAM) -> list[str]:
     """The command line of a fork server in a jail, which is to inherit `descriptors`."""
-    return bubblewrap([*interpreter(), _program(descriptors, KIT)])
+    return bubblewrap([*interpreter(), _main(descriptors, KIT, program)], program)
 
 
-def plain_command(descriptors: Sequence[int]) -> list[str]:
+def plain_command(descriptors: Sequence[int], program: str = PROGRAM) -> list[str]:
     """The command line of a fork server without a jail."""
-    return [*interpreter(), _program(descriptors, str(ROOT))]
+    return [*interpreter(), _main(descriptors, str(ROOT), program)]
 
 
 def interpreter() -> list[str]:
@@ -77,20 +78,20 @@ def interpreter() -> list[str]:
     return [os.path.realpath(base), "-B", "-P", "-s", "-S", "-c"]
 
 
-def _program(descriptors: Sequence[int], kit: str) -> str:
+def _main(descriptors: Sequence[int], kit: str, program: str) -> str:
     return (
         # What is imported stays; to search it for garbage meanwhile takes a tenth of the time.
         f"import gc, sys; gc.disable(); sys.path += {_sites()!r}; sys.path.insert(0, {kit!r}); "
         "from grader.sandbox import zygote; del sys.path[0]; "
-        f"zygote.main({PROGRAM!r}, {list(descriptors)})"
+        f"zygote.main({program!r}, {list(descriptors)})"
     )
 
 
 @functools.cache
-def kit_files() -> tuple[str, ...]:
+def kit_files(program: str = PROGRAM) -> tuple[str, ...]:
     """The kit's own files that the fork server and its children import, and no others."""
     found: dict[str, None] = {}
-    waiting = ["grader.sandbox.zygote", PROGRAM]
+    waiting = ["grader.sandbox.zygote", program]
     while waiting:
         name = waiting.pop()
         file = _kit_file(name)
@@ -121,8 +122,8 @@ def environment() -> dict[str, str]:
     return {**kept, "LANG": "C.UTF-8", **threads, **pages}
 
 
-def bubblewrap(command: list[str]) -> list[str]:
-    """The command line that runs `command` in the jail."""
+def bubblewrap(command: list[str], program: str = PROGRAM) -> list[str]:
+    """The command line that runs `command`, a fork server of that program, in the jail."""
     namespaces = ("user", "pid", "net", "ipc", "uts", "cgroup-try")
     line = [
         shutil.which("bwrap") or "bwrap",
@@ -136,7 +137,7 @@ def bubblewrap(command: list[str]) -> list[str]:
         line += ["--ro-bind", path, path]
     for path in _covered():
         line += ["--tmpfs", path]
-    for file in kit_files():
+    for file in kit_files(program):
         line += ["--ro-bind", str(ROOT / file), f"{KIT}/{file}"]
     # One by one: with --dev, bubblewrap would nest a second user namespace, in which this
     # process could no longer make pid namespaces.

@@ -1,0 +1,170 @@
+"""The student's own pieces, and the kit's where one is not written: the modules of `exercises`.
+
+Runs in the process that trains. Files arrive as text, so that this process needs no folder.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.abc
+import importlib.machinery
+import linecache
+import sys
+import traceback
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import ModuleType, TracebackType
+from typing import Any
+
+from grader.capstone.events import Failure
+
+PACKAGE = "exercises"
+MAX_TEXT = 300
+
+
+@dataclass(frozen=True)
+class Sources:
+    """What the model is made of.
+
+    `own` are the student's files by exercise, `kit` the kit's. `lent` are the names of an exercise
+    that the kit's file gives to the student's, since they are not written there.
+    """
+
+    own: dict[str, str]
+    kit: dict[str, str]
+    lent: dict[str, list[str]]
+
+
+class Pieces(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Where `import exercises.attention` finds its code, for this process and from now on.
+
+    What the exercises define is found by its name: `pieces["Transformer"]`.
+    """
+
+    def __init__(self, sources: Sources) -> None:
+        """Makes `exercises` a package whose modules come from here; runs none of them."""
+        self.sources = sources
+        for name, text in sources.own.items():
+            lines = text.splitlines(keepends=True)
+            linecache.cache[shown(name)] = (len(text), None, lines, shown(name))
+        for name in list(sys.modules):
+            if name.partition(".")[0] == PACKAGE:
+                del sys.modules[name]
+        package = ModuleType(PACKAGE)
+        package.__path__ = []
+        sys.modules[PACKAGE] = package
+        sys.meta_path.insert(0, self)
+
+    def close(self) -> None:
+        """Forgets the modules and the package."""
+        sys.meta_path.remove(self)
+        for name in list(sys.modules):
+            if name.partition(".")[0] == PACKAGE:
+                del sys.modules[name]
+
+    def module(self, exercise: str) -> Any:
+        """The module of an exercise. Raises what the student's code raises."""
+        return importlib.import_module(f"{PACKAGE}.{exercise}")
+
+    def is_own(self, exercise: str) -> bool:
+        """Whether an exercise, or a part of it, is the student's."""
+        return exercise in self.sources.own
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        """The import system's question: is this module ours?"""
+        del path, target
+        package, _, name = fullname.partition(".")
+        if package != PACKAGE or not (name in self.sources.own or name in self.sources.kit):
+            return None
+        return importlib.machinery.ModuleSpec(fullname, self, origin=shown(name))
+
+    def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
+        """A module with the file name that its tracebacks show."""
+        module = ModuleType(spec.name)
+        module.__file__ = spec.origin
+        return module
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Runs the student's file; what is not written there is then the kit's."""
+        name = module.__name__.partition(".")[2]
+        kit = self.sources.kit.get(name)
+        own = self.sources.own.get(name)
+        if own is None:
+            assert kit is not None
+            exec(compile(kit, f"<the kit's {name}>", "exec"), vars(module))
+            return
+        exec(compile(own, shown(name), "exec"), vars(module))
+        lent = self.sources.lent.get(name)
+        if lent and kit is not None:
+            whole: dict[str, Any] = {"__name__": module.__name__}
+            exec(compile(kit, f"<the kit's {name}>", "exec"), whole)
+            for entry in lent:
+                setattr(module, entry, whole[entry])
+            # The kit's piece may build on another piece of the same file, which is written.
+            whole.update({key: value for key, value in vars(module).items() if _is_piece(value)})
+
+
+def _is_piece(value: Any) -> bool:
+    return str(getattr(value, "__module__", "")).startswith(f"{PACKAGE}.")
+
+
+def shown(exercise: str) -> str:
+    """The file name that an exercise has in tracebacks."""
+    return f"{PACKAGE}/{exercise}.py"
+
+
+def failure(error: BaseException, doing: str) -> Failure:
+    """What went wrong in the student's code, in words, with their line and no stack trace."""
+    kind = type(error).__name__
+    try:
+        text = " ".join(str(error).split())[:MAX_TEXT]
+    except Exception:
+        text = ""
+    said = f"{kind}: {text}" if text else kind
+    if isinstance(error, SyntaxError) and error.filename:
+        place = (error.filename, error.lineno or 0, (error.text or "").strip(), "")
+    else:
+        place = _deepest(error.__traceback__)
+    return Failure(doing, said, *place)
+
+
+def standing(frame: Any) -> tuple[str, int, str, str]:
+    """Where in the student's files a running frame stands: file, line, its text, function."""
+    found = ("", 0, "", "")
+    for one, line in traceback.walk_stack(frame):
+        if one.f_code.co_filename.startswith(f"{PACKAGE}/"):
+            found = _place(one, line)
+            break
+    return found
+
+
+def _deepest(trace: TracebackType | None) -> tuple[str, int, str, str]:
+    found = ("", 0, "", "")
+    for frame, line in traceback.walk_tb(trace):
+        if frame.f_code.co_filename.startswith(f"{PACKAGE}/"):
+            found = _place(frame, line)
+    return found
+
+
+def _place(frame: Any, line: int) -> tuple[str, int, str, str]:
+    code = frame.f_code
+    inside = "" if code.co_qualname == "<module>" else code.co_qualname
+    text = linecache.getline(code.co_filename, line).strip()[:MAX_TEXT]
+    return code.co_filename, line, text, inside
+
+
+def entries_of(pieces: Pieces, exercises: Mapping[str, Sequence[str]]) -> dict[str, Any]:
+    """The entries of these exercises by name.
+
+    Raises what the student's code raises, and `AttributeError` for a name that it does not define.
+    """
+    found = {}
+    for exercise, entries in exercises.items():
+        module = pieces.module(exercise)
+        for entry in entries:
+            if not hasattr(module, entry):
+                raise AttributeError(f"{shown(exercise)} defines no {entry}.")
+            found[entry] = getattr(module, entry)
+    return found
