@@ -116,7 +116,7 @@ def _comment(result: ExerciseResult) -> str:
     if failed and result.status is not Status.TODO:
         counted = [one for one in result.checks if one.max_points]
         said.append(f"{len(failed)} of {len(counted)} checks failed, the first: {failed[0].title}")
-    said += [" ".join(one.message.split()) for one in result.diagnoses]
+    said += [" ".join(one.in_full.split()) for one in result.diagnoses]
     said += [" ".join(one.message.split()) for one in result.lines]
     said.append(f"More below, in the cell {result.exercise}{POINTS}.")
     return "\n\n".join(escape(one, quote=False) for one in said)

@@ -89,6 +89,12 @@ class Library(Fingerprints):
         rows = Prints.stack([self.right, *(self.known[i] for i in range(len(self.variants)))])
         return bool(rows.equal(theirs).all(dim=-1).any())
 
+    def fails(self, names: Sequence[str]) -> set[str]:
+        """The checks that answers with one of these mistakes fail."""
+        rows = [row for row, name in enumerate(self.names) if name in names]
+        failed = self.failed[rows].any(dim=0).tolist()
+        return {probe.check for probe, fails in zip(self.probes, failed, strict=True) if fails}
+
     def faults(self, name: str) -> list[str]:
         """What is amiss with an entry: an edit that no check catches, others that look the same."""
         found = []

@@ -14,6 +14,7 @@ from grader.feedback.finding import Finding, Status
 from grader.judging import cell_report, integration
 from grader.judging.diagnosis import Diagnostician
 from grader.judging.exercise_run import Doubt, ExerciseRun, RightReplies, check_result
+from grader.judging.own_words import in_own_words
 from grader.judging.recording import Recordings
 from grader.judging.search import Search
 from grader.judging.student_process import StudentProcess
@@ -187,8 +188,12 @@ class Judge:
             for result in results
             if result.status in _ANSWERED
         }
-        diagnosed = self._diagnostician(name).diagnose(passed, examination.ask)
-        found = replace(found, diagnoses=diagnosed.mistakes)
+        diagnostician, source = self._diagnostician(name), examination.process.sources.get(name, "")
+        diagnosed = diagnostician.diagnose(passed, examination.ask)
+        diagnoses = (
+            in_own_words(one, diagnostician.library, results, source) for one in diagnosed.mistakes
+        )
+        found = replace(found, diagnoses=tuple(diagnoses))
         if not (searches and self.searches):
             return found
         return replace(found, lines=self._lines(found, diagnosed.unexplained, examination.process))

@@ -15,6 +15,7 @@ _MISSING = Finding(
 )
 
 _LINE = re.compile(r"^(\w+)\.py(?=, line \d+:)")
+_QUOTED = re.compile(r"\b(\w+)\.py(?=, line \d+)")
 
 # How each cell is called, by the name of its file in the process that ran it.
 Labels = Mapping[str, str]
@@ -32,7 +33,12 @@ def _exercise(result: ExerciseResult, labels: Labels) -> ExerciseResult:
     checks = tuple(replace(one, finding=_finding(one.finding, labels)) for one in result.checks)
     remarks = tuple(_LINE.sub(partial(_cell, labels), one) for one in result.remarks)
     lines = tuple(replace(one, place=_place(one.place, labels)) for one in result.lines)
-    return replace(result, finding=finding, checks=checks, lines=lines, remarks=remarks)
+    diagnoses = tuple(
+        replace(one, shows=_QUOTED.sub(partial(_cell, labels), one.shows))
+        for one in result.diagnoses
+    )
+    told = replace(result, finding=finding, checks=checks, lines=lines, diagnoses=diagnoses)
+    return replace(told, remarks=remarks)
 
 
 def _finding(finding: Finding | None, labels: Labels) -> Finding | None:

@@ -36,13 +36,21 @@ class CheckResult:
 class Diagnosis:
     """Known mistakes that explain what is wrong; several look the same from here.
 
-    `message` says what is wrong and asks the question that leads on. `hints` go further, each a
-    step: where to read, then what to write but for the writing. They are shown one at a time.
+    `message` says what is wrong and asks the question that leads on. `shows` quotes the student's
+    own numbers and line. `hints` go further, each a step: where to read, then what to write but for
+    the writing. They are shown one at a time.
     """
 
     mistakes: tuple[str, ...]
     message: str
     hints: tuple[str, ...] = ()
+    shows: str = ""
+
+    @property
+    def in_full(self) -> str:
+        """What is wrong, where the student can see it, and the question."""
+        tells, _, asks = self.message.partition("\n")
+        return "\n".join(filter(None, (tells, self.shows, asks)))
 
 
 @dataclass(frozen=True)
@@ -154,7 +162,12 @@ def exercise_fields(result: ExerciseResult) -> dict[str, Any]:
         **_said(result),
         "checks": [_said(check) for check in result.checks],
         "diagnoses": [
-            {"mistakes": list(one.mistakes), "message": one.message, "hints": list(one.hints)}
+            {
+                "mistakes": list(one.mistakes),
+                "message": one.message,
+                "shows": one.shows,
+                "hints": list(one.hints),
+            }
             for one in result.diagnoses
         ],
         "lines": [{**asdict(one), "message": one.message} for one in result.lines],
@@ -190,7 +203,12 @@ def exercise_result(data: dict[str, Any]) -> ExerciseResult:
         finding=_found(data),
         checks=tuple(map(_check_result, data["checks"])),
         diagnoses=tuple(
-            Diagnosis(tuple(one["mistakes"]), one["message"], tuple(one.get("hints", ())))
+            Diagnosis(
+                tuple(one["mistakes"]),
+                one["message"],
+                tuple(one.get("hints", ())),
+                one.get("shows", ""),
+            )
             for one in data["diagnoses"]
         ),
         lines=tuple(map(_suspect, data.get("lines", ()))),

@@ -68,7 +68,7 @@ def as_gradescope(submission: SubmissionResult) -> str:
 def _tests(exercise: ExerciseResult) -> list[dict[str, Any]]:
     if not exercise.checks:
         return [_test(exercise.exercise, exercise.points, exercise.max_points, exercise.message)]
-    said = [exercise.message, *(one.message for one in exercise.diagnoses)]
+    said = [exercise.message, *(one.in_full for one in exercise.diagnoses)]
     whole = "\n".join([*said, *(one.message for one in exercise.lines)]).strip()
     first, *others = exercise.checks
     return [_check(exercise, first, whole), *(_check(exercise, one, "") for one in others)]

@@ -139,7 +139,7 @@ class Terminal:
         if exercise.finding is not None:
             self.finding(exercise.finding, 4)
         for diagnosis in exercise.diagnoses:
-            self.say(_indented(diagnosis.message), "yellow")
+            self.say(_indented(diagnosis.in_full), "yellow")
         for suspect in exercise.lines:
             self.say(_indented(suspect.message), "yellow")
         for remark in exercise.remarks:

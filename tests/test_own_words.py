@@ -1,0 +1,79 @@
+"""A named mistake is told with the student's own numbers, and their own line."""
+
+from __future__ import annotations
+
+from grader.feedback.finding import Finding, Grid, Place, Status
+from grader.judging import fingerprints
+from grader.judging.own_words import in_own_words, line_of
+from grader.report.results import (
+    CheckResult,
+    Diagnosis,
+    ExerciseResult,
+    exercise_fields,
+    exercise_result,
+)
+
+# As somebody else writes it: other names, other calls, a line of its own for each step.
+ATTENTION = """
+import torch
+import torch.nn.functional as F
+
+def attention(query, key, value, mask=None, dropout=None):
+    d_k = query.size(-1)
+    att = torch.matmul(query, key.transpose(-2, -1)) / d_k
+    if mask is not None:
+        att = att.masked_fill(mask == 0, float("-inf"))
+    p = F.softmax(att, dim=-2)
+    if dropout is not None:
+        p = dropout(p)
+    return torch.matmul(p, value), p
+"""
+DIAGNOSIS = Diagnosis(("softmax-over-queries",), "It runs over the queries.\nOver which axis?")
+
+
+def weights() -> Finding:
+    rows = ("query 0", "query 1")
+    yours, expected = ((0.9, 0.41), (0.1, 0.59)), ((0.5, 0.5), (0.3, 0.7))
+    wrong = ((True, True), (True, True))
+    return Finding("Wrong.", Grid(yours, expected, wrong, rows, ("key 0", "key 1")))
+
+
+def result(check: str, finding: Finding) -> CheckResult:
+    return CheckResult(check, check, Status.FAILED, 0.0, 1.0, finding)
+
+
+def test_the_numbers_of_a_failing_check_and_the_line_are_quoted() -> None:
+    library = fingerprints.load("attention")
+    checks = (result("agrees_with_torch", weights()),)
+    told = in_own_words(DIAGNOSIS, library, checks, ATTENTION)
+    assert told.in_full.splitlines() == [
+        "It runs over the queries.",
+        "Query 0 of yours sums to 1.31, not to 1.",
+        "Is it here? attention.py, line 10: p = F.softmax(att, dim=-2)",
+        "Over which axis?",
+    ]
+
+
+def test_numbers_of_a_check_that_the_mistake_passes_are_not_quoted() -> None:
+    library = fingerprints.load("attention")
+    told = in_own_words(DIAGNOSIS, library, (result("of_another_mistake", weights()),), ATTENTION)
+    assert "sums to" not in told.shows
+
+
+def test_where_the_code_raised_is_the_line() -> None:
+    library = fingerprints.load("attention")
+    raised = Finding("Your code raised.", places=(Place("attention.py", 7, "att = ..."),))
+    told = in_own_words(DIAGNOSIS, library, (result("agrees_with_torch", raised),), ATTENTION)
+    assert told.shows == "Your line (attention.py, line 7): `att = ...`"
+
+
+def test_no_line_is_quoted_where_two_are_as_likely() -> None:
+    twice = ATTENTION.replace("    if dropout", "    p = F.softmax(p, dim=-2)\n    if dropout", 1)
+    assert line_of(["softmax-over-queries"], "attention", twice) is None
+    assert line_of(["softmax-over-queries"], "attention", "def attention(") is None
+
+
+def test_what_was_quoted_stands_in_the_report() -> None:
+    told = Diagnosis(("a",), "Tells.\nAsks?", (), "At row 0 you have 1 where 2 belongs.")
+    found = ExerciseResult("attention", Status.FAILED, 0.0, 15.0, diagnoses=(told,))
+    assert exercise_result(exercise_fields(found)).diagnoses == (told,)
