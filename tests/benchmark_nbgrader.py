@@ -18,7 +18,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from grader.course import making
+from grader.course import CONFIG, making
 from grader.course.class_of_twelve import Cells, Member, find, grade_id, hand_in
 from grader.curriculum import mistakes
 from grader.submission.cells import POINTS
@@ -62,9 +62,9 @@ def measure(course: Path, number: int, exercises: list[str]) -> float:
         raise SystemExit("generate_assignment failed")
     hand_in(course, making.DEFAULT_ASSIGNMENT, tuple(map(member, range(number))))
     if course.name == "stock":
-        (course / making.CONFIG).write_text("c = get_config()\n")
+        (course / CONFIG).write_text("c = get_config()\n")
     elif shutil.which("bwrap") is None:
-        with (course / making.CONFIG).open("a") as file:
+        with (course / CONFIG).open("a") as file:
             file.write("c.HandedIn.isolation = 'process'\n")
     start = time.monotonic()
     done = run(course, "autograde", making.DEFAULT_ASSIGNMENT)

@@ -15,7 +15,7 @@ from nbformat.notebooknode import NotebookNode
 from traitlets.config import Config
 
 from grader import curriculum
-from grader.course import building, configure, making
+from grader.course import CONFIG, building, configure, making
 from grader.course.class_of_twelve import grade_id
 from grader.course.handed_in import files_to_refuse
 
@@ -84,7 +84,7 @@ def test_what_the_instructor_changed_stays(tmp_path: Path) -> None:
     old.source = "# an older release"
     old.metadata["grader"]["made"] = building.fingerprint(old.source)
     save(tmp_path, notebook)
-    config = tmp_path / making.CONFIG
+    config = tmp_path / CONFIG
     config.write_text(config.read_text() + "c.CourseDirectory.course_id = 'mine'\n")
     said = "\n".join(making.make(tmp_path, "ps1"))
     now = read(tmp_path)
@@ -107,7 +107,7 @@ def test_an_exercise_can_be_added_later(tmp_path: Path) -> None:
 
 
 def test_a_foreign_config_is_not_touched(tmp_path: Path) -> None:
-    config = tmp_path / making.CONFIG
+    config = tmp_path / CONFIG
     config.write_text("c = get_config()\n")
     said = making.make(tmp_path, "ps1", ["masks"])
     assert config.read_text() == "c = get_config()\n"

@@ -27,7 +27,7 @@ import nbformat
 from nbformat.v4 import new_code_cell, new_markdown_cell
 
 from grader import submission
-from grader.course import building, making
+from grader.course import CONFIG, building, making
 from grader.course.class_of_twelve import MEMBERS, Cells, Member, find, grade_id, hand_in
 from grader.judging import workers
 
@@ -124,7 +124,7 @@ def environment() -> dict[str, str]:
 
 def new_course(folder: Path, members: tuple[Member, ...]) -> Path:
     making.make(folder, "ps1", EXERCISES)
-    with (folder / making.CONFIG).open("a") as file:
+    with (folder / CONFIG).open("a") as file:
         file.write(f"c.HandedIn.isolation = {isolation()!r}\nc.HandedIn.seed = 7\n")
     done = nbgrader(folder, "generate_assignment", "ps1")
     assert done.returncode == 0, done.stderr
@@ -250,6 +250,9 @@ def test_a_notebook_of_ones_own_is_graded_as_nbgrader_does(tmp_path: Path) -> No
     mine = new_code_cell("assert padding_mask is not None")
     mine.metadata["nbgrader"] = {**tag, "grade_id": "mine", "points": 3}
     notebook.cells.append(mine)
+    for cell in notebook.cells:
+        if cell.metadata.get("nbgrader", {}).get("grade_id") == grade_id("masks"):
+            cell.metadata["nbgrader"]["points"] = 20
     nbformat.write(notebook, path)
     other = course / "source" / "ps2" / "other.ipynb"
     other.parent.mkdir()
@@ -258,6 +261,10 @@ def test_a_notebook_of_ones_own_is_graded_as_nbgrader_does(tmp_path: Path) -> No
     nbformat.write(nbformat.v4.new_notebook(cells=[test], metadata=notebook.metadata), other)
     for assignment in ("ps1", "ps2"):
         assert nbgrader(course, "generate_assignment", assignment, "--force").returncode == 0
+    released = (course / "release" / "ps1" / "ps1.ipynb").read_text(encoding="utf-8")
+    for told in ("| masks | 20 |", "Exercise `masks`, 20 points", "| other questions | 3 |"):
+        assert told in released
+    assert f"**{FULL + 13:g}**" in released
     hand_in(course, "ps1", MEMBERS[:1])
     handed_in = course / "submitted" / "ada" / "ps2"
     handed_in.mkdir()
@@ -267,17 +274,26 @@ def test_a_notebook_of_ones_own_is_graded_as_nbgrader_does(tmp_path: Path) -> No
         assert done.returncode == 0, done.stderr[-3000:]
     assert nbgrader(course, "export", "--assignment=['ps1']", "--to=1.csv").returncode == 0
     assert nbgrader(course, "export", "--assignment=['ps2']", "--to=2.csv").returncode == 0
-    assert scores(course, "1.csv") == {"ada": FULL + 3}
+    assert scores(course, "1.csv") == {"ada": FULL + 13}
     assert scores(course, "2.csv") == {"ada": 2}
     for assignment, name, says in (("ps1", "ps1", "Test: mine"), ("ps2", "other", "Test: sum")):
         assert nbgrader(course, "generate_feedback", assignment).returncode == 0
         page = course / "feedback" / "ada" / assignment / f"{name}.html"
         assert says in page.read_text(encoding="utf-8")
+    page = course / "feedback" / "ada" / "ps1" / "ps1.html"
+    assert "masks: 20 of 20 points" in page.read_text(encoding="utf-8")
+    assert "(6 of 6)" in page.read_text(encoding="utf-8")
+    grade = ["grade", str(course / "submitted"), "--isolation", isolation(), "--csv", "g.csv"]
+    shutil.rmtree(course / "submitted" / "ada" / "ps2")
+    command = [sys.executable, "-m", "grader", *grade]
+    done = subprocess.run(command, cwd=course, env=environment(), capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert f"{FULL + 10:g} of {FULL + 10:g}" in done.stdout
 
 
 def test_a_failure_of_the_grader_is_no_zero(tmp_path: Path) -> None:
     course = new_course(tmp_path / "course", MEMBERS[:1])
-    with (course / making.CONFIG).open("a") as file:
+    with (course / CONFIG).open("a") as file:
         file.write("c.HandedIn.isolation = 'nonsense'\n")
     done = nbgrader(course, "autograde", "ps1")
     assert done.returncode != 0

@@ -26,7 +26,7 @@ if CHROMIUM is None:
 pytest.importorskip("nbgrader", reason="nbgrader is not installed")
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 
-from grader.course import class_of_twelve, making  # noqa: E402 - it needs nbgrader
+from grader.course import CONFIG, class_of_twelve, making  # noqa: E402 - it needs nbgrader
 
 ROOT = Path(__file__).parent.parent
 FLAGS = [
@@ -42,7 +42,7 @@ def course(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("lab") / "course"
     making.make(folder, "ps1", ["masks", "attention", "layer_norm"])
     isolation = "jail" if shutil.which("bwrap") and sys.platform == "linux" else "process"
-    with (folder / making.CONFIG).open("a") as file:
+    with (folder / CONFIG).open("a") as file:
         file.write(
             f"c.HandedIn.isolation = {isolation!r}\nc.Exchange.root = '{folder.parent}/ex'\n"
         )

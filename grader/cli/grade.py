@@ -19,6 +19,7 @@ from grader.cli.app import (
     require_forks,
     require_jail,
 )
+from grader.course import CONFIG
 from grader.judging import run, workers
 from grader.report import data, tables
 from grader.report.results import Report
@@ -103,8 +104,9 @@ def grade(
             raise UsageError(str(error)) from None
     elif isolation is Isolation.JAIL:
         require_jail()
+    worth = _worth(paths)
     plan = workers.Plan(
-        exercises=exercises_named(exercise),
+        exercises=exercises_named(exercise or list(worth)),
         seed=secrets.randbelow(2**31) if seed is None else seed,
         isolation=isolation.value,
         jobs=jobs or workers.processors(),
@@ -112,7 +114,7 @@ def grade(
     )
     terminal = Terminal()
     try:
-        report = _graded(submissions, plan, json, resume, terminal, recruit)
+        report = _graded(submissions, plan, json, resume, terminal, recruit, worth)
         if csv is not None:
             data.write(csv, tables.as_csv(report))
         if html is not None:
@@ -139,10 +141,11 @@ def _graded(
     resume: bool,
     terminal: Terminal,
     recruit: workers.Recruit | None,
+    worth: dict[str, float],
 ) -> Report:
     if json is None:
         try:
-            return run.run(submissions, plan, terminal.track, recruit=recruit)
+            return run.run(submissions, plan, terminal.track, None, recruit, worth)
         except KeyboardInterrupt:
             terminal.complain("Stopped. With --json FILE, a run that is stopped can be resumed.")
             raise typer.Exit(130) from None
@@ -152,7 +155,7 @@ def _graded(
     store, plan = run.open_store(json, plan, resume)
     with store:
         try:
-            report = run.run(submissions, plan, terminal.track, store, recruit)
+            report = run.run(submissions, plan, terminal.track, store, recruit, worth)
         except KeyboardInterrupt:
             terminal.complain("Stopped. The same command with --resume goes on from here.")
             raise typer.Exit(130) from None
@@ -160,6 +163,18 @@ def _graded(
         if run.complete(report):
             store.remove()
     return report
+
+
+def _worth(paths: list[Path]) -> dict[str, float]:
+    """What the exercises are worth where all paths lie in one assignment of an nbgrader course."""
+    if not any((one / CONFIG).is_file() for path in paths for one in path.resolve().parents):
+        return {}
+    # Imported where it is used: nbformat takes a while, and a folder of files needs none.
+    from grader.course import points
+
+    found = [points.of_submissions(path) for path in paths]
+    first = found[0]
+    return first.exercises if first is not None and found == [first] * len(found) else {}
 
 
 def _finish(report: Report, terminal: Terminal) -> None:

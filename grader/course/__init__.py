@@ -7,8 +7,15 @@ from __future__ import annotations
 
 from typing import Any
 
+CONFIG = "nbgrader_config.py"
 _HERE = "grader.course"
 _NBGRADER = "nbgrader.preprocessors"
+# nbgrader's own, after its header: https://nbgrader.readthedocs.io/en/stable/configuration
+_RELEASE = (
+    "InstantiateTests", "LockCells", "ClearSolutions", "ClearOutput", "CheckCellMetadata",
+    "ComputeChecksums", "SaveCells", "ClearHiddenTests", "ClearMarkScheme", "ComputeChecksums",
+    "CheckCellMetadata",
+)  # fmt: skip
 
 
 def configure(c: Any, isolation: str = "jail", search: bool = True) -> None:
@@ -18,6 +25,11 @@ def configure(c: Any, isolation: str = "jail", search: bool = True) -> None:
     student's code runs: "jail", or "process" where there is no bubblewrap. With `search` the wrong
     line is looked for where no known mistake fits, which takes up to two seconds an exercise.
     """
+    c.GenerateAssignment.preprocessors = [
+        f"{_NBGRADER}.IncludeHeaderFooter",
+        f"{_HERE}.preprocessors.SayPoints",
+        *(f"{_NBGRADER}.{name}" for name in _RELEASE),
+    ]
     c.Autograde.exporter_class = f"{_HERE}.handed_in.HandedIn"
     c.Autograde.sanitize_preprocessors = [
         f"{_NBGRADER}.ClearOutput",

@@ -6,7 +6,7 @@ import ast
 import base64
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -26,20 +26,32 @@ SETUP = "%load_ext grader"
 _OURS = ("solutions", "exercises")
 
 
-def notebook(assignment: str, exercises: Sequence[str]) -> NotebookNode:
+def notebook(
+    assignment: str,
+    exercises: Sequence[str],
+    points: Mapping[str, float] | None = None,
+    questions: float = 0.0,
+) -> NotebookNode:
     """The instructor's version of an assignment, answers included, for `generate_assignment`.
+
+    `points` are what the instructor gives for exercises, where not the kit's; `questions` are the
+    points of what else they ask.
 
     What a chosen exercise needs and is not chosen is handed out in a locked cell, in a form that
     gives nothing away of what is asked for.
     """
+    worth = {name: curriculum.find(name).points for name in exercises} | dict(points or {})
     needed = {need for name in exercises for need in curriculum.closure(name)}
     cells = [
-        _text("introduction", _introduction(assignment, exercises)),
+        _text(
+            "introduction",
+            _introduction(assignment, {name: worth[name] for name in exercises}, questions),
+        ),
         _code("setup", SETUP, _tag("setup", locked=True)),
     ]
     for name in curriculum.NAMES:
         if name in exercises:
-            cells += _exercise(name)
+            cells += _exercise(name, worth[name])
         elif name in needed:
             cells += _given(name)
     made = new_notebook(cells=cells)
@@ -60,12 +72,11 @@ def fingerprint(source: str) -> str:
     return hashlib.sha256(source.encode()).hexdigest()[:12]
 
 
-def _exercise(name: str) -> list[NotebookNode]:
-    exercise = curriculum.find(name)
+def _exercise(name: str, points: float) -> list[NotebookNode]:
     tag = _tag(f"{name}{POINTS}", grade=True, locked=True)
-    tag["points"] = exercise.points
+    tag["points"] = points
     return [
-        _text(f"{name}-text", _explanation(name)),
+        _text(f"{name}-text", _explanation(name, points)),
         *_picture(name),
         _code(name, _body(stubs.solution(name)), _tag(name, solution=True)),
         _code(f"{name}{POINTS}", _public_tests(name), tag),
@@ -99,10 +110,10 @@ def _given(name: str) -> list[NotebookNode]:
     ]
 
 
-def _introduction(assignment: str, exercises: Sequence[str]) -> str:
-    chosen = [curriculum.find(name) for name in exercises]
-    rows = "\n".join(f"| {one.name} | {one.points} |" for one in chosen)
-    total = sum(one.points for one in chosen)
+def _introduction(assignment: str, worth: Mapping[str, float], questions: float) -> str:
+    parts = {**worth, **({"other questions": questions} if questions else {})}
+    rows = "\n".join(f"| {name} | {points:g} |" for name, points in parts.items())
+    total = format(sum(parts.values()), "g")
     return f"""# {assignment}
 
 Write a Transformer by hand, piece by piece. For every exercise there is an explanation, a cell for
@@ -126,15 +137,14 @@ for the others, so a mistake costs you once.
 | **together** | **{total}** |"""
 
 
-def _explanation(name: str) -> str:
+def _explanation(name: str, points: float) -> str:
     """The docstring of the solution, one heading lower."""
     docstring = ast.get_docstring(ast.parse(stubs.solution(name)), clean=True) or name
     title, _, text = docstring.partition("\n")
     text = re.sub(r"^(#+ )", r"#\1", text.strip(), flags=re.MULTILINE)
-    points = curriculum.find(name).points
     if RULE_HEADING not in docstring:
         text = "\n\n".join(part for part in (rule(name).stated, text) if part)
-    return f"## {title.rstrip('.')}\n\n*Exercise `{name}`, {points} points.*\n\n{text}"
+    return f"## {title.rstrip('.')}\n\n*Exercise `{name}`, {points:g} points.*\n\n{text}"
 
 
 def _public_tests(name: str) -> str:

@@ -22,7 +22,7 @@ from pygments.lexers import PythonLexer
 from traitlets import default
 
 from grader import curriculum
-from grader.course import building, cleaning
+from grader.course import building, cleaning, points
 from grader.course.engines import convert_with_one_engine
 from grader.course.preprocessors import MIME
 from grader.feedback.html import by_class, printable
@@ -58,7 +58,13 @@ class Feedback(Exporter):
         page = templates(by_class, TEMPLATES).get_template("feedback.html.j2")
         about = resources["nbgrader"]
         exercises = tuple(name for cell in nb.cells if (name := _exercise(_tag(cell))))
-        ours = _explanations(about["notebook"], tuple(dict.fromkeys(exercises)))
+        worth = points.of_notebook(nb)
+        ours = _explanations(
+            about["notebook"],
+            tuple(dict.fromkeys(exercises)),
+            tuple(worth.exercises.items()),
+            worth.questions,
+        )
         parts = [_part(number, cell, ours) for number, cell in enumerate(nb.cells)]
         rows = _rows(parts)
         return page.render(about=about, rows=rows, parts=parts, code_style=_style()), resources
@@ -144,9 +150,14 @@ def _heading(tag: dict[str, Any]) -> str:
 
 
 @functools.cache
-def _explanations(notebook: str, exercises: tuple[str, ...]) -> dict[str, str]:
+def _explanations(
+    notebook: str,
+    exercises: tuple[str, ...],
+    worth: tuple[tuple[str, float], ...],
+    questions: float,
+) -> dict[str, str]:
     """What the kit wrote into such a notebook, with the heading of each text."""
-    made = building.notebook(notebook, exercises)
+    made = building.notebook(notebook, exercises, dict(worth), questions)
     sources = [cell.source for cell in made.cells if cell.cell_type == "markdown"]
     return {source: source.partition("\n")[0].strip("#* ") for source in sources}
 

@@ -13,7 +13,8 @@ from nbgrader.coursedir import CourseDirectory
 from traitlets.config.loader import PyFileConfigLoader
 
 from grader import curriculum
-from grader.course.making import CONFIG, CourseError
+from grader.course import CONFIG
+from grader.course.making import CourseError
 from grader.course.preprocessors import MIME
 from grader.report.results import ExerciseResult, Report, SubmissionResult, exercise_result
 from grader.submission.cells import POINTS

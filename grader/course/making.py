@@ -10,11 +10,10 @@ import nbformat
 from nbformat.notebooknode import NotebookNode
 
 from grader import curriculum
-from grader.course import building
+from grader.course import CONFIG, building, points
 from grader.report.data import write
 
 DEFAULT_ASSIGNMENT = "transformer"
-CONFIG = "nbgrader_config.py"
 _LINES = "from grader.course import configure\n\nconfigure(c)\n"
 
 
@@ -37,7 +36,8 @@ def make(
     path = building.source_path(folder, assignment)
     present = _present(path)
     chosen = _chosen(exercises, present)
-    fresh = building.notebook(assignment, chosen)
+    worth = points.of_notebook(present) if present else points.Worth()
+    fresh = building.notebook(assignment, chosen, worth.exercises, worth.questions)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         said = [_configured(folder)]

@@ -11,14 +11,27 @@ from nbgrader import utils
 from nbgrader.api import Gradebook
 from nbgrader.preprocessors import Execute, NbGraderPreprocessor
 
+from grader.course import points as points_of_course
 from grader.course.building import KEY
 from grader.feedback.finding import Status
 from grader.feedback.text import WORDS
 from grader.report import html
-from grader.report.results import ExerciseResult, exercise_fields, points
+from grader.report.results import ExerciseResult, exercise_fields, points, weighed
 from grader.submission.cells import POINTS
 
 MIME = "application/vnd.transformer-by-hand.exercise+json"
+
+
+class SayPoints(NbGraderPreprocessor):
+    """Lets the texts of a release say what the instructor made the exercises worth."""
+
+    def preprocess(
+        self, nb: NotebookNode, resources: dict[str, Any]
+    ) -> tuple[NotebookNode, dict[str, Any]]:
+        """Puts the points into the texts."""
+        if KEY in nb.metadata:
+            points_of_course.say(nb, resources["nbgrader"]["assignment"])
+        return nb, resources
 
 
 class JudgeExercises(Execute):
@@ -40,16 +53,23 @@ class JudgeExercises(Execute):
         if not exercises:
             return super().preprocess(nb, resources, **options)
         result = self.parent.result(resources)
-        found = {one.exercise + POINTS: one for one in result.exercises}
+        worth = {
+            _name(cell): cell.metadata.nbgrader["points"] for cell in nb.cells if _is_test(cell)
+        }
+        results = [
+            weighed(one, worth.get(one.exercise + POINTS, one.max_points))
+            for one in result.exercises
+        ]
+        found = {one.exercise + POINTS: one for one in results}
         if any(_is_test(cell) and _name(cell) not in found for cell in nb.cells):
             nb, resources = self._run_other_tests(nb, resources, found)
         else:
             _clear(nb.cells)
         for cell in nb.cells:
             if _is_test(cell) and _name(cell) in found:
-                cell.outputs = [_output(found[_name(cell)], cell.metadata.nbgrader["points"])]
+                cell.outputs = [_output(found[_name(cell)])]
                 cell.execution_count = None
-        resources["nbgrader"]["results"] = result.exercises
+        resources["nbgrader"]["results"] = results
         nb.metadata.pop(KEY, None)
         return nb, resources
 
@@ -97,11 +117,10 @@ class WriteComments(NbGraderPreprocessor):
         return nb, resources
 
 
-def _output(result: ExerciseResult, worth: float) -> NotebookNode:
+def _output(result: ExerciseResult) -> NotebookNode:
     """One result: the number that nbgrader takes as the points, and the page for the student."""
     assert result.points is not None
-    share = result.points / result.max_points if result.max_points else 0.0
-    points = round(min(max(share, 0.0), 1.0) * worth, 4)
+    points = round(min(max(result.points, 0.0), result.max_points), 4)
     data = {
         "text/plain": repr(float(points)),
         "text/html": html.exercise(result),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,7 @@ from grader.feedback.finding import Status
 from grader.judging import workers
 from grader.judging.places import located
 from grader.judging.workers import Plan, Recruit
+from grader.report import results
 from grader.report.results import Report, SubmissionResult
 from grader.report.store import Store, StoreError
 from grader.submission import Submission
@@ -24,11 +25,13 @@ def run(
     track: Track,
     store: Store | None = None,
     recruit: Recruit | None = None,
+    worth: Mapping[str, float] | None = None,
 ) -> Report:
     """Grades what the store does not hold yet, and keeps each result in it as it comes.
 
     `track` passes the results on and shows how far they are; `recruit` finds who grades, where not
-    processes of this machine. Raises `StoreError`.
+    processes of this machine; `worth` are the points of exercises where they are not the
+    curriculum's. Raises `StoreError`.
     """
     digests = {one.name: one.digest for one in submissions}
     kept = store.results() if store else {}
@@ -37,11 +40,24 @@ def run(
     labels = {one.name: one.labels for one in submissions}
     for found in track(workers.grade(waiting, plan, recruit), len(waiting)):
         own = labels[found.submission]
-        result = located(found, own) if own else found
+        result = weighed(located(found, own) if own else found, worth or {})
         if store is not None and not _failed(result):
             store.add(digests[result.submission], result)
         done[result.submission] = result
     return Report(plan.seed, plan.isolation, tuple(done[one.name] for one in submissions))
+
+
+def weighed(result: SubmissionResult, worth: Mapping[str, float]) -> SubmissionResult:
+    """The result where exercises are worth so many points."""
+    exercises = tuple(
+        results.weighed(one, worth.get(one.exercise, one.max_points)) for one in result.exercises
+    )
+    return replace(
+        result,
+        exercises=exercises,
+        points=None if result.points is None else sum(one.points or 0.0 for one in exercises),
+        max_points=sum(one.max_points for one in exercises),
+    )
 
 
 def store_path(file: Path) -> Path:

@@ -6,7 +6,7 @@ plain text, for programs that show it as it is.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from grader.feedback import text
@@ -242,6 +242,19 @@ def _found(data: dict[str, Any]) -> Any:
     """The finding; in a report that is older than findings, its message is all there is of one."""
     found = finding_from(data.get("finding"))
     return found or (Finding(data["message"]) if data["message"] else None)
+
+
+def weighed(result: ExerciseResult, worth: float) -> ExerciseResult:
+    """The result where the exercise is worth so many points, its checks in proportion."""
+    if result.max_points in (worth, 0):
+        return result
+    share = worth / result.max_points
+    checks = tuple(
+        replace(one, points=one.points * share, max_points=one.max_points * share)
+        for one in result.checks
+    )
+    earned = None if result.points is None else result.points * share
+    return replace(result, points=earned, max_points=worth, checks=checks)
 
 
 def points(result: ExerciseResult | SubmissionResult | CheckResult) -> str:
