@@ -17,6 +17,7 @@ from grader.report.results import (
     SubmissionResult,
     submission_fields,
     submission_result,
+    weighed,
 )
 from grader.report.store import Store, StoreError
 
@@ -54,6 +55,14 @@ RESULT = SubmissionResult(
     ),
     Integration(Status.PASSED, Finding("They do.")),
 )
+
+
+def test_an_exercise_weighed_anew_keeps_its_share_and_so_do_its_checks() -> None:
+    (whole,) = RESULT.exercises
+    twice = weighed(whole, 30.0)
+    assert (twice.points, twice.max_points) == (6.0, 30.0)
+    assert [(one.points, one.max_points) for one in twice.checks] == [(6.0, 6.0), (0.0, 6.0)]
+    assert weighed(whole, 15.0) is whole
 
 
 def test_what_was_added_is_there_after_a_crash(tmp_path: Path) -> None:

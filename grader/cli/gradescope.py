@@ -1,0 +1,47 @@
+"""`grader gradescope`: the autograder that Gradescope asks for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from grader.cli.app import INSTRUCTORS, Isolation, UsageError, app, exercises_named
+from grader.report.terminal import Terminal
+
+
+@app.command(rich_help_panel=INSTRUCTORS)
+def gradescope(
+    zip: Annotated[Path, typer.Option("--zip", metavar="FILE", help="The file to make.")],
+    exercise: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Grade only this exercise; may be given several times."),
+    ] = None,
+    isolation: Annotated[
+        Isolation,
+        typer.Option(
+            help="jail: needs a container that may make namespaces. process: code can forge grades."
+        ),
+    ] = Isolation.JAIL,
+) -> None:
+    """Make the zip file to upload as Gradescope's autograder: set-up, run, and the kit."""
+    from grader.course import gradescope as autograder
+
+    try:
+        autograder.write(zip, exercises_named(exercise), isolation.value)
+    except OSError as error:
+        raise UsageError(f"{zip} cannot be written: {error.strerror}.") from None
+    terminal = Terminal()
+    terminal.say(f"Upload {zip}: Configure Autograder, Zip file upload. Students' code runs in:")
+    if isolation is Isolation.JAIL:
+        terminal.say(
+            "jail. If the test run ends with 'The jail for untrusted code cannot be made here', "
+            "the container allows no namespaces: then collect there and grade here, or make the "
+            "file with --isolation process and read in README what that lets code do."
+        )
+    else:
+        terminal.say(
+            "process. Code that wants to can read the checks and write its own grade: look at what "
+            "is suspicious, or grade again here: grader grade submissions/"
+        )
