@@ -19,7 +19,7 @@ import time
 from pathlib import Path
 
 from grader.course import CONFIG, making
-from grader.course.class_of_twelve import Cells, Member, find, grade_id, hand_in
+from grader.course.example_class import Cells, Member, find, grade_id, hand_in
 from grader.curriculum import mistakes
 from grader.submission.cells import POINTS
 

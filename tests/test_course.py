@@ -16,7 +16,7 @@ from traitlets.config import Config
 
 from grader import curriculum
 from grader.course import CONFIG, building, configure, making
-from grader.course.class_of_twelve import grade_id
+from grader.course.example_class import grade_id
 from grader.course.handed_in import files_to_refuse
 
 

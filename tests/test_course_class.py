@@ -28,7 +28,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell
 
 from grader import submission
 from grader.course import CONFIG, building, making
-from grader.course.class_of_twelve import MEMBERS, Cells, Member, find, grade_id, hand_in
+from grader.course.example_class import MEMBERS, Cells, Member, find, grade_id, hand_in
 from grader.judging import workers
 from grader.submission.cells import POINTS
 

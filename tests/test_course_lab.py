@@ -26,14 +26,14 @@ if CHROMIUM is None:
 pytest.importorskip("nbgrader", reason="nbgrader is not installed")
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 
-from grader.course import CONFIG, class_of_twelve, making  # noqa: E402 - it needs nbgrader
+from grader.course import CONFIG, example_class, making  # noqa: E402 - it needs nbgrader
 
 ROOT = Path(__file__).parent.parent
 FLAGS = [
     *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"),
     *("--disable-background-networking", "--disable-component-update"),
 ]
-MEMBERS = tuple(one for one in class_of_twelve.MEMBERS if one.name in ("ada", "bela", "jana"))
+MEMBERS = tuple(one for one in example_class.MEMBERS if one.name in ("ada", "bela", "jana"))
 WAIT = 60_000
 
 
@@ -135,7 +135,7 @@ def test_the_instructors_way(page: Any, lab: str, course: Path) -> None:
     formgrader.get_by_text("Successfully").first.wait_for()
     picture(page, "instructor-2-generate")
     assert (course / "release" / "ps1" / "ps1.ipynb").exists()
-    class_of_twelve.hand_in(course, "ps1", MEMBERS)
+    example_class.hand_in(course, "ps1", MEMBERS)
 
     formgrader = open_formgrader(page, lab)
     formgrader.locator("tr", has_text="ps1").locator("td.num-submissions a").click()
@@ -162,8 +162,8 @@ def test_the_students_way(page: Any, lab: str, course: Path) -> None:
     desk.mkdir()
     shutil.copy(course / "release" / "ps1" / "ps1.ipynb", desk)
     open_notebook(page, lab, "desk/ps1.ipynb")
-    source = class_of_twelve.solved(course, "ps1")
-    answer = class_of_twelve.find(source.cells, "attention").source
+    source = example_class.solved(course, "ps1")
+    answer = example_class.find(source.cells, "attention").source
     wrong = answer.replace("math.sqrt(query.size(-1))", "query.size(-1)")
     cell = page.locator(".jp-CodeCell", has_text=re.compile(r"def attention\(")).first
     cell.locator(".cm-content").click()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -45,6 +46,7 @@ def demo(
         Path | None,
         typer.Argument(metavar="DIR", help="A new folder for it. Default: a temporary one."),
     ] = None,
+    students: Annotated[int, typer.Option(min=2, help="How many hand something in.")] = 12,
 ) -> None:
     """Do the whole main job on a made-up class: a course, its notebooks, grades, feedback pages."""
     with _nbgrader():
@@ -53,18 +55,39 @@ def demo(
     terminal = Terminal()
     place = Path(mkdtemp(prefix="transformer-by-hand-")) / "course" if folder is None else folder
     try:
-        for shown in example.run(place, "process" if jail.missing() else "jail"):
+        for shown in example.run(place, "process" if jail.missing() else "jail", students):
             terminal.say(shown) if isinstance(shown, str) else terminal.exercise(shown)
     except (example.DemoError, making.CourseError) as error:
         raise UsageError(str(error)) from None
 
 
+@app.command(
+    "nbgrader",
+    rich_help_panel=INSTRUCTORS,
+    add_help_option=False,
+    context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
+)
+def run_nbgrader(context: typer.Context) -> None:
+    """Run a command of nbgrader's, started sooner: grader nbgrader autograde transformer."""
+    with _nbgrader():
+        from nbgrader.apps.nbgraderapp import main
+    sys.argv = ["nbgrader", *context.args]
+    main()
+
+
 @contextmanager
 def _nbgrader() -> Iterator[None]:
-    # Imported where it is used: nbgrader takes a second, and no other command needs it.
+    # Imported where it is used: nbgrader takes a second, and no other command needs it. A third of
+    # that it spends on a parser of internationalised addresses, which nothing of it asks for and
+    # which its library for JSON does without where it is missing.
+    unused = "rfc3987_syntax"
+    skipped = sys.modules.setdefault(unused, None) is None  # type: ignore[arg-type]
     try:
         yield
     except ModuleNotFoundError as error:
         raise UsageError(
             f"{error.name} is not installed. In the kit's folder: pip install -e '.[grader]'"
         ) from None
+    finally:
+        if skipped:
+            del sys.modules[unused]

@@ -16,7 +16,7 @@ from nbgrader.apps import NbGraderAPI
 from nbgrader.coursedir import CourseDirectory
 from traitlets.config import Config
 
-from grader.course import class_of_twelve, configure, making
+from grader.course import configure, example_class, making
 from grader.course.preprocessors import MIME
 from grader.report.results import ExerciseResult, exercise_result
 
@@ -28,8 +28,8 @@ class DemoError(Exception):
     """nbgrader could not do a step. The message holds what it said."""
 
 
-def run(folder: Path, isolation: str) -> Iterator[str | ExerciseResult]:
-    """Makes the course at `folder`, which must be new, and grades it.
+def run(folder: Path, isolation: str, students: int) -> Iterator[str | ExerciseResult]:
+    """Makes the course at `folder`, which must be new, and grades so many students in it.
 
     Yields a line for each step, and results for which one of the class lost points. Raises
     `DemoError`, and `CourseError` if `folder` cannot be written.
@@ -42,8 +42,8 @@ def run(folder: Path, isolation: str) -> Iterator[str | ExerciseResult]:
     yield f"A course in {folder}, with the core eight exercises."
     api = _api(folder, isolation)
     _done(api.generate_assignment(ASSIGNMENT))
-    class_of_twelve.hand_in(folder, ASSIGNMENT)
-    members = class_of_twelve.MEMBERS
+    members = example_class.members(students)
+    example_class.hand_in(folder, ASSIGNMENT, members)
     yield f"{len(members)} notebooks are handed in. nbgrader grades them:"
     start = time.monotonic()
     _done(api.autograde(ASSIGNMENT, "*"))
@@ -52,7 +52,7 @@ def run(folder: Path, isolation: str) -> Iterator[str | ExerciseResult]:
         for member in members:
             found = gradebook.find_submission(ASSIGNMENT, member.name)
             points = f"{found.score:g} of {found.max_score:g}"
-            yield f"  {member.name:<6} {points:>12}   {member.story}"
+            yield f"  {member.name:<10} {points:>12}   {member.story}"
     yield f"{seconds:.0f} s, {seconds / len(members):.1f} s a notebook; isolation: {isolation}."
     _done(api.generate_feedback(ASSIGNMENT))
     yield f"\nWhat {EXPLAINED} is told:"

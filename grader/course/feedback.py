@@ -25,6 +25,7 @@ from grader import curriculum
 from grader.course import building, cleaning, points
 from grader.course.engines import convert_with_one_engine
 from grader.course.preprocessors import MIME
+from grader.course.progress import show_progress
 from grader.feedback.html import by_class, printable
 from grader.report.html import templates
 from grader.report.results import ExerciseResult, exercise_result
@@ -49,6 +50,7 @@ class Feedback(Exporter):
         super().__init__(**options)
         if self.parent is not None:
             convert_with_one_engine(self.parent)
+            show_progress(self.parent, "writing feedback")
 
     def from_notebook_node(
         self, nb: NotebookNode, resources: Any = None, **options: Any

@@ -22,6 +22,7 @@ from grader import curriculum
 from grader.course.building import KEY
 from grader.course.classwork import Classwork, Conditions
 from grader.course.engines import convert_with_one_engine, one_engine
+from grader.course.progress import show_progress
 from grader.judging.workers import processors
 from grader.report.results import SubmissionResult
 from grader.submission.cells import POINTS, Cell, NotebookError, read
@@ -62,6 +63,7 @@ class HandedIn(NotebookExporter):
                 self._rename()
                 self._remove_interrupted()
             convert_with_one_engine(self.parent)
+            show_progress(self.parent, "grading")
 
     def from_filename(
         self, filename: str, resources: dict[str, Any] | None = None, **options: Any

@@ -1,8 +1,9 @@
-"""A made-up class that hands in notebooks in twelve ways, for `grader demo` and for tests."""
+"""A made-up class, for `grader demo` and for tests: twelve odd ways to hand in, and a crowd."""
 
 from __future__ import annotations
 
 import copy
+import random
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +12,7 @@ import nbformat
 from nbformat.notebooknode import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell
 
+from grader import curriculum
 from grader.course.building import source_path
 from grader.curriculum import mistakes
 from grader.submission.cells import POINTS
@@ -193,3 +195,39 @@ MEMBERS: tuple[Member, ...] = (
     Member("kurt", "handed in half a file, which is no JSON", _damaged),
     Member("lea", "has everything right, too", lambda cells: cells),
 )
+
+
+def members(count: int) -> tuple[Member, ...]:
+    """A class of that size: the twelve, as far as they go, and some with what people get wrong."""
+    crowd = (
+        _ordinary(f"student{number:03}", number) for number in range(len(MEMBERS) + 1, count + 1)
+    )
+    return (*MEMBERS[:count], *crowd)
+
+
+def _ordinary(name: str, number: int) -> Member:
+    """Somebody who has most of it right, in the same way in every class."""
+    chance = random.Random(number)
+    wrong = [one.name for one in curriculum.EXERCISES if one.core and chance.random() < 0.15]
+    known = {
+        name: chance.choice([one for one in mistakes.load(name) if _plain(one)]) for name in wrong
+    }
+    story = "; ".join(f"{name}: {one.name}" for name, one in known.items())
+
+    def change(cells: Cells) -> Cells:
+        for exercise, mistake in known.items():
+            for cell in cells:
+                if grade_id(cell) == exercise and cell.source.count(_find(mistake)) == 1:
+                    cell.source = mistake.apply(cell.source)
+        return [new_markdown_cell(f"Handed in by {name}."), *cells]
+
+    return Member(name, story or "has everything right", change)
+
+
+def _plain(mistake: mistakes.Mistake) -> bool:
+    """Whether it is one edit of the answer in `solutions/`."""
+    return not mistake.edits[0].form and len(mistake.edits[0].replacements) == 1
+
+
+def _find(mistake: mistakes.Mistake) -> str:
+    return mistake.edits[0].replacements[0][0]
