@@ -14,10 +14,10 @@ from xml.etree import ElementTree
 
 import pytest
 
-from grader.curriculum import EXERCISES, NAMES
+from grader.curriculum import EXERCISES, NAMES, assignment
 
 REPOSITORY = Path(__file__).parent.parent
-POINTS = sum(exercise.points for exercise in EXERCISES)
+CORE = [exercise.name for exercise in EXERCISES if exercise.core]
 
 
 class WorkspaceRun:
@@ -31,7 +31,11 @@ class WorkspaceRun:
         shutil.copy(REPOSITORY / "pyproject.toml", root)
         for path in (REPOSITORY / "exercises").glob("*.py"):
             shutil.copy(path, self.folder)
-        for name in NAMES if solved else ():
+        self.solve(*(NAMES if solved else ()))
+
+    def solve(self, *names: str) -> None:
+        """Put the answers into these files."""
+        for name in names:
             solution = (REPOSITORY / "solutions" / f"{name}.py").read_text("utf-8")
             answer = solution.replace("from solutions.", "from exercises.")
             self.file(name).write_text(answer, "utf-8")
@@ -80,20 +84,54 @@ def untouched(tmp_path: Path) -> WorkspaceRun:
 
 
 def test_an_untouched_desk_fits_one_screen(untouched: WorkspaceRun) -> None:
-    """One line an exercise, the next thing to do, and nothing else."""
+    """One line for each exercise that is asked for, the next thing to do, and little else."""
     status, lines = untouched.pytest("exercises/")
     assert status == 1
     assert lines[0] == ""
-    end = 1 + len(NAMES)
-    assert [line.split()[0] for line in lines[1:end]] == list(NAMES)
+    end = 1 + len(CORE)
+    assert [line.split()[0] for line in lines[1:end]] == CORE
     assert all("  to do   0 of " in line for line in lines[1:end])
-    assert lines[end:] == [
+    further = " ".join(lines[end + 1 : -5])
+    assert further.startswith("Not asked for, and there to try: tokens, rope,")
+    assert all(name in further for name in NAMES if name not in CORE)
+    assert lines[-5:] == [
         "",
-        f"Points: 0 of {POINTS}.",
+        "Points: 0 of 100.",
         "",
-        f"Next: {NAMES[0]}. Edit exercises/{NAMES[0]}.py, then run",
-        f"  pytest exercises/test_{NAMES[0]}.py",
+        f"Next: {CORE[0]}. Edit exercises/{CORE[0]}.py, then run",
+        f"  pytest exercises/test_{CORE[0]}.py",
     ]
+    assert len(lines) < 24
+
+
+def test_what_nobody_asked_for_blocks_nothing(untouched: WorkspaceRun) -> None:
+    """The core eight are done although embedding, sublayer and decoder are still stubs."""
+    untouched.solve(*CORE)
+    status, lines = untouched.pytest("exercises/")
+    assert status == 0
+    assert sum("  done  " in line for line in lines) == len(CORE)
+    assert lines[-5].startswith("Points: up to 100 of 100.")
+    assert lines[-3] == "All done. You have written a Transformer by hand."
+    # What is begun of the rest is shown apart, and what is wrong there blocks again.
+    untouched.edit("decoder", "raise NotImplementedError", "raise ValueError")
+    status, lines = untouched.pytest("exercises/")
+    assert status == 1
+    begun = lines.index("Not asked for, and begun:")
+    assert lines[begun + 1].split()[:2] == ["decoder", "wrong"]
+    assert any(line.startswith("  transformer   blocked by decoder") for line in lines[:begun])
+
+
+def test_the_folder_says_what_is_asked_for(untouched: WorkspaceRun) -> None:
+    """`assignment.toml` in it, or, if that names what there is not, where to mend it."""
+    file = untouched.folder / "assignment.toml"
+    file.write_text('exercises = ["tokens", "rope"]\n')
+    status, lines = untouched.pytest("exercises/")
+    assert status == 1
+    assert [line.split()[0] for line in lines[1:3]] == ["tokens", "rope"]
+    assert "Points: 0 of 15." in lines
+    file.write_text('exercises = ["tokns"]\n')
+    _, lines = untouched.pytest("exercises/")
+    assert any("assignment.toml: no exercise 'tokns'" in line for line in lines)
 
 
 def test_code_below_the_raise_that_was_left_in(tmp_path: Path) -> None:
@@ -120,6 +158,7 @@ def test_a_solved_desk_under_xdist(solved: WorkspaceRun) -> None:
 
 def test_many_kinds_of_wrong(solved: WorkspaceRun) -> None:
     """A wrong line, an endless loop, a syntax error, a missing file, a missing name, a stub."""
+    (solved.folder / assignment.FILE).write_text(assignment.text(NAMES))
     solved.edit("attention", "softmax(dim=-1)", "softmax(dim=-2)")
     solved.edit("attention", "    ### BEGIN", "    print('shape', query.shape)\n    ### BEGIN")
     solved.edit("masks", "    ### BEGIN", "    while True: pass\n    ### BEGIN")
@@ -199,7 +238,7 @@ def test_stopping_at_the_first(solved: WorkspaceRun) -> None:
     solved.edit("multi_head", "self.q_proj(query)", "self.q_proj(key)")
     status, lines = solved.pytest("exercises", "-x", "--tb=no")
     assert status == 1
-    rows = {line.split()[0]: line.split()[1:3] for line in lines[1 : 1 + len(NAMES)]}
+    rows = {line.split()[0]: line.split()[1:3] for line in lines if line.startswith("  ")}
     assert rows["masks"] == ["done", "10"]
     assert rows["attention"] == ["done", "15"]
     assert rows["multi_head"] == ["wrong", "0"]

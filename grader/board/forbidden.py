@@ -18,6 +18,7 @@ from unittest.mock import patch
 import torch.nn.functional as F
 from torch.overrides import TorchFunctionMode
 
+from grader.board.stand_ins import HANDED_OUT
 from grader.board.workspace import Workspace
 from grader.curriculum import NAMES
 from grader.curriculum.rules import rule
@@ -83,9 +84,9 @@ def _smooths(*args: object, **kwargs: object) -> bool:
 
 
 def _owner(workspace: Workspace) -> str:
-    """The exercise whose code is the innermost of the student's that runs now."""
+    """The exercise whose code is the innermost that runs now; "" if that was handed out."""
     frame = sys._getframe(1)
-    while frame is not None:
+    while frame is not None and not frame.f_code.co_filename.endswith(HANDED_OUT):
         path = workspace.holds_code(frame.f_code.co_filename)
         if path is not None:
             return path.stem

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from grader.board.forbidden import watch
+from grader.board.stand_ins import standing_in
 from grader.board.time_limit import TookTooLong, time_limit
 from grader.board.workspace import Workspace
 from grader.curriculum import closure
@@ -29,7 +30,11 @@ class TestFile(pytest.Module):
             for name in (*closure(exercise), exercise):
                 if name in self.hung:
                     raise self.hung[name]
-            with time_limit(), watch(self.workspace, exercise):
+            with (
+                time_limit(),
+                standing_in(self.workspace, exercise),
+                watch(self.workspace, exercise),
+            ):
                 assert self.obj is not None
         except (Exception, SystemExit, TookTooLong) as error:
             if isinstance(error, TookTooLong):

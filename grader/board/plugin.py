@@ -18,6 +18,7 @@ from grader.board.modules import BrokenTest, TestFile
 from grader.board.progress import WRONG, Progress, find_blocked, next_exercise
 from grader.board.rendering import STYLES, Line, board, hint_lines, messages
 from grader.board.result import Result, cut_printed
+from grader.board.stand_ins import standing_in
 from grader.board.time_limit import TookTooLong, time_limit
 from grader.board.workspace import PublicTest, Workspace
 from grader.curriculum import NAMES
@@ -144,7 +145,7 @@ class Board:
         exercise = self.workspace.exercise_of(item.path)
         if exercise is None or item.config.option.usepdb:
             return (yield)
-        with time_limit(), watch(self.workspace, exercise):
+        with time_limit(), standing_in(self.workspace, exercise), watch(self.workspace, exercise):
             return (yield)
 
     @pytest.hookimpl(wrapper=True)
@@ -161,7 +162,10 @@ class Board:
         if report.failed and call.excinfo is not None:
             result = failure(call.excinfo.value, exercise, test, self.workspace)
             result.printed = cut_printed(report.capstdout)
-            if self.in_own_words or result.status is Status.TODO:
+            if self._is_optional(result):
+                report.outcome = "skipped"
+                report.longrepr = (str(item.path), test.line, "Not asked for, and not begun.")
+            elif self.in_own_words or result.status is Status.TODO:
                 report.longrepr = result.text()
         elif report.passed and report.when == "call":
             result = Result(exercise, test.name, test.title)
@@ -169,6 +173,12 @@ class Board:
             return report
         setattr(report, _ATTRIBUTE, result.to_wire())
         return report
+
+    def _is_optional(self, result: Result) -> bool:
+        """Whether it is to do, and only beside what is asked for: then it makes no run fail."""
+        others = any(name in self.workspace.assigned for name in self.progress)
+        is_handed_out = self.workspace.is_handed_out(result.exercise)
+        return result.status is Status.TODO and is_handed_out and others
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Take a result in; under xdist it comes from another process."""
@@ -204,7 +214,11 @@ class Board:
             return
         if not self.alone and not self.progress:
             return
-        find_blocked(self.progress, lambda name: probe.is_done(self.workspace, name))
+        find_blocked(
+            self.progress,
+            lambda name: probe.is_done(self.workspace, name),
+            self.workspace.is_handed_out,
+        )
         width = shutil.get_terminal_size().columns
         shown_here = config.option.asked_tbstyle == "auto" and self.verbosity >= 0
         in_full = len(self.progress) == 1 or self.verbosity > 0
@@ -220,7 +234,7 @@ class Board:
         """A hint on what the board names as next, if that is wrong."""
         from grader.board import hints, known
 
-        exercise = next_exercise(self.progress)
+        exercise = next_exercise(self.progress, self.workspace.assigned)
         progress = self.progress.get(exercise)
         if progress is None or progress.status != WRONG:
             return [[(_NOTHING_TO_HINT_AT, "title")], []]

@@ -13,6 +13,7 @@ from typing import Any
 from grader.board.failure import failure
 from grader.board.forbidden import watch
 from grader.board.result import Result, cut_printed
+from grader.board.stand_ins import standing_in
 from grader.board.time_limit import TookTooLong, time_limit
 from grader.board.workspace import Workspace
 from grader.feedback.finding import Status
@@ -32,6 +33,7 @@ def run(workspace: Workspace, exercise: str) -> Iterator[Result]:
                 redirect_stderr(StringIO()),
                 warnings.catch_warnings(),
                 time_limit(),
+                standing_in(workspace, exercise),
                 watch(workspace, exercise),
             ):
                 warnings.simplefilter("ignore")

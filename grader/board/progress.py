@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from grader.board.result import Result
@@ -64,11 +64,16 @@ class Progress:
         return find(self.exercise).points if self.status == DONE else 0
 
 
-def find_blocked(by_exercise: dict[str, Progress], is_done: Callable[[str], bool]) -> None:
+def find_blocked(
+    by_exercise: dict[str, Progress],
+    is_done: Callable[[str], bool],
+    is_handed_out: Callable[[str], bool] = lambda _: False,
+) -> None:
     """Fill in `blocked_by` of each wrong exercise whose needs are not right yet.
 
-    `is_done` finds out about an exercise that was not (wholly) run. An exercise that cannot even
-    be imported for a reason of its own is wrong, whatever it needs.
+    `is_done` finds out about an exercise that was not (wholly) run. One that is handed out blocks
+    nothing, even if its own stub is to do. An exercise that cannot even be imported for a reason of
+    its own is wrong, whatever it needs.
     """
     known: dict[str, bool] = {}
 
@@ -82,21 +87,28 @@ def find_blocked(by_exercise: dict[str, Progress], is_done: Callable[[str], bool
     blocked = {}
     for name, progress in by_exercise.items():
         if progress.status == WRONG and not _broken_itself(progress):
-            open_needs = [need for need in closure(name) if not done(need)]
+            open_needs = [n for n in closure(name) if not is_handed_out(n) and not done(n)]
             # Of these only the first causes: those that do not themselves wait for another.
             blocked[name] = tuple(n for n in open_needs if not set(closure(n)) & set(open_needs))
     for name, needs in blocked.items():
         by_exercise[name].blocked_by = needs
 
 
-def next_exercise(by_exercise: dict[str, Progress]) -> str:
-    """What to work on: what is wrong, then what blocks another, then what is to do; or ""."""
-    in_order = [by_exercise[name] for name in NAMES if name in by_exercise]
-    for progress in in_order:
-        if progress.status == WRONG:
-            return progress.exercise
-    blockers = {need for progress in in_order for need in progress.blocked_by}
-    return _first(blockers) or _first(s.exercise for s in in_order if s.status in (TODO, NOT_RUN))
+def next_exercise(by_exercise: dict[str, Progress], assigned: Sequence[str] = NAMES) -> str:
+    """What to work on: what is wrong, then what blocks another, then what is to do; or "".
+
+    What is assigned comes first; what is not, and is to do, is nobody's next exercise unless it is
+    all that was looked at.
+    """
+    order = sorted(by_exercise, key=lambda name: (name not in assigned, NAMES.index(name)))
+    for name in order:
+        if by_exercise[name].status == WRONG:
+            return name
+    blockers = {need for progress in by_exercise.values() for need in progress.blocked_by}
+    counted = [name for name in order if name in assigned] or order
+    return _first(blockers) or _first(
+        n for n in counted if by_exercise[n].status in (TODO, NOT_RUN)
+    )
 
 
 def _first(names: Iterable[str]) -> str:

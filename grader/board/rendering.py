@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterable, Iterator
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from grader.board.progress import (
@@ -18,7 +19,7 @@ from grader.board.progress import (
 )
 from grader.board.result import Result, place_lines
 from grader.board.workspace import Workspace
-from grader.curriculum import EXERCISES, NAMES, find
+from grader.curriculum import NAMES, find
 from grader.feedback import text
 
 if TYPE_CHECKING:
@@ -62,26 +63,49 @@ def messages(by_exercise: dict[str, Progress], width: int, in_full: bool) -> Ite
 
 
 def board(by_exercise: dict[str, Progress], workspace: Workspace) -> Iterator[Line]:
-    """One line an exercise, the points, and what to do next."""
+    """One line an exercise, the points of what is asked for, and what to do next."""
     in_order = [by_exercise[name] for name in NAMES if name in by_exercise]
     if not in_order:
         yield [("No test of an exercise was selected.", "")]
         return
-    name_width = max(len(s.exercise) for s in in_order)
-    status_width = max(len(_status(s)) for s in in_order)
-    for progress in in_order:
-        yield from _rows(progress, name_width, status_width)
+    counted = [one for one in in_order if one.exercise in workspace.assigned] or in_order
+    further = [one for one in in_order if one not in counted]
+    begun = [one for one in further if one.results and not workspace.is_untouched(one.exercise)]
+    shown = [*counted, *begun]
+    widths = max(len(one.exercise) for one in shown), max(len(_status(one)) for one in shown)
+    for progress in counted:
+        yield from _rows(progress, *widths)
     yield []
-    points = sum(progress.points for progress in in_order)
-    whole = sum(find(progress.exercise).points for progress in in_order)
+    yield from _further(begun, [one.exercise for one in further if one not in begun], widths)
+    points = sum(progress.points for progress in counted)
+    whole = sum(find(progress.exercise).points for progress in counted)
     if points:
         yield [(f"Points: up to {points} of {whole}. ", "title"), (_HONESTLY, "")]
     else:
         nothing = [(f"Points: 0 of {whole}.", "title")]
-        begun = any(progress.rights() for progress in in_order)
-        yield [*nothing, (f" {_ALL_OR_NOTHING}", "")] if begun else nothing
+        some = any(progress.rights() for progress in counted)
+        yield [*nothing, (f" {_ALL_OR_NOTHING}", "")] if some else nothing
     yield []
     yield from _next(by_exercise, workspace)
+
+
+def _further(
+    begun: list[Progress], untouched: list[str], widths: tuple[int, int]
+) -> Iterator[Line]:
+    """What nobody asked for: the rows of what was begun all the same, and the names of the rest."""
+    if begun:
+        yield [("Not asked for, and begun:", "title")]
+        for progress in begun:
+            yield from _rows(progress, *widths)
+        yield []
+    if untouched:
+        names = ", ".join(untouched)
+        for text, style in (
+            (f"Not asked for, and there to try: {names}.", "quiet"),
+            ("What the others need of these is taken as it is handed out, solved.", "quiet"),
+        ):
+            yield from ([(line, style)] for ((line, _),) in wrapped(text, _WIDTH, ""))
+        yield []
 
 
 _ALL_OR_NOTHING = "Here an exercise counts once all of its tests are right."
@@ -127,7 +151,7 @@ def _note(progress: Progress) -> str:
 
 
 def _next(by_exercise: dict[str, Progress], workspace: Workspace) -> Iterator[Line]:
-    name = next_exercise(by_exercise)
+    name = next_exercise(by_exercise, workspace.assigned)
     everything = workspace.shown(workspace.folder)
     if name:
         code, tests = (
@@ -148,13 +172,14 @@ def _next(by_exercise: dict[str, Progress], workspace: Workspace) -> Iterator[Li
         files = [workspace.shown(workspace.test_path(n)) for n in NAMES if n in by_exercise]
         yield [("Next: run all tests, not only some of them.", "title")]
         yield [(f"  pytest {files[0] if len(files) == 1 else everything}", "code")]
-    elif len(by_exercise) < len(EXERCISES):
+    elif not set(workspace.assigned) <= by_exercise.keys():
         yield [("Next: see where the others stand.", "title")]
         yield [(f"  pytest {everything}", "code")]
     else:
         yield [("All done. ", "title"), ("You have written a Transformer by hand.", "")]
-        yield [("See what the hidden checks say:", "")]
-        yield [(f"  grader grade {everything} --isolation process", "code")]
+        if find_spec("grader.judging") is not None:  # not in the student's edition
+            yield [("See what the hidden checks say:", "")]
+            yield [(f"  grader grade {everything} --isolation process", "code")]
 
 
 def message(exercise: str, group: list[Result], width: int) -> Iterator[Line]:

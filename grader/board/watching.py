@@ -237,8 +237,8 @@ class Watch:
         """All that was asked for is known: the verdict, and the hidden checks if they can tell."""
         for one in self.progress.values():
             one.blocked_by = ()
-        find_blocked(self.progress, self._is_done)
-        self.current = self.current or next_exercise(self.progress)
+        find_blocked(self.progress, self._is_done, self.workspace.is_handed_out)
+        self.current = self.current or self._next()
         if not self.current:
             self._all_done()
             return
@@ -278,7 +278,10 @@ class Watch:
 
     def _is_done(self, name: str) -> bool:
         known = self.progress.get(name)
-        return known.status == DONE if known else self.workspace.is_handed_out(name)
+        return known is not None and known.status == DONE
+
+    def _next(self) -> str:
+        return next_exercise(self.progress, self.workspace.assigned)
 
     def _after(self) -> str:
         return f" {time.time() - self.saved_at:.2f} s after the save." if self.saved_at else ""
@@ -288,7 +291,7 @@ class Watch:
         done = finished(self.progress[self.current], self.hidden.get(self.current), self._after())
         self.header = [*self.header, done, []]
         self.saved_at, self.hints_shown = 0.0, 0
-        self.current = next_exercise(self.progress)
+        self.current = self._next()
         if self.current:
             self._ask([self.current])
         else:
