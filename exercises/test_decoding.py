@@ -44,7 +44,8 @@ class Chain(nn.Module):
 
     def forward(self, src: Tensor, tgt: Tensor) -> Tensor:
         """Logits (B, Lt, 5)."""
-        return self.generator(self.decode(tgt, self.encode(src), src))
+        memory = self.encode(src)
+        return self.generator(self.decode(tgt, memory, src))
 
 
 # Greedy takes a (0.6), then the end (0.5): 0.30. But b, then the end, is 0.4 * 0.9 = 0.36.

@@ -74,7 +74,7 @@ def _explain_import(result: Result, error: ImportError, workspace: Workspace) ->
     result.waits_for = stem if stem in NAMES and stem != result.exercise else ""
     file = workspace.shown(workspace.code_path(stem))
     if isinstance(error, ModuleNotFoundError) and module.startswith(f"{workspace.folder.name}."):
-        return f"The file {file} is missing. `grader stubs` makes it anew."
+        return f"The file {file} is missing. `grader reset {stem}` makes it anew."
     if stem in NAMES:
         missing = [n for n in find(stem).entries if f"'{n}'" in _text(error)]
         name = missing[0] if missing else "a name that is needed"

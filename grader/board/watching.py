@@ -155,7 +155,7 @@ class Watch:
         try:
             compile(path.read_bytes(), path, "exec", dont_inherit=True)
         except FileNotFoundError:
-            return f"{shown} is gone. `grader stubs` makes it anew."
+            return f"{shown} is gone. `grader reset {path.stem}` makes it anew."
         except SyntaxError as error:
             return f"{shown}, line {error.lineno}: no whole Python yet ({error.msg})."
         except (OSError, ValueError) as error:

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from grader import curriculum
-from grader.cli.app import STUDENTS, app
+from grader.cli.app import AUTHORS, app
 from grader.curriculum import reference, stubs
 from grader.curriculum.stubs import PICTURES
 from grader.pictures import diagrams
@@ -16,7 +16,7 @@ from grader.pictures.svg import Drawing
 from grader.report.terminal import Terminal
 
 
-@app.command("stubs", rich_help_panel=STUDENTS)
+@app.command("stubs", rich_help_panel=AUTHORS)
 def make_stubs(
     check: Annotated[
         bool, typer.Option("--check", help="Change nothing; fail where a stub is out of date.")

@@ -103,7 +103,8 @@ def _picture(name: str) -> list[NotebookNode]:
 def _given(name: str) -> list[NotebookNode]:
     text = f"## Given: {name}\n\nThe next exercises need this one. Here it is, solved."
     source = handed_out.source(name) or stubs.solution(name)
-    lines = [line for line in _body(source).split("\n") if not _is_mark(line)]
+    lines = [line for line in _body(source).split("
+") if not stubs.is_mark(line)]
     return [
         _text(f"{name}-given-text", text),
         _code(f"{name}-given", "\n".join(lines), _tag(f"{name}-given", locked=True)),
@@ -169,10 +170,6 @@ def _body(source: str) -> str:
         del lines[node.lineno - 1 : node.end_lineno]
     text = "\n".join(lines).strip("\n")
     return re.sub(r"\n{4,}", "\n\n\n", text)
-
-
-def _is_mark(line: str) -> bool:
-    return line.strip() in (stubs.BEGIN, stubs.END)
 
 
 def _text(part: str, source: str) -> NotebookNode:

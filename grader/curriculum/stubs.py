@@ -32,6 +32,9 @@ SOLUTIONS = Path(__file__).resolve().parents[2] / "solutions"
 # The folder of the texts' pictures, inside that of the exercises.
 PICTURES = "pictures"
 
+# What a student's edition has in their place: every file as it was handed out.
+HANDED_OUT = Path(__file__).resolve().parent / "as_handed_out"
+
 _MARKER = re.compile(r"#\s*(BEGIN|END)\s+SOLUTION\b", re.IGNORECASE)
 _IMPORT = re.compile(r"\bfrom solutions(?=\.\w+ import | import )")
 _SEAL = "# Made by grader stubs, "
@@ -88,6 +91,21 @@ def stub(source: str, name: str) -> str:
         banner += "".join(f"\n# {line}" for line in textwrap.wrap(rule(name).stated, 96))
     body = _for_exercises("\n".join([banner, *lines])).rstrip("\n") + "\n"
     return f"{body}\n\n{_SEAL}{_hash(body)}\n"
+
+
+def as_handed_out(name: str) -> str:
+    """The file of an exercise as a student gets it. Raises `CurriculumError`."""
+    if HANDED_OUT.is_dir():
+        try:
+            return (HANDED_OUT / f"{name}.txt").read_text(encoding="utf-8")
+        except FileNotFoundError:
+            raise CurriculumError(f"{name} is not part of this edition.") from None
+    return stub(solution(name), name)
+
+
+def is_mark(line: str) -> bool:
+    """Whether a line of a solution only says where an answer begins or ends."""
+    return line.strip() in (BEGIN, END)
 
 
 def further_reading(name: str) -> str:

@@ -36,7 +36,7 @@ class Translator(nn.Module):
         self.source = nn.Parameter(torch.randn(src_vocab_size, d_model))
         self.target = nn.Parameter(torch.randn(tgt_vocab_size, d_model))
         self.place = nn.Parameter(torch.randn(max_len, d_model))
-        self.generator = nn.Linear(d_model, tgt_vocab_size)
+        self.generator = nn.Linear(in_features=d_model, out_features=tgt_vocab_size)
         self.pad_id = pad_id
 
     def encode(self, src: Tensor) -> Tensor:
@@ -73,8 +73,8 @@ class Norm(nn.Module):
     def __init__(self, d_model: int) -> None:
         """Makes the parameters `weight` and `bias`, as torch's norms do."""
         super().__init__()
-        self.weight = nn.Parameter(torch.ones(d_model))
-        self.bias = nn.Parameter(torch.zeros(d_model))
+        self.register_parameter("weight", nn.Parameter(torch.ones(d_model)))
+        self.register_parameter("bias", nn.Parameter(torch.zeros(d_model)))
 
 
 class Assortment(nn.Module):

@@ -25,8 +25,8 @@ class Maps(nn.Module):
 
     def __init__(self, d_model: int, d_ff: int) -> None:
         super().__init__()
-        self.linear1 = nn.Linear(d_model, d_ff)
-        self.linear2 = nn.Linear(d_ff, d_model)
+        for name, sizes in (("linear1", (d_model, d_ff)), ("linear2", (d_ff, d_model))):
+            self.add_module(name, nn.Linear(*sizes))
 
 
 class Connection(nn.Module):

@@ -1,0 +1,43 @@
+"""`grader reset`: a file as it was handed out."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from grader.cli.app import STUDENTS, UsageError, app, exercises_named
+from grader.curriculum import stubs
+from grader.report.terminal import Terminal
+
+
+@app.command(rich_help_panel=STUDENTS)
+def reset(
+    exercise: Annotated[list[str], typer.Argument(metavar="EXERCISE...", help="Which to reset.")],
+    folder: Annotated[
+        Path, typer.Option("--exercises", metavar="DIR", help="The folder with your files.")
+    ] = Path("exercises"),
+) -> None:
+    """Put an exercise's file back as it was handed out; what you wrote is kept beside it."""
+    terminal = Terminal()
+    if not folder.is_dir():
+        raise UsageError(f"There is no folder {folder} here. Name it: --exercises DIR")
+    for name in exercises_named(exercise):
+        path, fresh = folder / f"{name}.py", stubs.as_handed_out(name)
+        if path.exists() and path.read_bytes() == fresh.encode():
+            terminal.say(f"{path} is as it was handed out.")
+            continue
+        if path.exists():
+            kept = _free(path)
+            path.rename(kept)
+            terminal.say(f"What you wrote is kept in {kept}.")
+        path.write_bytes(fresh.encode())
+        terminal.say(f"{path} is as it was handed out.")
+
+
+def _free(path: Path) -> Path:
+    """A name beside the file that nothing has yet, and that Python does not import."""
+    names = (path.with_name(f"{path.name}.{number}") for number in itertools.count(1))
+    return next(name for name in names if not name.exists())

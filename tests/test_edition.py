@@ -1,0 +1,164 @@
+"""The student's edition: it works without the kit around it, and holds no answer that it asks for."""
+
+from __future__ import annotations
+
+import lzma
+import os
+import re
+import subprocess
+import sys
+import zipfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from grader.course import edition
+from grader.curriculum import EXERCISES, NAMES, stubs
+from grader.judging.hints import write_hints
+
+CORE = tuple(exercise.name for exercise in EXERCISES if exercise.core)
+# Lines that every other module has, whatever it computes.
+COMMON = {
+    "super().__init__()",
+    "self.dropout = nn.Dropout(dropout)",
+    "self.d_model = d_model",
+    "self.n_heads = n_heads",
+    "self.pad_id = pad_id",
+    "memory = model.encode(src)",
+}
+SHORT = 12
+
+
+def answers(names: Sequence[str]) -> dict[str, set[str]]:
+    """Every line of these exercises' answers that says something and that their stub lacks."""
+    found = {}
+    for name in names:
+        parts = re.findall(
+            r"### BEGIN SOLUTION\n(.*?)### END SOLUTION", stubs.solution(name), re.DOTALL
+        )
+        shown = {line.strip() for line in stubs.as_handed_out(name).splitlines()}
+        lines = {line.strip() for part in parts for line in part.splitlines()}
+        found[name] = {
+            line
+            for line in lines - shown - COMMON
+            if len(line) >= SHORT and not line.startswith("#") and re.search(r"\w\W+\w", line)
+        }
+    return found
+
+
+def contents(folder: Path) -> Iterator[tuple[str, str]]:
+    """All that the edition holds, unpacked: file and text."""
+    for path in sorted(folder.rglob("*")):
+        if path.is_file():
+            content = path.read_bytes()
+            if path.suffix == ".hints":
+                content = lzma.decompress(content)
+            yield path.relative_to(folder).as_posix(), content.decode("utf-8", "replace")
+
+
+def make(
+    folder: Path, exercises: Sequence[str], hinted: Sequence[str], monkeypatch: pytest.MonkeyPatch
+) -> edition.Edition:
+    """An edition with the hints of some exercises only, since making them takes long."""
+    monkeypatch.setattr(edition, "write_hints", lambda to, _: write_hints(to, hinted))
+    return edition.make(folder, exercises)
+
+
+@pytest.mark.parametrize(
+    "asked", [CORE, NAMES, ("encoder",), ("decoder", "embedding"), ("masks", "multi_head")]
+)
+def test_no_line_of_an_answer_is_in_it(
+    tmp_path: Path, asked: Sequence[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = make(tmp_path / "edition", asked, ["masks"] if "masks" in asked else [], monkeypatch)
+    assert made.exercises == tuple(name for name in NAMES if name in asked)
+    lines = answers(made.exercises)
+    assert all(lines.values())
+    found = [
+        f"{file}: {line}"
+        for file, text in contents(made.folder)
+        for held in ({one.strip() for one in text.splitlines()},)
+        for name in made.exercises
+        for line in lines[name]
+        if line in held
+    ]
+    assert not found
+    files = {path.name for path in made.folder.rglob("*.py")}
+    assert "judge.py" not in files
+    assert "reference.py" not in files
+    assert not list(made.folder.rglob("*.toml*/mistakes*"))
+    assert not (made.folder / "solutions").exists()
+
+
+def test_an_import_of_what_is_withheld_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(edition, "WITHHELD", ("feedback",))
+    with pytest.raises(edition.EditionError, match="which no student may have"):
+        edition.modules()
+
+
+def test_a_folder_with_something_in_it_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "mine.txt").write_text("mine")
+    with pytest.raises(edition.EditionError, match="Name a new folder"):
+        edition.make(tmp_path, ["masks"])
+
+
+class Student:
+    """Somebody who works in the edition alone: the kit's own folder is not to be found."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def run(self, *command: str) -> tuple[int, str]:
+        """A Python module with arguments, in the edition's folder; status and output."""
+        program = (
+            "import sys; sys.path[:] = [one for one in sys.path if one != sys.argv[1]]; "
+            "sys.path.insert(0, ''); del sys.argv[1]; import runpy; "
+            "runpy.run_module(sys.argv[1], run_name='__main__', alter_sys=True)"
+        )
+        done = subprocess.run(
+            [sys.executable, "-c", program, str(edition.ROOT), *command],
+            cwd=self.folder,
+            env={**os.environ, "COLUMNS": "100"},
+            capture_output=True,
+            text=True,
+            encoding="utf-8",
+            timeout=300,
+            check=False,
+        )
+        return done.returncode, done.stdout + done.stderr
+
+
+def test_a_student_works_in_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Board, hint, reset, help, notebook: all without the kit."""
+    made = make(tmp_path / "edition", CORE, ["attention"], monkeypatch)
+    student = Student(made.folder)
+    status, said = student.run("pytest")
+    assert status == 1
+    assert "Points: 0 of 100." in said
+    assert "tokens" not in said
+    # The core eight are done with what is handed out.
+    for name in CORE:
+        answer = stubs.reference_source(name)
+        (made.folder / "exercises" / f"{name}.py").write_text(answer, "utf-8")
+    status, said = student.run("pytest", "exercises/")
+    assert status == 0, said
+    assert "Points: up to 100 of 100." in said
+    assert "grader grade" not in said
+    # Something is wrong; a hint; and back to the beginning.
+    file = made.folder / "exercises" / "attention.py"
+    file.write_text(file.read_text("utf-8").replace("math.sqrt(query.size(-1))", "query.size(-1)"))
+    status, said = student.run("pytest", "exercises/test_attention.py", "--hint")
+    assert status == 1
+    assert "Your scores are divided by d_k, not by its square root." in said
+    status, said = student.run("grader", "reset", "attention")
+    assert (status, stubs.is_untouched(file.read_text("utf-8"))) == (0, True)
+    assert "query.size(-1)" in file.with_name("attention.py.1").read_text("utf-8")
+    status, said = student.run("grader", "reset", "tokens")
+    assert (status, said.strip()) == (2, "tokens is not part of this edition.")
+    status, said = student.run("grader", "--help")
+    assert "watch" in said
+    assert "release" not in said
+    assert edition.zipped(made).is_file()
+    with zipfile.ZipFile(edition.zipped(made)) as archive:
+        assert "edition/exercises/attention.py" in archive.namelist()
