@@ -1,4 +1,4 @@
-"""The student's edition: it works without the kit around it, and holds no answer that it asks for."""
+"""The student's edition works without the kit around it, and holds no answer that it asks for."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ def scatter(module: nn.Module) -> nn.Module:
     """
     with torch.no_grad():
         for name, parameter in module.named_parameters():
-            if parameter.dim() >= 2:
+            if parameter.dim() > 1:
                 parameter.normal_(0.0, 1.5 * parameter.size(-1) ** -0.5)
             else:
                 parameter.normal_(1.0 if name.endswith("weight") else 0.0, 0.3)

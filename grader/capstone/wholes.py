@@ -240,7 +240,8 @@ class _Speller(nn.Module):
         return F.one_hot(states, V).float() * 9
 
     def forward(self, src: Tensor, tgt: Tensor) -> Tensor:
-        return self.generator(self.decode(tgt, self.encode(src), src))
+        memory = self.encode(src)
+        return self.generator(self.decode(tgt, memory, src))
 
 
 @probe("decoding")

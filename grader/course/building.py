@@ -103,8 +103,7 @@ def _picture(name: str) -> list[NotebookNode]:
 def _given(name: str) -> list[NotebookNode]:
     text = f"## Given: {name}\n\nThe next exercises need this one. Here it is, solved."
     source = handed_out.source(name) or stubs.solution(name)
-    lines = [line for line in _body(source).split("
-") if not stubs.is_mark(line)]
+    lines = [line for line in _body(source).split("\n") if not stubs.is_mark(line)]
     return [
         _text(f"{name}-given-text", text),
         _code(f"{name}-given", "\n".join(lines), _tag(f"{name}-given", locked=True)),

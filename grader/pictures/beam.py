@@ -54,7 +54,8 @@ class Bigrams:
 
     def forward(self, src: Tensor, tgt: Tensor) -> Tensor:
         """The logits of every next word."""
-        return self.generator(self.decode(tgt, self.encode(src), src))
+        memory = self.encode(src)
+        return self.generator(self.decode(tgt, memory, src))
 
     __call__ = forward
 
