@@ -114,7 +114,7 @@ class Student:
         program = (
             "import sys; sys.path[:] = [one for one in sys.path if one != sys.argv[1]]; "
             "sys.path.insert(0, ''); del sys.argv[1]; import runpy; "
-            "runpy.run_module(sys.argv[1], run_name='__main__', alter_sys=True)"
+            "runpy.run_module(sys.argv.pop(1), run_name='__main__', alter_sys=True)"
         )
         done = subprocess.run(
             [sys.executable, "-c", program, str(edition.ROOT), *command],
