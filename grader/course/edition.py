@@ -10,7 +10,7 @@ import ast
 import re
 import shutil
 import tomllib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
@@ -146,7 +146,7 @@ def _is_withheld(name: str) -> bool:
     return any(inside == one or inside.startswith(f"{one}.") for one in WITHHELD)
 
 
-def _data(files: Iterable[str]) -> Iterator[Path]:
+def _data(files: Sequence[str]) -> Iterator[Path]:
     """The data files of the packages that these files belong to, as the project declares them."""
     folders = {(ROOT / file).parent for file in files if file.endswith("__init__.py")}
     declared = _project()["tool"]["setuptools"]["package-data"]["grader"]
@@ -159,7 +159,7 @@ def _data(files: Iterable[str]) -> Iterator[Path]:
 
 def _write_package(folder: Path, asked: Sequence[str], solved: Sequence[str]) -> None:
     files = modules()
-    for file in (*files, *_data(files)):
+    for file in (*map(Path, files), *_data(files)):
         (folder / file).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(ROOT / file, folder / file)
     kept = folder / stubs.HANDED_OUT.relative_to(ROOT)
