@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 import torch
 
-from grader import curriculum
-from grader.capstone import advice, child, dates, looking, parts, probing, report, wholes
+from grader import curriculum, pictures
+from grader.capstone import advice, child, dates, looking, notebook, parts, probing, report, wholes
 from grader.capstone.dates import STYLES, Dates
 from grader.capstone.events import (
     Event,
@@ -227,7 +227,7 @@ def test_a_piece_of_the_kit_builds_on_the_students_own_of_the_same_file() -> Non
 
 
 def test_an_edition_without_answers_names_the_exercise_to_write_first(tmp_path: Path) -> None:
-    with pytest.raises(curriculum.CurriculumError, match=r"Write exercises/masks.py first"):
+    with pytest.raises(curriculum.CurriculumError, match="Write masks first"):
         whole_model.gather({"attention": right("attention")}, tmp_path)
 
 
@@ -417,6 +417,32 @@ def test_code_that_ends_its_process_is_told_so() -> None:
         outcome = session.hear()
     assert isinstance(outcome, Failure)
     assert "ended its own process" in outcome.said
+
+
+def test_a_notebook_trains_what_its_cells_define(capsys: pytest.CaptureFixture[str]) -> None:
+    namespace: dict[str, Any] = {"__name__": "cells"}
+    for name in ("masks", "training"):
+        exec(right(name), namespace)
+    rates = []
+    real = namespace["noam_rate"]
+
+    def noam_rate(*given: Any) -> float:
+        rates.append(given)
+        return float(real(*given))
+
+    namespace["noam_rate"] = noam_rate
+    course = notebook.Course(whole_model.entries(), curriculum.closure, whole_model.lend, pictures)
+    translate = notebook.run(namespace, Plan(60, 1, steps=2, unseen=FEW), course)
+    assert translate is not None
+    assert "(it never saw ☃)" in translate("☃")
+    assert [step for step, *_ in rates[:2]] == [1, 2]
+    said = capsys.readouterr().out
+    assert "from the kit: attention, multi_head" in said
+    assert "a picture: positions" in said
+    del namespace["causal_mask"]
+    namespace["teacher_forcing"] = lambda tgt: tgt
+    assert notebook.run(namespace, Plan(60, 1, steps=2, unseen=FEW), course) is None
+    assert "Look at training" in capsys.readouterr().out
 
 
 def capstone(*arguments: object, typed: str = "") -> subprocess.CompletedProcess[str]:

@@ -14,7 +14,7 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, TextIO
 
 import torch
@@ -85,32 +85,16 @@ class Worker:
         training = Training(entries, plan)
         self.sign("training")
         training.run(self.stop.is_set, self.tell, self.sign)
-        self.sign("translating the unseen dates")
-        written: list[str] = []
-        for start in range(0, plan.unseen, 100):
-            sources = [pair.source for pair in training.held_out[start : start + 100]]
-            written += map(dates.decode_target, training.translate(sources))
-            self.sign()
-        self.sign("measuring what the model does")
-        measured = behaviour.measure(training, written)
-        self.sign("measuring your pieces")
-        found = self.faults(pieces, job["entries"])
-        self.tell(learnt(training, written, entries, measured, found, self.stop.is_set()))
+        own = {name: pieces.module(name) for name in job["entries"] if pieces.is_own(name)}
+        self.tell(conclude(training, entries, own, self.stop.is_set(), self.sign))
         self.doing = ""
         return training
-
-    def faults(self, pieces: Pieces, entries: Mapping[str, Any]) -> list[Fault]:
-        """What the probes find in the student's own pieces."""
-        own = [name for name in entries if pieces.is_own(name)]
-        return probing.faults({name: pieces.module(name) for name in own})
 
     def fail(self, error: BaseException, pieces: Pieces, job: Mapping[str, Any]) -> None:
         """Reports that the student's code could not go on, and what the probes say to it."""
         told = failure(error, self.doing)
         if isinstance(error, ContractError):
-            told = Failure(
-                self.doing, str(error), faults=[Fault(error.exercise, "use", str(error))]
-            )
+            told = Failure(self.doing, str(error), faults=contract_faults(error))
         own = [name for name in job["entries"] if pieces.is_own(name)]
         modules: dict[str, Any] = {}
         for name in own:
@@ -155,16 +139,32 @@ class Worker:
             os._exit(0)
 
 
-def learnt(
+def contract_faults(error: ContractError) -> list[Fault]:
+    """What is wrong with the piece that gave back something else than its exercise says."""
+    return [Fault(error.exercise, "use", str(error))]
+
+
+def conclude(
     training: Training,
-    written: list[str],
     entries: Mapping[str, Any],
-    measured: Any,
-    found: list[Fault],
+    own: Mapping[str, Any],
     stopped: bool,
+    sign: Callable[[str], None] = lambda _: None,
 ) -> Learnt:
-    """What came of the training, from the translations `written` of all unseen dates."""
+    """What came of a training: all unseen dates translated, the model and its pieces measured.
+
+    `own` are the student's modules; `sign` is told what is done next.
+    """
+    written: list[str] = []
     pairs = training.held_out
+    for start in range(0, len(pairs), 100):
+        sign("translating the unseen dates")
+        sources = [pair.source for pair in pairs[start : start + 100]]
+        written += map(dates.decode_target, training.translate(sources))
+    sign("measuring what the model does")
+    measured = behaviour.measure(training, written)
+    sign("measuring your pieces")
+    found = probing.faults(own)
     right = [one == pair.target for one, pair in zip(written, pairs, strict=True)]
     languages: dict[str, list[bool]] = {}
     for pair, is_right in zip(pairs, right, strict=True):

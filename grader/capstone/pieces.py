@@ -47,24 +47,29 @@ class Pieces(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         for name, text in sources.own.items():
             lines = text.splitlines(keepends=True)
             linecache.cache[shown(name)] = (len(text), None, lines, shown(name))
-        for name in list(sys.modules):
-            if name.partition(".")[0] == PACKAGE:
-                del sys.modules[name]
+        # In a notebook, the real package may have been imported.
+        self.before = _take_away()
         package = ModuleType(PACKAGE)
         package.__path__ = []
         sys.modules[PACKAGE] = package
         sys.meta_path.insert(0, self)
 
     def close(self) -> None:
-        """Forgets the modules and the package."""
+        """Forgets the modules and the package; what was there before is there again."""
         sys.meta_path.remove(self)
-        for name in list(sys.modules):
-            if name.partition(".")[0] == PACKAGE:
-                del sys.modules[name]
+        _take_away()
+        sys.modules.update(self.before)
 
     def module(self, exercise: str) -> Any:
         """The module of an exercise. Raises what the student's code raises."""
         return importlib.import_module(f"{PACKAGE}.{exercise}")
+
+    def put(self, exercise: str, values: Mapping[str, Any]) -> ModuleType:
+        """Makes the module of an exercise of what is there already, such as a notebook's names."""
+        module = ModuleType(f"{PACKAGE}.{exercise}")
+        vars(module).update(values)
+        sys.modules[module.__name__] = module
+        return module
 
     def is_own(self, exercise: str) -> bool:
         """Whether an exercise, or a part of it, is the student's."""
@@ -104,6 +109,12 @@ class Pieces(importlib.abc.MetaPathFinder, importlib.abc.Loader):
                 setattr(module, entry, whole[entry])
             # The kit's piece may build on another piece of the same file, which is written.
             whole.update({key: value for key, value in vars(module).items() if _is_piece(value)})
+
+
+def _take_away() -> dict[str, ModuleType]:
+    """Takes the package and its modules out of what is imported."""
+    names = [name for name in sys.modules if name.partition(".")[0] == PACKAGE]
+    return {name: sys.modules.pop(name) for name in names}
 
 
 def _is_piece(value: Any) -> bool:

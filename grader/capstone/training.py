@@ -78,6 +78,7 @@ class Training:
             raise ContractError("transformer", "Your model has no parameters that could learn.")
         self.means = [one.detach().clone() for one in self.weights]
         self.optimiser = torch.optim.Adam(self.weights, lr=0.0, betas=(0.9, 0.98), eps=1e-9)
+        self.has_means = False
         self.step = 0
         self.seconds = 0.0
         self.loss = math.nan
@@ -93,10 +94,21 @@ class Training:
         The model is left with the mean of its last weights, which translates better than the last
         ones: the paper averages its last checkpoints (section 6.1).
         """
+        self.model.train()
+        try:
+            self._loop(stopped, tell, alive)
+        finally:
+            self._translate_with_means(True)
+
+    def _loop(
+        self,
+        stopped: Callable[[], bool],
+        tell: Callable[[Progress], None],
+        alive: Callable[[], None],
+    ) -> None:
         began, told = time.monotonic(), 0.0
         losses: list[float] = []
         exact, rate = 0.0, 0.0
-        self.model.train()
         for pairs in self.data.batches(BATCH):
             alive()
             self.step += 1
@@ -106,15 +118,14 @@ class Training:
             done = stopped() or self._is_done(losses[-1])
             look = self.step % LOOK_EVERY == 0
             if look:
-                self._exchange()
+                self._translate_with_means(True)
                 exact = self.exact(self.held_out[:LOOK_COUNT])
-                self._exchange()
+                self._translate_with_means(False)
             if look or done or self.seconds - told > TELL_EVERY:
                 told, self.loss = self.seconds, sum(losses) / len(losses)
                 losses = []
                 tell(Progress(self.step, self.seconds, self.loss, rate, exact))
             if done:
-                self._exchange()
                 return
 
     def _is_done(self, loss: float) -> bool:
@@ -132,8 +143,11 @@ class Training:
         torch._foreach_lerp_(self.means, [one.detach() for one in self.weights], part)
         return loss.item()
 
-    def _exchange(self) -> None:
-        """Puts the mean weights into the model, and keeps those that it had; or the reverse."""
+    def _translate_with_means(self, means: bool) -> None:
+        """Puts the mean weights into the model and keeps those that it had, or the reverse."""
+        if means is self.has_means:
+            return
+        self.has_means = means
         for weight, mean in zip(self.weights, self.means, strict=True):
             kept = weight.detach().clone()
             weight.data.copy_(mean)

@@ -22,7 +22,7 @@ from grader.report.terminal import Terminal
 
 DEFAULT_FOLDER = Path("exercises")
 FAILED = 1
-MOST_WRONG = 3
+TEST = "pytest exercises/test_{}.py"
 
 
 @app.command(rich_help_panel=STUDENTS)
@@ -48,7 +48,7 @@ def capstone(
     and keeps what was learnt.
     """
     # Imported where they are used: they take torch and matplotlib, and other commands need neither.
-    from grader.capstone import advice, report
+    from grader.capstone import advice, report, words
     from grader.capstone.events import Failure, Learnt
 
     sources = _sources(folder)
@@ -78,7 +78,9 @@ def capstone(
             drawn = _draw(outcome, history, out) if isinstance(outcome, Learnt) else []
         except OSError as error:
             raise UsageError(f"Nothing could be written to {out}: {error.strerror}.") from None
-        _tell(terminal, folder, outcome, [one.told for one in symptoms], advised)
+        terminal.say()
+        for line, style in words.told(outcome, symptoms, advised, folder, TEST):
+            terminal.say(line, style)
         terminal.say(f"\n{out / 'result.json'} has the numbers; seed {seed}.", "dim")
         if drawn:
             terminal.say(f"Pictures in {out}: {', '.join(drawn)}", "dim")
@@ -141,13 +143,15 @@ def _heard(
 @contextmanager
 def _bar(terminal: Terminal, seconds: float) -> Iterator[Callable[[Any], None]]:
     """Shows how the training goes: a bar on a terminal, a line now and then elsewhere."""
+    from grader.capstone import words
+
     told = 0.0
 
     def line(event: Any) -> None:
         nonlocal told
         if event.seconds - told >= min(15.0, seconds / 4):
             told = event.seconds
-            terminal.errors.print(f"{event.seconds:4.0f} s   {_numbers(event)}")
+            terminal.errors.print(f"{event.seconds:4.0f} s   {words.numbers(event)}")
 
     if not terminal.errors.is_terminal:
         yield line
@@ -156,15 +160,8 @@ def _bar(terminal: Terminal, seconds: float) -> Iterator[Callable[[Any], None]]:
     with Progress(*columns, TimeRemainingColumn(), console=terminal.errors) as progress:
         task = progress.add_task("", total=seconds, numbers="reading your files")
         yield lambda event: progress.update(
-            task, completed=event.seconds, numbers=_numbers(event), refresh=True
+            task, completed=event.seconds, numbers=words.numbers(event), refresh=True
         )
-
-
-def _numbers(event: Any) -> str:
-    return (
-        f"step {event.step}   loss {event.loss:.3f}   rate {event.rate:.4f}   "
-        f"{event.exact:.0%} of unseen dates right"
-    )
 
 
 def _draw(outcome: Any, history: Sequence[Any], out: Path) -> list[str]:
@@ -177,47 +174,9 @@ def _draw(outcome: Any, history: Sequence[Any], out: Path) -> list[str]:
     return [f"{name}.png" for name in drawn]
 
 
-def _tell(
-    terminal: Terminal, folder: Path, outcome: Any, symptoms: Sequence[str], advised: Sequence[Any]
-) -> None:
-    from grader.capstone.events import Failure
-
-    if isinstance(outcome, Failure):
-        terminal.say(f"\nYour code could not go on ({outcome.doing}).", "bold red")
-        if outcome.file:
-            inside = f", in {outcome.inside}" if outcome.inside else ""
-            terminal.say(f"  {folder / Path(outcome.file).name}:{outcome.line}{inside}")
-            terminal.say(f"      {outcome.source}")
-        terminal.say(f"  {outcome.said}")
-    else:
-        _tell_learnt(terminal, outcome)
-    for symptom in symptoms:
-        terminal.say(f"\n  {symptom}", "yellow")
-    for one in advised:
-        told = f": {one.told}." if one.told else "."
-        terminal.say(f"\nLook at {one.exercise}{told}", "bold")
-        terminal.say(f"  pytest {DEFAULT_FOLDER}/test_{one.exercise}.py")
-
-
-def _tell_learnt(terminal: Terminal, outcome: Any) -> None:
-    right = round(outcome.exact * outcome.count)
-    early = ", stopped early" if outcome.stopped else ""
-    terminal.say(
-        f"\n{right} of {outcome.count} dates that it never saw are right in every character "
-        f"({outcome.exact:.1%}), after {outcome.step} steps and {outcome.seconds:.0f} s{early}.",
-        "bold",
-    )
-    shares = sorted(outcome.languages.items(), key=lambda one: one[1])
-    if right:
-        terminal.say("  " + "   ".join(f"{name} {share:.0%}" for name, share in shares))
-    for one in outcome.wrong[:MOST_WRONG]:
-        terminal.say(f"  wrong: {one.source} → {one.got}, not {one.expected}")
-    if not outcome.translations or not outcome.translations[0].attention:
-        terminal.say("  Its cross-attention could not be seen from outside, so it is not drawn.")
-
-
 def _translate(terminal: Terminal, session: Any) -> None:
     """Translates what is typed, or what comes through a pipe, line by line."""
+    from grader.capstone import words
     from grader.capstone.events import Failure
 
     typed = sys.stdin.isatty()
@@ -237,11 +196,9 @@ def _translate(terminal: Terminal, session: Any) -> None:
                 return
             continue
         answer = session.translate(text)
+        terminal.say(words.answered(answer, "" if typed else text.strip()))
         if isinstance(answer, Failure):
-            terminal.complain(f"Your code could not go on: {answer.said}")
             return
-        unknown = f"   (it never saw {', '.join(answer.unknown)})" if answer.unknown else ""
-        terminal.say((answer.target if typed else f"{text.strip()} → {answer.target}") + unknown)
 
 
 def _piped() -> bool:

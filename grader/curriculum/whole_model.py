@@ -6,7 +6,7 @@ A model that trains needs the exercise `transformer` and all under it, `training
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -56,7 +56,7 @@ def gather(sources: Mapping[str, str], solutions: Path = stubs.SOLUTIONS) -> Who
     Raises CurriculumError where the kit has no answer to lend, as in a student's edition.
     """
     model = WholeModel()
-    missing = []
+    wanted = []
     for name, used in entries().items():
         source = sources.get(name)
         unwritten = list(used) if source is None else not_written(source, used)
@@ -65,18 +65,22 @@ def gather(sources: Mapping[str, str], solutions: Path = stubs.SOLUTIONS) -> Who
             if unwritten:
                 model.lent[name] = unwritten
         if unwritten:
-            if not (solutions / f"{name}.py").is_file():
-                missing.append(name)
-                continue
-            model.kit[name] = stubs.reference_source(name, solutions)
+            wanted.append(name)
+    model.kit.update(lend(wanted, solutions))
+    return model
+
+
+def lend(names: Sequence[str], solutions: Path = stubs.SOLUTIONS) -> dict[str, str]:
+    """The kit's files of these exercises. Raises CurriculumError where it has none to lend."""
+    missing = [name for name in names if not (solutions / f"{name}.py").is_file()]
     if missing:
         first, *others = missing
         more = f" (and then {', '.join(others)})" if others else ""
         raise CurriculumError(
             f"The model needs {first}{more}, which is not written yet and which the kit does not "
-            f"hand out here. Write exercises/{first}.py first: pytest exercises/test_{first}.py"
+            f"hand out here. Write {first} first: pytest exercises/test_{first}.py"
         )
-    return model
+    return {name: stubs.reference_source(name, solutions) for name in names}
 
 
 def not_written(source: str, names: tuple[str, ...]) -> list[str]:
