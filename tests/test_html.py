@@ -191,3 +191,10 @@ def test_a_page_is_no_wider_than_a_phone(tmp_path: Path) -> None:
             page.goto(path.as_uri())
             assert page.evaluate("document.documentElement.scrollWidth") <= 400
         browser.close()
+
+
+def test_two_spaces_are_seen_as_two() -> None:
+    """A message about `'two  spaces'` is of no use where a browser makes one of them."""
+    found = finding(Finding("tokenize('two  spaces') is wrong.", None, "Is  it?"))
+    assert "two  spaces" in found
+    assert found.count("white-space:pre-wrap") == 2

@@ -55,8 +55,8 @@ STYLES: dict[str, str] = {
     "cross": "color:#d9483b;font-weight:bold",
     "quiet": "opacity:0.75;font-weight:normal",
     "finding": "margin:2px 0 8px 20px",
-    "headline": "white-space:pre-line",
-    "help": "font-style:italic;margin-top:4px;white-space:pre-line",
+    "headline": "white-space:pre-wrap",
+    "help": "font-style:italic;margin-top:4px;white-space:pre-wrap",
     "place": f"{_MONOSPACE};font-size:92%;opacity:0.75;margin-top:4px;white-space:pre-wrap",
     "message": "background-color:rgba(128,128,128,0.12);color:inherit;border:none;"
     f"padding:6px 10px;margin:4px 0 4px 20px;white-space:pre-wrap;{_MONOSPACE};font-size:92%",
