@@ -77,7 +77,8 @@ def test_query_key_and_value() -> None:
     """Each third of the projection is cut into two heads of two features."""
     found = steps(layer_of_four(batch_first=True), X)
     query = torch.tensor([[[[1.0, 0.0], [0.0, 1.0]], [[0.0, 2.0], [0.0, 0.0]]]])
-    assert_matches(found["query"], query, "'query'", axes=HEADS)
+    help = "First cut the features of each token into heads, then move the heads in front."
+    assert_matches(found["query"], query, "'query'", axes=HEADS, help=help)
     assert_matches(found["key"], 2 * query, "'key'", axes=HEADS)
     assert_matches(found["value"], 3 * query + 1, "'value'", axes=HEADS)
 
@@ -90,7 +91,8 @@ def test_scores_and_weights() -> None:
     """
     found = steps(layer_of_four(batch_first=True), X)
     scores = torch.tensor([[[[2.0, 0.0], [0.0, 2.0]], [[8.0, 0.0], [0.0, 0.0]]]]) / sqrt(2)
-    assert_matches(found["scores"], scores, "'scores'", axes=SCORES)
+    help = "By the root of which number do you divide: how many features has a head?"
+    assert_matches(found["scores"], scores, "'scores'", axes=SCORES, help=help)
     near, far = (1 / (1 + exp(-one / sqrt(2))) for one in (2, 8))
     weights = torch.tensor([[[[near, 1 - near], [1 - near, near]], [[far, 1 - far], [0.5, 0.5]]]])
     assert_matches(found["weights"], weights, "'weights'", axes=SCORES)

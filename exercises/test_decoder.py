@@ -14,6 +14,16 @@ from grader.feedback.comparison import Mismatch, assert_matches
 AXES = ("batch", "target", "d_model")
 
 
+def test_the_layers_share_nothing() -> None:
+    """Three layers have three times the parameters of one."""
+    one = len(list(Decoder(1, d_model=6, n_heads=2, d_ff=8).parameters()))
+    three = len(list(Decoder(3, d_model=6, n_heads=2, d_ff=8).parameters()))
+    assert three == 3 * one > 0, (
+        f"One layer of your Decoder has {one} parameter tensors, three have {three}. "
+        "Are your layers different objects, kept in an nn.ModuleList?"
+    )
+
+
 def test_three_steps() -> None:
     """Look at the target, look at the memory, feed forward.
 

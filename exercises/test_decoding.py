@@ -76,7 +76,8 @@ def test_a_row_that_has_ended_is_filled() -> None:
     """While one row goes on, the other gets the model's `pad_id`, here 4."""
     found = greedy_decode(Chain(TREE, ENDLESS, pad_id=4), torch.tensor([[0], [1]]), START, END, 5)
     expected = torch.tensor([[START, A, END, 4, 4], [START, B, B, B, B]])
-    assert_matches(found, expected, "result of greedy_decode", axes=AXES)
+    help = "After its end, a row gets the model's pad_id until the last row has ended, too."
+    assert_matches(found, expected, "result of greedy_decode", axes=AXES, help=help)
 
 
 def test_any_word_may_come() -> None:
@@ -94,19 +95,23 @@ def test_a_beam_of_two_by_hand() -> None:
     0.4 * 0.9 = 0.36 is more than greedy's 0.6 * 0.5 = 0.30. And two rows find together what each
     finds alone, also with more hypotheses than there are words.
     """
+    help = (
+        "Does what has ended stay as it is, with its score? And is a score the sum of "
+        "log-probabilities? Logits are none yet."
+    )
     found = beam_search(Chain(TREE), torch.tensor([[0]]), START, END, 6, beam_size=2)
     assert_written(
         found,
         torch.tensor([[START, B, END]]),
         "result of beam_search with beam_size=2",
-        help="A score is a sum of log-probabilities; logits are none yet.",
+        help=help,
     )
     model = Chain(TREE, ENDLESS)
     expected = torch.tensor([[START, B, END, PAD], [START, B, B, B]])
     for beam_size in (2, 7):
         found = beam_search(model, torch.tensor([[0], [1]]), START, END, 4, beam_size)
         what = f"result of beam_search for two rows with beam_size={beam_size}"
-        assert_matches(found, expected, what, axes=AXES)
+        assert_matches(found, expected, what, axes=AXES, help=help)
 
 
 def test_one_place_and_a_beam_of_one() -> None:

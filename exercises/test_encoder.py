@@ -14,6 +14,16 @@ from grader.feedback.comparison import Mismatch, assert_matches
 AXES = ("batch", "length", "d_model")
 
 
+def test_the_layers_share_nothing() -> None:
+    """Three layers have three times the parameters of one."""
+    one = len(list(Encoder(1, d_model=6, n_heads=2, d_ff=8).parameters()))
+    three = len(list(Encoder(3, d_model=6, n_heads=2, d_ff=8).parameters()))
+    assert three == 3 * one > 0, (
+        f"One layer of your Encoder has {one} parameter tensors, three have {three}. "
+        "Are your layers different objects, kept in an nn.ModuleList?"
+    )
+
+
 def test_norm_after_the_sums() -> None:
     """Attention, sum, norm; then feed-forward, sum, norm."""
     torch.manual_seed(0)
@@ -68,16 +78,6 @@ def test_the_stack() -> None:
     pre: Any = Encoder(num_layers=2, d_model=6, n_heads=2, d_ff=8, norm_first=True).eval()
     expected = pre.norm(pre.layers[1](pre.layers[0](x)))
     assert_matches(pre(x), expected, "Encoder output with norm_first=True", axes=AXES)
-
-
-def test_the_layers_share_nothing() -> None:
-    """Three layers have three times the parameters of one."""
-    one = len(list(Encoder(1, d_model=6, n_heads=2, d_ff=8).parameters()))
-    three = len(list(Encoder(3, d_model=6, n_heads=2, d_ff=8).parameters()))
-    assert three == 3 * one, (
-        f"One layer of your Encoder has {one} parameter tensors, three have {three}. "
-        "Are your layers different objects, kept in an nn.ModuleList?"
-    )
 
 
 def test_nothing_in_a_layer_is_shared() -> None:

@@ -32,7 +32,14 @@ def test_turns_by_hand() -> None:
     x = torch.tensor([[2.0, 1.0, 3.0, 4.0], [2.0, 1.0, 3.0, 4.0]])
     angles = torch.tensor([[pi / 2, pi], [0.0, pi / 2]])
     expected = torch.tensor([[-1.0, 2.0, -3.0, -4.0], [2.0, 1.0, -4.0, 3.0]])
-    assert_matches(apply_rotary(x, angles), expected, "apply_rotary", axes=AXES)
+    assert_matches(
+        apply_rotary(x, angles),
+        expected,
+        "apply_rotary",
+        axes=AXES,
+        help="Feature 0 turns with feature 1, and 2 with 3, counter-clockwise. And does your "
+        "second line still read what x was, after the first has written?",
+    )
 
 
 def test_the_angles_of_later_positions() -> None:

@@ -108,6 +108,63 @@ def test_a_part_of_the_layer_that_is_called_is_named() -> None:
     assert "your function calls layer.linear1(...)" in said["test_the_weights_are_all_you_need"]
 
 
+@pytest.mark.parametrize(
+    ("name", "old", "new", "test", "says", "never"),
+    [
+        (
+            "linear",
+            "x @ self.weight.T",
+            "x @ self.weight.data.T",
+            "test_it_learns",
+            "There is no gradient of `weight`",
+            "is a `return` missing",
+        ),
+        (
+            "decoder",
+            "self.layers = nn.ModuleList(",
+            "self.layers = list(",
+            "test_the_layers_share_nothing",
+            "kept in an nn.ModuleList?",
+            "mask",
+        ),
+        (
+            "decoding",
+            "if eos_id in ids]",
+            "if False]",
+            "test_a_beam_of_two_by_hand",
+            "Does what has ended stay as it is",
+            "return",
+        ),
+        (
+            "rope",
+            "torch.stack(turned, dim=-1).flatten(-2)",
+            "torch.cat(turned, dim=-1)",
+            "test_turns_by_hand",
+            "Feature 0 turns with feature 1",
+            "return",
+        ),
+        (
+            "training",
+            "return loss[is_word].mean()",
+            "return loss[is_word].mean().item()",
+            "test_padding_is_left_out",
+            "a tensor is wanted",
+            "AttributeError",
+        ),
+    ],
+    ids=["a gradient", "a plain list", "what has ended", "pairs", "a float"],
+)
+def test_a_message_leads_to_the_mistake(
+    name: str, old: str, new: str, test: str, says: str, never: str
+) -> None:
+    """The first test that fails says what is wrong in words that fit this mistake."""
+    source = stubs.reference_source(name)
+    assert old in source
+    said = failures(name, source.replace(old, new))
+    assert says in said[test]
+    assert never not in said[test]
+
+
 def test_more_padding_behind_a_result_does_no_harm() -> None:
     """The hidden checks take results of decoding that are filled up to `max_len`."""
     source = stubs.reference_source("decoding")

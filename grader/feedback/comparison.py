@@ -53,8 +53,8 @@ _KINDS = {
     torch.int64: "whole numbers",
 }
 _NAN_HELP = (
-    "NaN typically comes from softmax over a row that is -inf throughout, from 0/0, from inf - inf "
-    "or from the square root of a negative number."
+    "NaN typically comes from 0/0 or inf/inf, from inf - inf, from softmax over a row that is -inf "
+    "throughout, or from the square root of a negative number."
 )
 _INF_HELP = "Infinity typically comes from a division by zero or from exp of a large number."
 

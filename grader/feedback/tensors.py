@@ -51,6 +51,13 @@ def as_tensor(actual: object, what: str, help: str) -> Tensor:
 
 def _unusual(actual: object, kind: type, what: str, help: str) -> Tensor:
     __tracebackhide__ = True
+    if actual is None and what.startswith("gradient"):
+        raise Mismatch(
+            f"There is no {what}: the result does not depend on it, as far as torch can see. Is "
+            "something `detach`ed, taken as `.data`, or computed under torch.no_grad()?",
+            None,
+            help,
+        )
     if actual is None:
         raise Mismatch(
             f"None came back where your {what} should be: is a `return` missing?", None, help
