@@ -165,6 +165,9 @@ def test_the_students_way(page: Any, lab: str, course: Path) -> None:
     source = example_class.solved(course, "ps1")
     answer = example_class.find(source.cells, "attention").source
     wrong = answer.replace("math.sqrt(query.size(-1))", "query.size(-1)")
+    masks = page.get_by_alt_text(re.compile("^Three grids")).first
+    masks.scroll_into_view_if_needed()
+    assert masks.evaluate("image => image.naturalWidth") == 720
     cell = page.locator(".jp-CodeCell", has_text=re.compile(r"def attention\(")).first
     cell.locator(".cm-content").click()
     page.keyboard.press("Control+a")

@@ -5,8 +5,9 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Callable
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
@@ -29,7 +30,7 @@ def answers(**changed: Any) -> Callable[[str], Any]:
 
 
 def told(**changed: Any) -> dict[str, str]:
-    _, panels = showing.drawn("masks", answers(**changed), Workspace(Path(), Path()))
+    _, panels = showing.drawn("masks", answers(**changed), Workspace(Path("exercises"), Path()))
     return {one.title: one.words for one in panels}
 
 
@@ -68,7 +69,7 @@ def test_right_code_is_told_to_be_right_and_needs_no_answers_to_compare_with() -
         "from grader.board.workspace import Workspace; import torch;"
         "names = {'relu': torch.relu, 'tanh': torch.tanh, 'gelu': torch.nn.functional.gelu};"
         "picture, told = showing.drawn("
-        "'activations', showing.of_names(names), Workspace(Path(), Path()));"
+        "'activations', showing.of_names(names), Workspace(Path("exercises"), Path()));"
         "assert picture.startswith(b'\\x89PNG');"
         "assert showing.sentences('activations', told) == "
         "['activations: 3 of 3 panels are as expected.'], told;"
@@ -92,7 +93,7 @@ def test_what_is_wrong_is_told_in_the_words_of_the_board() -> None:
         raise RuntimeError("The size of tensor a (3) must match the size of tensor b (4)")
 
     found = told(
-        padding_mask=lambda ids: ids != 0, causal_mask=lambda _: None, target_mask=unwritten
+        padding_mask=lambda ids, pad_id: ids != pad_id, causal_mask=lambda _: None, target_mask=unwritten
     )
     assert found["padding_mask"].startswith(
         "The shape of your padding mask is (1, 5); it should be ("
@@ -118,6 +119,26 @@ def test_a_loop_that_never_ends_is_stopped_and_told(monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setattr(time_limit, "SECONDS", 0.2)
     assert "endless loop" in told(causal_mask=endless)["causal_mask"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_right_but_unusual_code_is_told_to_be_right(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "exercises", ModuleType("exercises"))
+    for other in NAMES:
+        monkeypatch.setitem(sys.modules, f"exercises.{other}", reference.module(other))
+    files = sorted((Path(__file__).parent / "variants" / name).glob("*.py"))
+    assert files
+    for file in files:
+        spec = spec_from_file_location(f"variant_{name}_{file.stem}", file)
+        assert spec is not None
+        assert spec.loader is not None
+        module = module_from_spec(spec)
+        monkeypatch.setitem(sys.modules, spec.name, module)
+        spec.loader.exec_module(module)
+        told = showing.told(name, showing.of_names(vars(module)), Workspace(Path("exercises"), Path()))
+        assert [one.words for one in told if one.words] == [], file
 
 
 def test_parameters_get_their_numbers_by_name_in_whatever_order_they_are_made() -> None:
@@ -197,7 +218,7 @@ def test_the_magic_shows_the_picture_in_the_notebook(monkeypatch: pytest.MonkeyP
     shell.user_ns.update({name: vars(RIGHT)[name] for name in ("padding_mask", "target_mask")})
     shell.user_ns["causal_mask"] = lambda length: RIGHT.causal_mask(length).transpose(-2, -1)
     shell.run_line_magic("show", "masks")
-    lacking, shown = displayed
+    lacking, words, shown = displayed
     assert "padding_mask, causal_mask, target_mask is not defined" in lacking["text/plain"]
     assert shown["image/png"].startswith("iVBOR")
-    assert shown["text/plain"].startswith("masks: 2 of 3 panels are as expected.")
+    assert words["text/plain"].startswith("masks: 2 of 3 panels are as expected.")

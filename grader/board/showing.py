@@ -78,10 +78,10 @@ def show(exercise: str, folder: Path, file: Path, seen_from: Path) -> list[Told]
             ) from None
         if not result.exists():
             raise NotDrawnError(_ended(ended))
-        told = json.loads(result.read_text(encoding="utf-8"))
-    if "error" in told:
-        raise NotDrawnError(told["error"])
-    return [Told(**one) for one in told["panels"]]
+        found = json.loads(result.read_text(encoding="utf-8"))
+    if "error" in found:
+        raise NotDrawnError(found["error"])
+    return [Told(**one) for one in found["panels"]]
 
 
 def of_names(names: Mapping[str, Any]) -> Answers:
@@ -93,10 +93,14 @@ def drawn(
     exercise: str, answers: Answers, workspace: Workspace, ending: str = ".png"
 ) -> tuple[bytes, list[Told]]:
     """The picture of an exercise as a file of this ending, and what is told of each panel."""
-    panels = zip(gallery.PANELS[exercise], gallery.expected(exercise), strict=True)
-    shown = [_shown(panel, right, exercise, answers, workspace) for panel, right in panels]
+    shown = _shown(exercise, answers, workspace)
     picture = image(side_by_side(exercise, shown), ending)
     return picture, [Told(one.panel.title, one.words) for one in shown]
+
+
+def told(exercise: str, answers: Answers, workspace: Workspace) -> list[Told]:
+    """The same without a picture."""
+    return [Told(one.panel.title, one.words) for one in _shown(exercise, answers, workspace)]
 
 
 def sentences(exercise: str, told: list[Told]) -> list[str]:
@@ -119,7 +123,12 @@ def _ended(process: subprocess.CompletedProcess[bytes]) -> str:
     return words + (f"Its last words: {last}" if last else "Does your code call `os._exit`?")
 
 
-def _shown(
+def _shown(exercise: str, answers: Answers, workspace: Workspace) -> list[Shown]:
+    panels = zip(gallery.PANELS[exercise], gallery.expected(exercise), strict=True)
+    return [_one(panel, right, exercise, answers, workspace) for panel, right in panels]
+
+
+def _one(
     panel: Panel, expected: Tensor, exercise: str, answers: Answers, workspace: Workspace
 ) -> Shown:
     yours: Tensor | None = None
@@ -169,17 +178,17 @@ def _of_folder(folder: Path) -> Answers:
 
 def _main(exercise: str, folder: str, file: str, seen_from: str, result: str) -> None:
     workspace = Workspace(Path(folder), Path(seen_from))
-    told: dict[str, Any]
+    found: dict[str, Any]
     try:
         target = Path(file)
         picture, panels = drawn(
             exercise, _of_folder(workspace.folder), workspace, target.suffix.lower()
         )
         target.write_bytes(picture)
-        told = {"panels": [asdict(one) for one in panels]}
+        found = {"panels": [asdict(one) for one in panels]}
     except OSError as error:
-        told = {"error": f"{file} cannot be written ({error.strerror}). Name another with --out."}
-    Path(result).write_text(json.dumps(told), encoding="utf-8")
+        found = {"error": f"{file} cannot be written ({error.strerror}). Name another with --out."}
+    Path(result).write_text(json.dumps(found), encoding="utf-8")
 
 
 if __name__ == "__main__":

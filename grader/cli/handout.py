@@ -11,7 +11,6 @@ from grader import curriculum
 from grader.cli.app import AUTHORS, app
 from grader.curriculum import reference, stubs
 from grader.curriculum.stubs import PICTURES
-from grader.pictures import diagrams
 from grader.pictures.svg import Drawing
 from grader.report.terminal import Terminal
 
@@ -32,14 +31,17 @@ def make_stubs(
 
     A file that somebody has worked on is kept.
     """
-    # Imported where it is used: it needs torch.
-    from grader.pictures import gallery
+    # Imported where it is used: the other commands draw nothing.
+    from grader.pictures import diagrams, gallery
+
+    def drawings() -> dict[str, Drawing]:
+        return diagrams.drawings(reference.module, curriculum.EXERCISES)
 
     terminal = Terminal()
     untested = [name for name in curriculum.NAMES if not (folder / f"test_{name}.py").exists()]
     if check:
         drifted = stubs.drift(folder, stubs.SOLUTIONS)
-        drifted += diagrams.drift(folder / PICTURES, _drawings())
+        drifted += diagrams.drift(folder / PICTURES, drawings())
         drifted += [gallery.FILE.name] if gallery.outdated(reference.module) else []
         if drifted:
             terminal.complain(f"Out of date: {', '.join(drifted)}. Run: grader stubs")
@@ -52,13 +54,9 @@ def make_stubs(
     for outcome in stubs.write(folder, stubs.SOLUTIONS, curriculum.NAMES, force):
         note = "  (somebody's work; --force overwrites it)" if outcome.status == "kept" else ""
         terminal.say(f"{outcome.status:<10} {outcome.path}{note}")
-    for name in diagrams.write(folder / PICTURES, _drawings()):
+    for name in diagrams.write(folder / PICTURES, drawings()):
         terminal.say(f"{'written':<10} {folder / PICTURES / name}")
     if gallery.write(reference.module):
         terminal.say(f"{'written':<10} {gallery.FILE}")
     for name in untested:
         terminal.complain(stubs.no_public_tests(name))
-
-
-def _drawings() -> dict[str, Drawing]:
-    return diagrams.drawings(reference.module, curriculum.EXERCISES)

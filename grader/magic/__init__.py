@@ -108,8 +108,9 @@ def show(exercise: str, namespace: dict[str, Any] | None = None) -> None:
     workspace = NotebookWorkspace(names)
     picture, told = showing.drawn(exercise, showing.of_names(names), workspace)
     words = "\n".join(showing.sentences(exercise, told))
-    data = {"image/png": b64encode(picture).decode(), "text/plain": words}
-    display(data, metadata={"image/png": {"width": _WIDTH, "alt": words}}, raw=True)
+    display({"text/plain": words}, raw=True)
+    data = {"image/png": b64encode(picture).decode(), "text/plain": f"A picture of {exercise}"}
+    display(data, metadata={"image/png": {"width": _WIDTH}}, raw=True)
 
 
 def _check_name(exercise: str) -> None:

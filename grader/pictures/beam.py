@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from types import ModuleType
-from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor, nn
 
 from grader.pictures.svg import Drawing
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 WORDS = ("<pad>", "<start>", "<end>", "the", "a", "cat", "dog", "sat")
 PAD, START, END = range(3)
@@ -27,37 +26,34 @@ _NEXT = {
 _NEVER = 1e-9
 
 
-class Bigrams:
+class Bigrams(nn.Module):
     """A model that looks at the last word only, with what `decoding` asks of a Transformer."""
 
     pad_id = PAD
 
+    def __init__(self) -> None:
+        super().__init__()
+        table = [[_NEXT.get(a, {}).get(b, _NEVER) for b in WORDS] for a in WORDS]
+        self.logs = torch.tensor(table).log()
+        self.eval()
+
     def encode(self, src: Tensor) -> Tensor:
         """Nothing is read: `(B, L)` to `(B, L, 1)` zeros."""
-        import torch
-
         return torch.zeros(*src.shape, 1)
 
     def decode(self, tgt: Tensor, memory: Tensor, src: Tensor) -> Tensor:
         """The words themselves, one-hot: `(B, Lt)` to `(B, Lt, words)`."""
-        import torch
-
         del memory, src
         return torch.eye(len(WORDS))[tgt]
 
     def generator(self, features: Tensor) -> Tensor:
         """The logarithm of every next word's probability."""
-        import torch
-
-        table = [[_NEXT.get(a, {}).get(b, _NEVER) for b in WORDS] for a in WORDS]
-        return features @ torch.tensor(table).log()
+        return features @ self.logs
 
     def forward(self, src: Tensor, tgt: Tensor) -> Tensor:
         """The logits of every next word."""
         memory = self.encode(src)
         return self.generator(self.decode(tgt, memory, src))
-
-    __call__ = forward
 
 
 @dataclass(frozen=True)
@@ -91,8 +87,6 @@ def steps(width: int = WIDTH) -> list[list[Hypothesis]]:
 
 def found(answer: ModuleType, width: int) -> str:
     """What `beam_search` of the exercise finds, in words; `greedy_decode` for the width 0."""
-    import torch
-
     src = torch.tensor([[START]])
     if width:
         ids = answer.beam_search(Bigrams(), src, START, END, 6, width)

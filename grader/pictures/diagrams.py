@@ -10,6 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
 
+import torch
+
 from grader.pictures.beam import beam
 from grader.pictures.path import Piece, path
 from grader.pictures.svg import Drawing
@@ -35,8 +37,6 @@ def drawings(load: Load, pieces: Sequence[Piece]) -> dict[str, Drawing]:
 
 def masks(answer: ModuleType) -> Drawing:
     """Three grids of who may look at whom: padding, causal, both."""
-    import torch
-
     ids = torch.tensor([_IDS])
     size = len(_IDS)
     drawing = Drawing(
@@ -76,8 +76,6 @@ def masks(answer: ModuleType) -> Drawing:
 
 def heads(answer: ModuleType) -> Drawing:
     """Features cut into heads, and put side by side again."""
-    import torch
-
     length, n_heads, d_head = 3, 2, 3
     x = torch.tensor([[[10 * t + f for f in range(n_heads * d_head)] for t in range(length)]])
     split = answer.split_heads(x, n_heads)
@@ -171,8 +169,6 @@ _CIVIDIS = (
 
 def rotation(answer: ModuleType) -> Drawing:
     """Two pairs of features turned by the place of their word, and why only distance counts."""
-    import torch
-
     angles = answer.rotary_angles(4, 7, base=100.0)
     turned = answer.apply_rotary(torch.tensor([1.0, 0.0, 1.0, 0.0]).expand(7, 4), angles.float())
     drawing = Drawing(
@@ -219,8 +215,6 @@ def rotation(answer: ModuleType) -> Drawing:
 
 def norms(answer: ModuleType) -> Drawing:
     """Post-norm and pre-norm as two ways for a token, and how long it becomes on each."""
-    import torch
-
     drawing = Drawing(
         760,
         330,
@@ -278,8 +272,6 @@ def norms(answer: ModuleType) -> Drawing:
 
 def teacher_forcing(answer: ModuleType) -> Drawing:
     """The target, what the decoder reads of it, and what it should say."""
-    import torch
-
     words = {1: "<start>", 5: "the", 6: "cat", 7: "sat", 2: "<end>"}
     target = torch.tensor([list(words)])
     read, labels = answer.teacher_forcing(target)

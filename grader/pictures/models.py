@@ -85,6 +85,24 @@ def _crossed(get: Answers) -> Any:
     return decoder(wave(1, 4, 8).expand(len(memory), -1, -1), memory, _CAUSAL, _NOT_THE_LAST)
 
 
+def _stack(exercise: str, name: str) -> Panel:
+    def compute(get: Answers) -> Any:
+        stack = getattr(get(exercise), name)(
+            2, 8, 2, 16, dropout=0.0, activation="gelu", norm_first=True
+        )
+        memory = (wave(1, 4, 8, seed=2),) if exercise == "decoder" else ()
+        return filled(stack)(wave(1, 3, 8), *memory)
+
+    return Panel(
+        f"{name}: two layers, pre-norm, gelu",
+        "output",
+        compute,
+        rows=numbered("token", 3),
+        column_axis="feature",
+        view=lambda output: output[0],
+    )
+
+
 _SRC, _TGT = torch.tensor([4, 7, 5, 0]), torch.tensor([1, 6, 3, 8])
 
 
@@ -194,6 +212,7 @@ PANELS: dict[str, tuple[Panel, ...]] = {
         _moved("Token 4 is padding: what moves when one is changed", _encoded, 5, 5, "token"),
         _depth("encoder", False),
         _depth("encoder", True),
+        _stack("encoder", "Encoder"),
     ),
     "decoder": (
         _moved("Causal mask: what moves when a target token is changed", _decoded, 4, 4, "token"),
@@ -206,6 +225,7 @@ PANELS: dict[str, tuple[Panel, ...]] = {
         ),
         _depth("decoder", False),
         _depth("decoder", True),
+        _stack("decoder", "Decoder"),
     ),
     "transformer": (
         Panel(

@@ -66,6 +66,9 @@ _NAMES = frozenset(
     )
 )
 
+# A model may use one matrix for both.
+_MAY_BE_ONE = {"generator.weight": "tgt_embedding.token.embedding.weight"}
+
 
 def wave(*shape: int, seed: float = 0.0) -> Tensor:
     """Numbers that look drawn at random and are the same on every machine, in float32."""
@@ -87,6 +90,7 @@ def filled(module: Any) -> Any:
     with torch.no_grad():
         for key, parameter in held.items():
             name = min(named[key], key=_unusual)
+            name = _MAY_BE_ONE.get(name, name)
             numbers = wave(*parameter.shape, seed=zlib.crc32(name.encode()) % 89 / 7)
             if parameter.dim() > 1:
                 parameter.copy_(numbers / parameter.shape[-1] ** 0.5)

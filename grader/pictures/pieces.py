@@ -20,15 +20,15 @@ from grader.pictures.panels import (
     wave,
 )
 
-_TEXTS = ("The cat sat.", "the  dog", "A cat!")
+_TEXTS = ("the  dog", "The cat sat, a.b?", "Don't!")
 _SENTENCE = ("the", "cat", "sat", "pad", "pad")
-_IDS = torch.tensor([[5, 7, 9, 0, 0]])
+_IDS, _PAD_ID = torch.tensor([[5, 0, 7, 9, 9]]), 9
 _X = floats(step / 8 for step in range(-32, 33))
 
 
 def _padded(get: Answers) -> Any:
     answer = get("tokens")
-    vocab = answer.build_vocab(_TEXTS, ("<pad>",))
+    vocab = answer.build_vocab(_TEXTS, ("<start>", "<pad>"))
     return answer.pad_batch([answer.encode(text, vocab) for text in _TEXTS], vocab["<pad>"])
 
 
@@ -73,8 +73,8 @@ def _seen(get: Answers) -> Any:
 
 
 def _attended(get: Answers) -> Any:
-    x = wave(1, 5, 8)
-    return filled(get("multi_head").MultiHeadAttention(8, 2))(x, x, x)
+    query, key, value = wave(1, 4, 8), wave(1, 5, 8, seed=1), wave(1, 5, 8, seed=2)
+    return filled(get("multi_head").MultiHeadAttention(8, 2))(query, key, value)
 
 
 def _turned(pair: int) -> Any:
@@ -181,13 +181,17 @@ def _lengths(norm_first: bool) -> Panel:
 
 
 def _table(get: Answers) -> Any:
-    return get("positional").sinusoidal_table(48, 16)
+    return get("positional").sinusoidal_table(48, 16, base=100.0)
+
+
+def _placed(get: Answers) -> Any:
+    return filled(get("positional").PositionalEncoding(8, max_len=16))(wave(2, 6, 8))
 
 
 PANELS: dict[str, tuple[Panel, ...]] = {
     "tokens": (
         Panel(
-            "Three texts as ids, filled up with 0",
+            "Three texts as ids; <start> has the id 0, <pad> the id 1",
             "padded batch",
             _padded,
             Kind.WHOLE,
@@ -197,16 +201,17 @@ PANELS: dict[str, tuple[Panel, ...]] = {
         Panel(
             "One-hot: a row for each word",
             "one-hot rows",
-            lambda get: get("tokens").one_hot(torch.tensor([5, 2, 4]), 6),
+            lambda get: get("tokens").one_hot(torch.tensor([[4, 2], [0, 3]]), 6),
             Kind.WHOLE,
-            ("id 5", "id 2", "id 4"),
+            ("id 4", "id 2", "id 0", "id 3"),
             column_axis="column",
+            view=lambda rows: rows.flatten(0, 1),
         ),
     ),
     "masks": (
-        _mask("padding_mask", "padding mask", lambda get: get("masks").padding_mask(_IDS)),
+        _mask("padding_mask", "padding mask", lambda get: get("masks").padding_mask(_IDS, _PAD_ID)),
         _mask("causal_mask", "causal mask", lambda get: get("masks").causal_mask(5)),
-        _mask("target_mask", "target mask", lambda get: get("masks").target_mask(_IDS)),
+        _mask("target_mask", "target mask", lambda get: get("masks").target_mask(_IDS, _PAD_ID)),
     ),
     "attention": (
         _attention("Weights: how much each query takes of each key", 1, False, "attention weights"),
@@ -224,10 +229,10 @@ PANELS: dict[str, tuple[Panel, ...]] = {
             view=lambda heads: heads[0].flatten(0, 1),
         ),
         Panel(
-            "Output of two heads",
+            "Output of two heads for four queries and five keys",
             "output",
             _attended,
-            rows=numbered("token", 5),
+            rows=numbered("query", 4),
             column_axis="feature",
             view=lambda output: output[0],
         ),
@@ -243,7 +248,13 @@ PANELS: dict[str, tuple[Panel, ...]] = {
         ),
     ),
     "positional": (
-        Panel("The table", "table", _table, row_axis="position", column_axis="feature"),
+        Panel(
+            "sinusoidal_table with base 100",
+            "table",
+            _table,
+            row_axis="position",
+            column_axis="feature",
+        ),
         Panel(
             "Four of its columns",
             "table",
@@ -254,6 +265,14 @@ PANELS: dict[str, tuple[Panel, ...]] = {
             "value",
             "position",
             lambda table: table[:, [0, 1, 4, 8]].T,
+        ),
+        Panel(
+            "PositionalEncoding: a sentence with its places",
+            "output",
+            _placed,
+            rows=numbered("token", 6),
+            column_axis="feature",
+            view=lambda output: output[1],
         ),
     ),
     "rope": (
@@ -279,13 +298,13 @@ PANELS: dict[str, tuple[Panel, ...]] = {
         Panel(
             "TokenEmbedding: how long each word's row is",
             "lengths",
-            lambda get: filled(get("embedding").TokenEmbedding(6, 16))(torch.arange(6)),
+            lambda get: filled(get("embedding").TokenEmbedding(6, 16))(torch.arange(6)[None]),
             Kind.CURVES,
             ("length",),
             floats(range(6)),
             "length",
             "id",
-            lambda output: output.norm(dim=-1)[None],
+            lambda output: output.norm(dim=-1),
         ),
     ),
     "layer_norm": (
@@ -301,9 +320,9 @@ PANELS: dict[str, tuple[Panel, ...]] = {
             column_axis="value of a feature",
         ),
         Panel(
-            "The numbers themselves",
+            "Of tokens that hardly vary, with a scale and a shift",
             "output",
-            _normalised,
+            lambda get: filled(get("layer_norm").LayerNorm(24))(0.01 * _SPREAD),
             rows=numbered("token", 3),
             column_axis="feature",
         ),
