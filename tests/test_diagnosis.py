@@ -12,7 +12,7 @@ import pytest
 
 from grader import curriculum
 from grader.curriculum import mistakes, reference, stubs
-from grader.curriculum.mistakes.variants import both
+from grader.curriculum.mistakes.variants import both, together
 from grader.judging import fingerprints
 from grader.judging.diagnosis import Diagnostician
 from grader.judging.recording import Recordings
@@ -91,6 +91,15 @@ def test_two_mistakes_that_mix_in_the_same_numbers_are_both_named() -> None:
     assert pair is not None
     found = {name for one in named("attention", pair.source) for name in one}
     assert {"not-scaled", "softmax-over-queries"} <= found
+
+
+def test_three_mistakes_in_one_answer_are_all_named() -> None:
+    """Without a bias no weights can be loaded as they are, and no number is what it would be."""
+    known = {one.name: one for one in mistakes.load("multi_head")}
+    made = ("heads-by-reshape-alone", "query-key-value-without-bias", "mask-not-passed-on")
+    bundle = together([known[name] for name in made])
+    assert bundle is not None
+    assert {name for one in named("multi_head", bundle.source) for name in one} == set(made)
 
 
 def test_nothing_is_said_where_nothing_fits() -> None:

@@ -1,4 +1,4 @@
-"""Right answers with two known mistakes at once, made where somebody asks what they reply.
+"""Right answers with several known mistakes at once, made where somebody asks what they reply.
 
 What is found is kept: a class has the same mistakes again and again.
 """
@@ -8,41 +8,43 @@ from __future__ import annotations
 from types import ModuleType
 
 from grader.curriculum import reference
-from grader.curriculum.mistakes.variants import both
+from grader.curriculum.mistakes.variants import together
 from grader.feedback.prints import Prints
 from grader.judging.fingerprints import Library, asked
 
-MAX_KEPT = 1000  # pairs; a module takes about 50 KB
+MAX_KEPT = 1000  # answers; a module takes about 50 KB
+
+Names = tuple[str, ...]
 
 
 class Combined:
-    """The pairs of one exercise's mistakes."""
+    """The mistakes of one exercise, put together."""
 
     def __init__(self, library: Library) -> None:
         self.library = library
-        self.modules: dict[tuple[str, str], ModuleType | None] = {}
-        self.known: dict[tuple[str, str, int], Prints] = {}
+        self.modules: dict[Names, ModuleType | None] = {}
+        self.known: dict[tuple[Names, int], Prints] = {}
 
-    def prints(self, first: str, second: str, number: int) -> Prints | None:
-        """What both mistakes at once answer to the probe of that number.
+    def prints(self, mistakes: Names, number: int) -> Prints | None:
+        """What all of these mistakes at once answer to the probe of that number.
 
-        None if no form of the answer takes both.
+        None if no form of the answer takes them all.
         """
-        names = (first, second) if first < second else (second, first)
+        names = tuple(sorted(mistakes))
         module = self._module(names)
         if module is None:
             return None
-        key = (*names, number)
+        key = (names, number)
         if key not in self.known:
             self.known[key] = asked(self.library.probes[number], module)
         return self.known[key]
 
-    def _module(self, names: tuple[str, str]) -> ModuleType | None:
+    def _module(self, names: Names) -> ModuleType | None:
         if names not in self.modules:
             if len(self.modules) >= MAX_KEPT:
                 self.modules.clear()
                 self.known.clear()
-            variant = both(*(self.library.mistakes[name] for name in names))
+            variant = together([self.library.mistakes[name] for name in names])
             found = variant and reference.variant(self.library.exercise, variant.source)
             self.modules[names] = found if isinstance(found, ModuleType) else None
         return self.modules[names]

@@ -3,8 +3,8 @@
 What a mistake explains are the marks that it leaves and that the student's answer leaves too. The
 one that explains most is named; what it explains is taken out, and the rest looked at again, since
 real code has two or three faults at once. Where two faults mix in the same numbers, pairs of the
-known mistakes that come near are made and looked at as one. Where the evidence is thin nothing is
-said.
+known mistakes that come near are made and looked at as one, and where something is left, more of
+them (`composition`). Where the evidence is thin nothing is said.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from grader.feedback.evidence import CLEAN, MAX_MISTAKES, Evidence, Explanation,
 from grader.feedback.prints import Prints, Probe
 from grader.judging import fingerprints
 from grader.judging.combined import Combined
+from grader.judging.composition import compose
 from grader.judging.fingerprints import asked
 from grader.report.results import Diagnosis
 
@@ -63,21 +64,25 @@ class Diagnostician:
         named: list[tuple[str, ...]] = []
         theirs = self.prints(passed, ask)
         explained = explain(self.library, theirs, self._better_pair)
-        for explanation in explained:
-            for name in explanation.mistakes:
-                names = self._told_apart(alike(self.library, name, theirs), passed, ask)
-                if len(names) <= MAX_ALIKE and not any(set(names) & set(one) for one in named):
-                    named.append(names)
+        begun = [name for one in explained for name in one.mistakes]
+        more = compose(self.combined, Evidence(self.library, theirs), begun)
+        either = [(name,) for name in begun] + list(more.either[len(begun) :] if more else ())
+        for first, *others in either:
+            same = dict.fromkeys((*alike(self.library, first, theirs), *others))
+            names = self._told_apart(list(same), passed, ask)
+            if len(names) <= MAX_ALIKE and not any(set(names) & set(one) for one in named):
+                named.append(names)
         found = tuple(self._diagnosis(names) for names in named[:MAX_MISTAKES])
         if not found:
             return Diagnosed((), tuple(name for name, state in passed.items() if not state))
-        return Diagnosed(found, self._unexplained(theirs, explained))
+        parts = [one.explains for one in explained] + ([more.explains] if more else [])
+        return Diagnosed(found, self._unexplained(theirs, torch.stack(parts).any(dim=0)))
 
-    def _unexplained(self, theirs: Prints, explained: Sequence[Explanation]) -> tuple[str, ...]:
+    def _unexplained(self, theirs: Prints, explained: Tensor) -> tuple[str, ...]:
         """The checks in which most of what is wrong is none of this."""
         library = self.library
         wrong = theirs.differs(library.right)
-        left = wrong & ~torch.stack([one.explains for one in explained]).any(dim=0)
+        left = wrong & ~explained
         checks = []
         for number, probe in enumerate(library.probes):
             weights = library.weights * (library.checks == number)
@@ -163,7 +168,7 @@ class Diagnostician:
         """
         parts: dict[int, Prints] = {}
         for number in evidence.probes():
-            found = self.combined.prints(*pair, number)
+            found = self.combined.prints(pair, number)
             if found is None or not evidence.mostly(found, self.library.checks == number):
                 return None
             parts[number] = found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
 
@@ -53,14 +54,29 @@ def _edited(mistake: Mistake, number: int, sources: dict[str, str]) -> str:
 
 def both(first: Mistake, second: Mistake) -> Variant | None:
     """A right answer with two mistakes at once, if there is a form that takes both."""
-    sources = {"": stubs.reference_source(first.exercise), **forms(first.exercise)}
-    for one, other in product(range(len(first.edits)), range(len(second.edits))):
-        form = first.edits[one].form
-        if form != second.edits[other].form:
-            continue
-        for left, right in ((first, second), (second, first)):
-            numbers = (one, other) if left is first else (other, one)
-            with contextlib.suppress(MistakeError):
-                edited = right.apply(left.apply(sources[form], numbers[0]), numbers[1])
-                return Variant((first.name, second.name), edited)
+    return together([first, second])
+
+
+def together(some: Sequence[Mistake]) -> Variant | None:
+    """A right answer with all of these mistakes at once, if there is a form that takes them all."""
+    exercise = some[0].exercise
+    sources = {"": stubs.reference_source(exercise), **forms(exercise)}
+    for form, source in sources.items():
+        for edits in product(*(_edits(one, form) for one in some)):
+            for order in (edits, edits[::-1]):
+                with contextlib.suppress(MistakeError):
+                    edited = source
+                    for mistake, number in order:
+                        edited = mistake.apply(edited, number)
+                    return Variant(tuple(one.name for one in some), edited)
     return None
+
+
+def _edits(mistake: Mistake, form: str) -> list[tuple[Mistake, int]]:
+    """The ways to make a mistake in a form: those meant for it, else those of the solution.
+
+    Most of the solution's lines are in the other forms as well.
+    """
+    numbers = [number for number, edit in enumerate(mistake.edits) if edit.form == form]
+    others = [number for number, edit in enumerate(mistake.edits) if edit.form == ""]
+    return [(mistake, number) for number in numbers or others]

@@ -1,0 +1,177 @@
+"""Several mistakes at once: known ones put into one answer, one after the other.
+
+Real code has three or four faults, and where they mix in the same numbers none of them looks as it
+does alone. So the one that explains something by itself is put into the right answer, then to it
+the one that explains most of the rest there, and so on, as long as with each of them one check more
+comes out exactly as it does with the student's code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from grader.feedback.evidence import Evidence
+from grader.feedback.prints import Prints
+from grader.judging.combined import Combined, Names
+
+MOST = 4  # mistakes in one answer
+STARTS = 2  # mistakes that are begun with
+TRIED = 12  # mistakes that are put to those found
+LOOKED_AT = 4  # of those tried, the best in a short check, that are looked at in all checks
+ENOUGH = 0.97  # of what is wrong: what explains this much is not added to
+GAIN = 0.04  # of what is wrong, what one more mistake has to explain
+AGAINST = 0.02  # of what is wrong, what may be shown where the student's answer shows otherwise
+
+
+@dataclass(frozen=True)
+class Composed:
+    """Mistakes in one answer, and what it replies where the student's is wrong.
+
+    `explained` is how much comes out as in the student's answer (`explains` says where), `against`
+    what cannot be there if these are the mistakes, `whole` in how many checks all that is wrong
+    comes out. Each of the mistakes stands with those that do the same in its place.
+    """
+
+    mistakes: Names
+    either: tuple[Names, ...]
+    prints: Prints
+    explains: Tensor
+    explained: float
+    against: float
+    whole: int
+
+
+def compose(combined: Combined, evidence: Evidence, begun: Sequence[str]) -> Composed | None:
+    """Mistakes that together explain what is wrong: more than those begun with, or None.
+
+    Where none is begun with, the ones that explain most by themselves are tried.
+    """
+    return _Composition(combined, evidence).grown(tuple(begun))
+
+
+class _Composition:
+    """The mistakes of one student."""
+
+    def __init__(self, combined: Combined, evidence: Evidence) -> None:
+        self.combined = combined
+        self.library = library = combined.library
+        self.evidence = evidence
+        self.theirs = evidence.theirs
+        self.total = float(self._weight(evidence.wrong))
+        # What is no number does not mix: there another wrong reply speaks against a mistake.
+        leaves = torch.tensor([path != "" for probe in library.probes for _, path in probe.keys])
+        self.discrete = leaves & (library.right.rounding == 0)
+
+    def grown(self, begun: Names) -> Composed | None:
+        found = [self._grown(start) for start in ([begun] if begun else self._starts())]
+        return max((one for one in found if one), key=lambda one: one.explained, default=None)
+
+    def _starts(self) -> list[Names]:
+        """The mistakes that by themselves explain most, and show nothing that is not there."""
+        library = self.library
+        shown = library.shown & self.theirs.said
+        same = self.evidence.same
+        strong = self._weight(shown & self.evidence.wrong & same & ~self.evidence.crashed)
+        denied = self._weight(shown & self._denied(same))
+        score = torch.where(denied <= AGAINST * self.total, strong, 0.0)
+        return [(name,) for name in self._ordered(score, GAIN * self.total)][:STARTS]
+
+    def _grown(self, start: Names) -> Composed | None:
+        state = begun = self._composed(start, tuple((name,) for name in start))
+        while (
+            state is not None
+            and len(state.mistakes) < MOST
+            and state.explained < ENOUGH * self.total
+        ):
+            more = self._step(state)
+            if more is None:
+                break
+            state = more
+        return state if state is not begun or len(start) == 1 else None
+
+    def _step(self, state: Composed) -> Composed | None:
+        """With one mistake more, the one that lets most come out; None if no check more does."""
+        left = self.evidence.wrong & ~state.prints.same(self.theirs)
+        tried = [name for name in self._near(left) if name not in state.mistakes][:TRIED]
+        short = self._probes(left)[:2]
+        gains = [
+            max(self._gained((*state.mistakes, name), n, left) for n in short) for name in tried
+        ]
+        best = sorted(zip(gains, tried, strict=True), key=lambda one: -one[0])[:LOOKED_AT]
+        looked_at = [
+            found
+            for gain, name in best
+            if gain > 0
+            and (found := self._composed((*state.mistakes, name), (*state.either, (name,))))
+            and found.whole > state.whole
+            and found.explained >= state.explained + GAIN * self.total
+            and found.against <= max(state.against, AGAINST * self.total)
+        ]
+        if not looked_at:
+            return None
+        first = max(looked_at, key=lambda one: one.explained)
+        same = [one for one in looked_at if not self._told_apart(first, one)]
+        last = tuple(one.mistakes[-1] for one in (first, *(x for x in same if x is not first)))
+        return Composed(**{**vars(first), "either": (*state.either, last)})
+
+    def _told_apart(self, first: Composed, other: Composed) -> bool:
+        differs = first.prints.differs(other.prints) & self.theirs.said
+        return bool(differs.any())
+
+    def _gained(self, names: Names, number: int, left: Tensor) -> float:
+        where = self.library.checks == number
+        prints = self.combined.prints(names, number)
+        if prints is None:
+            return 0.0
+        good = left[where] & prints.same(self.theirs[where]) & ~self.evidence.crashed[where]
+        return float((good * self.library.weights[where]).sum())
+
+    def _composed(self, names: Names, either: tuple[Names, ...]) -> Composed | None:
+        wrong = self.evidence.wrong
+        some = self._probes(wrong)
+        parts = []
+        for number, probe in enumerate(self.library.probes):
+            found = self.combined.prints(names, number) if number in some else None
+            parts.append(Prints.blank(len(probe.keys)) if found is None else found)
+        prints = Prints.join(parts)
+        if not bool(prints.said.any()):
+            return None
+        same = prints.same(self.theirs)
+        shown = prints.differs(self.library.right) & self.theirs.said
+        return Composed(
+            names,
+            either,
+            prints,
+            wrong & same,
+            float(self._weight(wrong & same)),
+            float(self._weight(shown & self._denied(same))),
+            len(some) - len(self._probes(wrong & ~same)),
+        )
+
+    def _denied(self, same: Tensor) -> Tensor:
+        """Where what a mistake shows cannot be hidden by another one."""
+        return ~self.evidence.wrong | (self.discrete & ~same)
+
+    def _near(self, left: Tensor) -> list[str]:
+        """The mistakes that show where something is left, those first that show little besides."""
+        shown = self.library.shown & self.theirs.said
+        there = self._weight(shown & left) / self._weight(left).clamp(min=1e-9)
+        beside = self._weight(shown & ~self.evidence.wrong) / self._weight(shown).clamp(min=1e-9)
+        return self._ordered(torch.where(there > 0, 3 + there - 2 * beside, 0.0), 0.0)
+
+    def _ordered(self, score: Tensor, least: float) -> list[str]:
+        order = score.argsort(descending=True).tolist()
+        names = [self.library.names[index] for index in order if float(score[index]) > least]
+        return list(dict.fromkeys(names))
+
+    def _probes(self, where: Tensor) -> list[int]:
+        """The checks in which something is, the shortest first."""
+        some = set(self.library.checks[where].tolist())
+        return sorted(some, key=lambda number: int((self.library.checks == number).sum()))
+
+    def _weight(self, where: Tensor) -> Tensor:
+        return (where * self.library.weights).sum(dim=-1)
