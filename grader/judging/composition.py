@@ -70,7 +70,7 @@ class _Composition:
         found = [self._grown(start) for start in ([begun] if begun else self._starts())]
         return max((one for one in found if one), key=lambda one: one.explained, default=None)
 
-    def _starts(self) -> list[Names]:
+    def _starts(self) -> Sequence[Names]:
         """The mistakes that by themselves explain most, and show nothing that is not there."""
         library = self.library
         shown = library.shown & self.theirs.said
