@@ -1,6 +1,6 @@
 # Put your code where NotImplementedError is. Then: pytest exercises/test_feed_forward.py
-# Not to be used here: nn.TransformerEncoderLayer. Here you put the two layers together yourself;
-# nn.Linear, nn.Dropout and F.relu are fine.
+# Not to be used here: nn.TransformerEncoderLayer, nn.TransformerDecoderLayer. Here you put the
+# two layers together yourself; nn.Linear, nn.Dropout and F.relu are fine.
 """The feed-forward network: each token thinks for itself.
 
 In attention the tokens exchange what they know. Then each of them works on it alone: a linear map

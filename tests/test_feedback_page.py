@@ -182,3 +182,20 @@ def test_nbgrader_is_as_it_was_but_while_it_converts() -> None:
         converter.convert_notebooks()
     assert converter.engines[0] is converter.engines[1]
     assert nbgrader.api.create_engine is stock
+
+
+def test_a_text_that_no_parser_gets_through_is_shown_as_it_was_typed() -> None:
+    """And all the rest of the page is there as ever."""
+    hostile = ">" * 300_000
+    html = new_output("display_data", {"text/html": "<div>" * 60_000})
+    found = page(
+        new_markdown_cell(hostile),
+        graded(),
+        new_code_cell("draw()", outputs=[html]),
+        new_markdown_cell("My *last* words."),
+    )
+    assert "nested too deep, or too long, to be laid out" in words(found)
+    assert "&gt;" * 1_000 in found
+    assert "280,000 characters more" in found
+    assert "query 0" in words(found)
+    assert "<em>last</em>" in found

@@ -11,7 +11,7 @@ import torch
 
 from grader import curriculum
 from grader.curriculum.rules import together
-from grader.remote.hidden import HIDDEN, hidden_files, without
+from grader.remote.hidden import HIDDEN, WITHHELD, hidden_files, without
 
 HOME = Path(torch.__file__).parent
 SHOWN = hidden_files()
@@ -38,6 +38,12 @@ def test_only_bodies_are_hidden_and_all_lines_keep_their_numbers(name: str) -> N
                 body = ast.unparse(ast.Module(inner.body, []))
                 assert body.startswith(REFUSAL) or body == "...", inner.name
     assert met == set(HIDDEN[name])
+
+
+@pytest.mark.parametrize("name", WITHHELD)
+def test_of_torchs_own_tests_nothing_is_shown(name: str) -> None:
+    with pytest.raises(RuntimeError, match="torch keeps this to itself"):
+        exec(SHOWN[str(HOME / name)], {})
 
 
 def test_compiled_files_are_empty() -> None:

@@ -87,6 +87,7 @@ class AttentionCase:
             (queries, keys),
             (batch, 1, queries, keys),
             (batch, heads, queries, keys),
+            (heads, queries, keys),
         ]
         return [self.numbers.mask(f"mask {shape}", *shape) for shape in shapes]
 

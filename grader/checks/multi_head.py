@@ -169,6 +169,7 @@ def test_hidden_keys_have_no_say(student: Any, case: MultiHeadCase) -> None:
         (queries, keys),
         (batch, 1, queries, keys),
         (batch, case.n_heads, queries, keys),
+        (case.n_heads, queries, keys),
     ):
         mask = _hiding_key_0(shape)
         sees = mask.broadcast_to(batch, case.n_heads, queries, keys)[:, -1, :, 0]
@@ -198,8 +199,8 @@ def _hiding_key_0(shape: tuple[int, ...]) -> Tensor:
         mask[1::2, ..., 0] = False
     else:
         mask[..., 1::2, 0] = False
-    if len(shape) == 4:
-        mask[:, :-1, :, 0] = False
+    if len(shape) > 2:
+        mask[..., :-1, :, 0] = False
     return mask
 
 

@@ -105,11 +105,11 @@ def declare_stack_checks(kind: Kind) -> None:
     ) -> None:
         """The parameters have the right names, no two layers share one, and each of them has a say.
 
-        Sees layers in a plain list, one layer put there many times, a norm that is made and not
-        used.
+        Sees layers in a plain list, one layer put there many times, another number of layers than
+        asked for, a norm that is made and not used.
         """
         for case in (post, pre):
-            assert_own_parameters(student, case)
+            assert_own_parameters(student, case.deeper)
 
     @declare(points=1, inputs=both)
     @either_precision

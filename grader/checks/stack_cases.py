@@ -201,6 +201,7 @@ class StackCase:
     dtype: torch.dtype = torch.float64
     scale: float = 1.0
     magnitude: float = 1.0
+    num_layers: int = NUM_LAYERS
 
     @cached_property
     def narrow(self) -> StackCase:
@@ -211,6 +212,11 @@ class StackCase:
     def small(self) -> StackCase:
         """The same, but all that the norms get is about a hundredth, so that `eps` counts."""
         return replace(self, scale=0.01)
+
+    @cached_property
+    def deeper(self) -> StackCase:
+        """The same with one layer more."""
+        return replace(self, num_layers=self.num_layers + 1)
 
     @cached_property
     def large(self) -> StackCase:
@@ -245,13 +251,14 @@ class StackCase:
         for index, tensor in enumerate(self.inputs):
             queries, keys = size.length, tensor.size(1)
             shapes = [
-                (size.batch, 1, 1, keys),
+                (size.n_heads, queries, keys),
                 (1, 1, queries, keys),
                 (queries, keys),
                 (size.batch, 1, queries, keys),
                 (size.batch, size.n_heads, queries, keys),
+                (size.batch, 1, 1, keys),
             ]
-            choice = self.numbers.case + index + (0 if self.norm_first else 3)
+            choice = self.numbers.case + (0 if self.norm_first else 3 + index)
             shape = shapes[choice % len(shapes)]
             masks.append(self.numbers.mask(f"mask {index}", *shape))
         return masks
@@ -266,7 +273,7 @@ class StackCase:
     @cached_property
     def stack_weights(self) -> Weights:
         """Weights for a stack."""
-        shapes = stack_shapes(self.kind, self.sizes, self.norm_first)
+        shapes = stack_shapes(self.kind, self.sizes, self.norm_first, num_layers=self.num_layers)
         return self._scaled(draw_weights(self.numbers, "stack", shapes))
 
     def _scaled(self, weights: Weights) -> Weights:
@@ -335,7 +342,7 @@ class StackCase:
         """The student's stack with these weights, by default the case's, in evaluation mode."""
         make = getattr(student, self.kind.stack)
         options = {
-            "num_layers": NUM_LAYERS,
+            "num_layers": self.num_layers,
             "d_model": self.sizes.d_model,
             "n_heads": self.sizes.n_heads,
             "d_ff": self.sizes.d_ff,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from html import unescape
+from html import escape, unescape
 from typing import Any
 
 import bleach
@@ -19,6 +19,7 @@ from nbconvert.preprocessors.sanitize import SanitizeHTML
 from nbformat.notebooknode import NotebookNode
 from traitlets import default
 
+from grader.course import limits
 from grader.feedback import html
 
 # MathJax makes links, ids and styles of these.
@@ -28,6 +29,7 @@ _PICTURE = re.compile(r"data:image/(?:png|jpe?g|gif|svg\+xml);base64,[A-Za-z0-9+
 # What bleach overlooks in an address before it looks for the scheme, as browsers do.
 _OVERLOOKED = re.compile(r"[`\x00-\x20\x7f-\xa0\s\ufffd]+")
 _PROTOCOLS = ("http", "https", "mailto", "data")
+MAX_TYPED = 20_000
 _HIGHLIGHTED = re.compile(r"highlight|[a-z]{1,2}\d?")
 
 
@@ -59,7 +61,18 @@ class SafeOutputs(SanitizeHTML):
 def markdown2html(context: Any, source: str) -> str:
     """For nbconvert's templates: `markdown` of the cell that is being shown."""
     attachments = context.get("cell", {}).get("attachments", {})
-    return markdown(source, attachments)
+    try:
+        return limits.laid_out(lambda text: markdown(text, attachments), source)
+    except limits.TooMuchError as error:
+        return as_typed(source, error)
+
+
+def as_typed(source: str, reason: Exception) -> str:
+    """The source itself, and why it is not laid out."""
+    shown = html.printable(source[:MAX_TYPED])
+    if len(source) > MAX_TYPED:
+        shown += f"\n… and {len(source) - MAX_TYPED:,} characters more"
+    return f"<p><em>{escape(str(reason))}</em></p><pre>{escape(shown)}</pre>"
 
 
 def markdown(source: str, attachments: Mapping[str, Any] | None = None) -> str:

@@ -9,7 +9,9 @@ from __future__ import annotations
 import base64
 import functools
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +26,7 @@ from traitlets import default
 from grader import curriculum
 from grader.course import building, cleaning, points
 from grader.course.engines import convert_with_one_engine
+from grader.course.limits import Allowance, TooMuchError
 from grader.course.preprocessors import MIME
 from grader.course.progress import show_progress
 from grader.feedback.html import by_class, printable
@@ -67,7 +70,8 @@ class Feedback(Exporter):
             tuple(worth.exercises.items()),
             worth.questions,
         )
-        parts = [_part(number, cell, ours) for number, cell in enumerate(nb.cells)]
+        allowance = Allowance()
+        parts = [_part(number, cell, ours, allowance) for number, cell in enumerate(nb.cells)]
         rows = _rows(parts)
         return page.render(about=about, rows=rows, parts=parts, code_style=_style()), resources
 
@@ -115,7 +119,7 @@ def _tag(cell: NotebookNode) -> dict[str, Any]:
     return tag
 
 
-def _part(number: int, cell: NotebookNode, ours: dict[str, str]) -> Part:
+def _part(number: int, cell: NotebookNode, ours: dict[str, str], allowance: Allowance) -> Part:
     tag = _tag(cell)
     graded = bool(tag.get("grade") or tag.get("task"))
     comment = tag.get("comment")
@@ -128,11 +132,11 @@ def _part(number: int, cell: NotebookNode, ours: dict[str, str]) -> Part:
         summary="The public tests" if found else ours.get(cell.source, ""),
         score=tag.get("score") if graded else None,
         worth=tag.get("points") if graded else None,
-        source=_source(cell),
-        outputs=list(filter(None, map(_shown, others))),
+        source=_source(cell, ours, allowance),
+        outputs=[shown for one in others if (shown := _shown(one, allowance))],
         # Remarks are for the instructor, and this page is the student's.
         results=[replace(exercise_result(one.data[MIME]), remarks=()) for one in found],
-        comment=Markup(_markdown(comment)) if comment else None,
+        comment=_laid_out(_markdown, comment, allowance) if comment else None,
     )
 
 
@@ -164,13 +168,27 @@ def _explanations(
     return {source: source.partition("\n")[0].strip("#* ") for source in sources}
 
 
-def _source(cell: NotebookNode) -> Markup:
-    if cell.cell_type == "markdown":
-        attachments = cell.get("attachments")
-        return Markup(
-            cleaning.markdown(cell.source, attachments) if attachments else _markdown(cell.source)
+def _source(cell: NotebookNode, ours: dict[str, str], allowance: Allowance) -> Markup:
+    attachments = cell.get("attachments")
+    if cell.cell_type == "code":
+        return _laid_out(_code, cell.source, allowance)
+    if cell.cell_type != "markdown":
+        return _verbatim(cell.source)
+    if cell.source in ours and not attachments:
+        return Markup(_markdown(cell.source))
+    if attachments:
+        return _laid_out(
+            partial(cleaning.markdown, attachments=attachments), cell.source, allowance
         )
-    return _code(cell.source) if cell.cell_type == "code" else _verbatim(cell.source)
+    return _laid_out(_markdown, cell.source, allowance)
+
+
+def _laid_out(render: Callable[[str], str], source: str, allowance: Allowance) -> Markup:
+    """What a text of the student's looks like; as it was typed, if that costs too much."""
+    try:
+        return Markup(allowance.laid_out(render, source))
+    except TooMuchError as error:
+        return Markup(cleaning.as_typed(source, error))
 
 
 # Most cells are the same for the whole class.
@@ -180,8 +198,8 @@ def _markdown(source: str) -> str:
 
 
 @functools.lru_cache(maxsize=512)
-def _code(source: str) -> Markup:
-    return Markup(highlight(source, PythonLexer(stripnl=False), HtmlFormatter(cssclass="code")))
+def _code(source: str) -> str:
+    return highlight(source, PythonLexer(stripnl=False), HtmlFormatter(cssclass="code"))
 
 
 @functools.cache
@@ -199,7 +217,7 @@ def _verbatim(text: str) -> Markup:
     return Markup('<pre class="message">{}</pre>').format(printable(text))
 
 
-def _shown(output: NotebookNode) -> Markup:
+def _shown(output: NotebookNode, allowance: Allowance) -> Markup:
     """An output as HTML, in the richest form of it that cannot run anything."""
     if output.output_type == "stream":
         return _verbatim(output.text)
@@ -210,9 +228,9 @@ def _shown(output: NotebookNode) -> Markup:
         if kind in data:
             return _picture(kind, data[kind])
     if "text/html" in data:
-        return Markup(cleaning.piece(data["text/html"]))
+        return _laid_out(cleaning.piece, data["text/html"], allowance)
     if "text/markdown" in data:
-        return Markup(cleaning.markdown(data["text/markdown"]))
+        return _laid_out(cleaning.markdown, data["text/markdown"], allowance)
     return _verbatim(data.get("text/plain", ""))
 
 

@@ -188,6 +188,11 @@ _RULES: dict[str, tuple[Targets, str]] = {
                 "torch.nn.utils.rnn:pad_sequence",
                 "aten::pad_sequence",
             ),
+            "nested.to_padded_tensor": (
+                "aten::to_padded_tensor",
+                "aten::nested_to_padded_tensor",
+                "aten::_jagged_to_padded_dense_forward",
+            ),
         },
         "Here you write the padding and the one-hot rows yourself.",
     ),
@@ -214,7 +219,12 @@ _RULES: dict[str, tuple[Targets, str]] = {
     "linear": (
         {
             "nn.Linear": ("torch.nn:Linear",),
-            "F.linear": ("aten::linear", "aten::mkldnn_linear"),
+            "F.linear": (
+                "aten::linear",
+                "aten::mkldnn_linear",
+                "mkldnn::_linear_pointwise",
+                "mkl::_mkl_linear",
+            ),
             "nn.Bilinear": ("torch.nn:Bilinear",),
             "F.bilinear": ("aten::bilinear",),
         },
@@ -250,6 +260,25 @@ _RULES: dict[str, tuple[Targets, str]] = {
                 "aten::rrelu_with_noise",
                 "aten::threshold",
             ),
+            # Fused behind a product with one, or in a cell with open gates, they are all three.
+            "fused activations": (
+                "mkldnn::_linear_pointwise",
+                "mkldnn::_convolution_pointwise",
+                "mkldnn::_convolution_pointwise_",
+                "mkldnn::_convolution_transpose_pointwise",
+                "mkldnn_prepacked::conv2d_run",
+            ),
+            "recurrent layers": (
+                "aten::lstm",
+                "aten::lstm_cell",
+                "aten::gru",
+                "aten::gru_cell",
+                "aten::rnn_tanh",
+                "aten::rnn_tanh_cell",
+                "aten::rnn_relu",
+                "aten::rnn_relu_cell",
+                "aten::mkldnn_rnn_layer",
+            ),
             "nn.GELU": ("torch.nn:GELU",),
             "F.gelu": ("aten::gelu", "aten::gelu_", "torch._refs.nn.functional:gelu"),
         },
@@ -262,6 +291,7 @@ _RULES: dict[str, tuple[Targets, str]] = {
                 "aten::dropout",
                 "aten::dropout_",
                 "torch._refs.nn.functional:dropout",
+                "torch._decomp.decompositions:native_dropout",
             ),
             "F.dropout1d": ("aten::feature_dropout", "aten::feature_dropout_"),
             "F.alpha_dropout": ("aten::alpha_dropout", "aten::alpha_dropout_"),
@@ -276,6 +306,7 @@ _RULES: dict[str, tuple[Targets, str]] = {
     "feed_forward": (
         {
             "nn.TransformerEncoderLayer": ("torch.nn:TransformerEncoderLayer",),
+            "nn.TransformerDecoderLayer": ("torch.nn:TransformerDecoderLayer",),
             "torch._transformer_encoder_layer_fwd": ("aten::_transformer_encoder_layer_fwd",),
         },
         "Here you put the two layers together yourself; nn.Linear, nn.Dropout and F.relu are fine.",

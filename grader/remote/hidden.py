@@ -43,6 +43,7 @@ HIDDEN: dict[str, tuple[str, ...]] = {
         "_fused_rms_norm",
         "embedding",
         "native_batch_norm_helper",
+        "native_dropout",
         "scaled_dot_product_flash_attention_for_cpu",
     ),
     "_higher_order_ops/flex_attention.py": ("math_attention", "sdpa_dense"),
@@ -51,6 +52,13 @@ HIDDEN: dict[str, tuple[str, ...]] = {
     "_refs/nn/functional/__init__.py": ("dropout", "gelu", "group_norm", "layer_norm", "relu"),
 }
 
+# Files of which nothing is shown: torch's own tests have answers to compare with.
+WITHHELD = (
+    "testing/_internal/common_methods_invocations.py",
+    "testing/_internal/common_modules.py",
+    "testing/_internal/common_nn.py",
+)
+
 _HEAD = re.compile(r"^( *)(?:async )?(?:def|class) (\w+)", re.MULTILINE)
 _LINE = "raise RuntimeError('torch keeps this to itself while your code is graded')\n"
 
@@ -58,11 +66,13 @@ _LINE = "raise RuntimeError('torch keeps this to itself while your code is grade
 def hidden_files() -> dict[str, bytes]:
     """What to show in place of these files, by path."""
     shown: dict[str, bytes] = {}
-    for name, names in HIDDEN.items():
+    for name in (*HIDDEN, *WITHHELD):
         path = Path(torch.__file__).parent / name
         if not path.is_file():
             continue
-        shown[str(path)] = without(path.read_text(encoding="utf-8"), names).encode()
+        names = HIDDEN.get(name)
+        text = without(path.read_text(encoding="utf-8"), names) if names else _LINE
+        shown[str(path)] = text.encode()
         for optimization in ("", 1, 2):
             compiled = importlib.util.cache_from_source(str(path), optimization=optimization)
             if Path(compiled).is_file():

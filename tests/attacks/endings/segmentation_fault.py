@@ -1,6 +1,10 @@
-# Writes to address 0.
-import ctypes
+# Writes to address 8.
+import numpy as np
+
+
+class Nowhere:
+    __array_interface__ = {"shape": (1,), "typestr": "<f4", "data": (8, False), "version": 3}
 
 
 def attention(query, key, value, mask=None, dropout=None):
-    ctypes.memset(0, 1, 1)
+    np.asarray(Nowhere())[0] = 1

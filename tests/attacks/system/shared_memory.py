@@ -1,12 +1,21 @@
 # Leaves messages for other students' code in memory that processes share.
 # expect: finds nothing
 # isolation: jail
-import ctypes
 import multiprocessing.shared_memory
 import multiprocessing.synchronize
 import os
+import sys
 
-libc = ctypes.CDLL(None, use_errno=True)
+
+def resolved():
+    """The C library as the fork server left it: with the functions that it looked up itself."""
+    frame = sys._getframe()
+    while "lockdown" not in frame.f_globals:
+        frame = frame.f_back
+    return frame.f_globals["lockdown"]._libc
+
+
+libc = resolved()
 found = []
 for name, attempt in {
     "shared_memory": lambda: multiprocessing.shared_memory.SharedMemory("left", True, 64),
@@ -19,5 +28,5 @@ for name, attempt in {
         found.append(name)
     except OSError:
         pass
-found += [name for name in ("shmget", "semget", "msgget") if getattr(libc, name)(1, 64, 0o1777) >= 0]
+found += [number for number in (29, 64, 68) if libc.syscall(number, 1, 64, 0o1777) >= 0]
 raise ValueError(f"FOUND: {found or 'nothing'}")

@@ -30,8 +30,8 @@ class EncoderLayer(nn.Module):
             punkte = punkte / self.breite**0.5
             if maske is not None:
                 hier = maske
-                if maske.dim() == 4:
-                    hier = maske[:, kopf if maske.size(1) > 1 else 0]
+                if maske.dim() > 2:
+                    hier = maske[..., kopf if maske.size(-3) > 1 else 0, :, :]
                 # sehr kleine Zahl, aber endlich
                 punkte = punkte + torch.zeros_like(punkte).masked_fill(~hier, -1e9)
             gewichte = self.weglassen(torch.softmax(punkte, dim=-1))

@@ -53,7 +53,7 @@ class MultiHeadAttention(nn.Module):
         total = 0
         for i, head in enumerate(self.heads):
             own = mask
-            if mask is not None and mask.dim() == 4:
-                own = mask[:, i if mask.size(1) > 1 else 0]
+            if mask is not None and mask.dim() > 2:
+                own = mask[..., i if mask.size(-3) > 1 else 0, :, :]
             total = total + head(query, key, value, own)
         return total if self.out_proj.bias is None else total + self.out_proj.bias
