@@ -121,4 +121,4 @@ class FeedForward(nn.Module):
         raise NotImplementedError("feed_forward: FeedForward.forward is not written yet")
 
 
-# Made by grader stubs, 3db7b98b2c99
+# Made by grader stubs, 107bafc9f48e
