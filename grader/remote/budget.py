@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-WALL = 10.0  # how many times the processor time may pass on the wall
+WALL = 30.0  # how many times the processor time may pass on the wall
 _REASONS = (
     "{what} took more than {limit:g} seconds of processor time: is there a loop that never ends?",
     "{what} did nothing for {limit:g} seconds: does your code sleep, or wait for something?",
