@@ -69,7 +69,7 @@ def test_right_code_is_told_to_be_right_and_needs_no_answers_to_compare_with() -
         "from grader.board.workspace import Workspace; import torch;"
         "names = {'relu': torch.relu, 'tanh': torch.tanh, 'gelu': torch.nn.functional.gelu};"
         "picture, told = showing.drawn("
-        "'activations', showing.of_names(names), Workspace(Path("exercises"), Path()));"
+        "'activations', showing.of_names(names), Workspace(Path(), Path()));"
         "assert picture.startswith(b'\\x89PNG');"
         "assert showing.sentences('activations', told) == "
         "['activations: 3 of 3 panels are as expected.'], told;"
@@ -93,7 +93,9 @@ def test_what_is_wrong_is_told_in_the_words_of_the_board() -> None:
         raise RuntimeError("The size of tensor a (3) must match the size of tensor b (4)")
 
     found = told(
-        padding_mask=lambda ids, pad_id: ids != pad_id, causal_mask=lambda _: None, target_mask=unwritten
+        padding_mask=lambda ids, pad_id: ids != pad_id,
+        causal_mask=lambda _: None,
+        target_mask=unwritten,
     )
     assert found["padding_mask"].startswith(
         "The shape of your padding mask is (1, 5); it should be ("
@@ -137,7 +139,9 @@ def test_right_but_unusual_code_is_told_to_be_right(
         module = module_from_spec(spec)
         monkeypatch.setitem(sys.modules, spec.name, module)
         spec.loader.exec_module(module)
-        told = showing.told(name, showing.of_names(vars(module)), Workspace(Path("exercises"), Path()))
+        told = showing.told(
+            name, showing.of_names(vars(module)), Workspace(Path("exercises"), Path())
+        )
         assert [one.words for one in told if one.words] == [], file
 
 
