@@ -130,7 +130,9 @@ def test_twelve_edits_in_a_terminal(tmp_path: Path) -> None:
     assert "What are the scores divided by?" in terminal.until("s after the save")
     assert "Your scores are divided by d_k" in terminal.until("quit")
     terminal.press("h")
-    assert "3.2.1" in terminal.until("footnote")
+    assert "Your scores are divided by d_k" in terminal.until("For the next hint, ask once more.")
+    terminal.press("h")
+    assert "variance" in terminal.until("For the next hint, ask once more.")
     # 2: half typed
     terminal.edit("attention", "query.size(-1)", "math.sqrt(query.size(-1)")
     terminal.until("no whole Python yet ('(' was never closed)")
@@ -165,6 +167,8 @@ def test_twelve_edits_in_a_terminal(tmp_path: Path) -> None:
     # 12: out again
     terminal.edit("masks", "print('{', flush=True); input()\n", "pass\n")
     terminal.until("masks is done")
+    terminal.press("s")
+    terminal.until("Drawn in")
     terminal.press("l")
     assert "attention" in terminal.until("Points: up to 35")
     terminal.press("q")

@@ -86,9 +86,8 @@ class Program:
 class Runs:
     """Runs of the public tests, each in a fresh state of Python and at most one at a time.
 
-    `heard` gets `(number, message)`, a message being `{"test": name}`, `{"progress": ...}` or
-    `{"over": True}`; it is called in other threads. Raises `ProgramError` in `ask` where the
-    program does not start.
+    `heard` gets `(number, message)`, a message being what `runner` says or `{"over": True}`; it is
+    called in other threads. Raises `ProgramError` in `ask` where the program does not start.
     """
 
     def __init__(self, folder: Path, heard: Callable[[int, Message], None]) -> None:
@@ -100,8 +99,11 @@ class Runs:
         self.lock = threading.Lock()
         self.spares = [Program(self.command, self._hears)]
 
-    def ask(self, exercises: Sequence[str]) -> int:
-        """Starts a run of these exercises' tests and ends the one before. Returns its number."""
+    def ask(self, exercises: Sequence[str], hint: Message | None = None) -> int:
+        """Starts a run of these exercises' tests and ends the one before. Returns its number.
+
+        With the hints `given` so far as `hint`, one more on what is wrong is looked for instead.
+        """
         with self.lock:
             self._cut()
             if self.failure:
@@ -110,7 +112,8 @@ class Runs:
             program = self.spares[0] if FORKS else self.spares.pop(0)
             self.busy = program
             program.job = self.number
-            program.send({"number": self.number, "exercises": list(exercises)})
+            job = {"number": self.number, "exercises": list(exercises), "hint": hint}
+            program.send(job)
             self._refill()
             return self.number
 

@@ -40,7 +40,7 @@ STYLES: dict[str, dict[str, bool]] = {
     BLOCKED: {"yellow": True},
     NOT_RUN: {"light": True},
 }
-_WIDTH = 88
+WIDTH = 88
 
 
 def messages(by_exercise: dict[str, Progress], width: int, in_full: bool) -> Iterator[Line]:
@@ -104,7 +104,7 @@ def _further(
             (f"Not asked for, and there to try: {names}.", "quiet"),
             ("What the others need of these is taken as it is handed out, solved.", "quiet"),
         ):
-            yield from ([(line, style)] for ((line, _),) in wrapped(text, _WIDTH, ""))
+            yield from ([(line, style)] for ((line, _),) in wrapped(text, WIDTH, ""))
         yield []
 
 
@@ -232,7 +232,7 @@ def wrapped(text: str, width: int, indent: str) -> Iterator[Line]:
     """A text in lines of readable length, indented."""
     lines = textwrap.wrap(
         text,
-        min(width, _WIDTH),
+        min(width, WIDTH),
         initial_indent=indent,
         subsequent_indent=indent,
         break_long_words=False,

@@ -1,9 +1,9 @@
 """`python -m grader.board.runner FOLDER`: runs public tests again and again, for `grader watch`.
 
 It imports what every run needs, says that it is ready, and waits for lines such as
-`{"number": 3, "exercises": ["attention"]}`. Where it can, it forks for each; elsewhere it runs one
-and ends, and another that has been waiting takes the next. Either way no run sees what an earlier
-one left behind, and every file of the student's is read anew.
+`{"number": 3, "exercises": ["attention"], "hint": null}`. Where it can, it forks for each;
+elsewhere it runs one and ends, and another that has been waiting takes the next. Either way no run
+sees what an earlier one left behind, and every file of the student's is read anew.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import os
 import select
 import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -30,8 +30,11 @@ from torch import nn
 
 from grader.board import probe, time_limit
 from grader.board.programs import FORKS, Message
+from grader.board.rendering import WIDTH, hint_lines
+from grader.board.result import Result
 from grader.board.workspace import Workspace
 from grader.feedback.comparison import Mismatch, assert_matches
+from grader.feedback.finding import Status
 
 Say = Callable[[Message], None]
 SECONDS = 5.0  # of processor time, for a public test that should take milliseconds
@@ -167,9 +170,28 @@ def _run(job: dict[str, Any], folder: Path, say: Say) -> None:
         results = []
         say({"number": number, "exercise": exercise})
         for result in probe.run(workspace, exercise):
-            results.append(result.to_wire())
+            results.append(result)
             say({"number": number, "test": result.test})
-        say({"number": number, "progress": exercise, "results": results})
+        if job["hint"] is None:
+            told = [result.to_wire() for result in results]
+            say({"number": number, "progress": exercise, "results": told})
+        else:
+            say({"number": number, **_hinted(exercise, results, workspace, job["hint"])})
+
+
+def _hinted(
+    exercise: str, results: Sequence[Result], workspace: Workspace, given: dict[str, Any]
+) -> Message:
+    """One hint more on what is wrong, or why there is none."""
+    from grader.board import hints, known
+
+    failures = [one for one in results if one.status is Status.FAILED]
+    module, source = probe.module(workspace, exercise), workspace.source(exercise)
+    try:
+        shown = hints.ask(exercise, failures, module, source, given)
+    except known.NoHintsError as error:
+        return {"no_hint": str(error)}
+    return {"hint": list(hint_lines(shown, WIDTH)), "given": given}
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import threading
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from rich.console import Console
 
 from grader.board.keys import keys
 from grader.board.programs import Message, Program, ProgramError, Runs
-from grader.board.progress import BLOCKED, DONE, WRONG, Progress, find_blocked, next_exercise
+from grader.board.progress import BLOCKED, DONE, TODO, WRONG, Progress, find_blocked, next_exercise
 from grader.board.rendering import Line, board
 from grader.board.result import Result
 from grader.board.saves import Saves
@@ -29,12 +30,12 @@ from grader.board.watch_screen import (
 )
 from grader.board.workspace import Workspace
 from grader.curriculum import NAMES, closure
-from grader.curriculum.stubs import further_reading
 from grader.feedback.finding import Finding, Status
 
 # Seconds without a word from a run, after which it is ended from outside. In it, what loops in
 # Python is stopped much sooner, by processor time.
 SILENCE = 30.0
+SILENCE_OF_HINTS = 180.0  # what mistakes are known by is made at the first need
 # Seconds after which hidden checks that still look at an older save are begun anew.
 OUT_OF_DATE = 2.0
 _TICK = 0.2
@@ -50,8 +51,8 @@ INTERRUPTED = 130
 class Tools:
     """Programs that watch makes use of where they are there, as command lines.
 
-    `hidden` runs the hidden checks of an exercise for each line that it reads; `show` draws the
-    exercise whose name follows.
+    `hidden` runs the hidden checks of an exercise for each line that it reads; `show` draws an
+    exercise, whose name follows, and then the folder.
     """
 
     hidden: Sequence[str] = ()
@@ -82,6 +83,8 @@ class Watch:
         self.judging_since = 0.0
         self.said: list[Line] = []
         self.tests_done = 0
+        self.silence = SILENCE
+        self.given: dict[str, Any] = {}  # the hints so far, see `hints.ask`
 
     def run(self, start: str = "") -> int:
         """Watches; `start` is the exercise to begin with. Returns an exit status."""
@@ -115,7 +118,7 @@ class Watch:
             try:
                 kind, what = self.events.get(timeout=_TICK)
             except Empty:
-                if self.asked and time.monotonic() - self.heard_at > SILENCE:
+                if self.asked and time.monotonic() - self.heard_at > self.silence:
                     self._broken_off(_SILENT)
                 continue
             if kind == "key" and what.lower() == "q":
@@ -171,7 +174,15 @@ class Watch:
         if number != self.number or not self.asked:
             return
         self.heard_at = time.monotonic()
-        if "progress" in message:
+        if "hint" in message:
+            self.asked, self.given = (), message["given"]
+            self.screen.add(
+                [[], *([(text, style) for text, style in one] for one in message["hint"])]
+            )
+        elif "no_hint" in message:
+            self.asked = ()
+            self.screen.note(message["no_hint"])
+        elif "progress" in message:
             name = message["progress"]
             self._take_in(name, [Result.from_wire(one) for one in message["results"]])
             self.asked = tuple(one for one in self.asked if one != name)
@@ -206,11 +217,12 @@ class Watch:
         tests = tuple(self.workspace.tests(name))
         return Progress(name, tests, selected=len(tests))
 
-    def _ask(self, exercises: Sequence[str]) -> None:
+    def _ask(self, exercises: Sequence[str], hint: dict[str, Any] | None = None) -> None:
         self.asked = tuple(exercises)
+        self.silence = SILENCE if hint is None else SILENCE_OF_HINTS
         self.tests_done = 0
         self.heard_at = time.monotonic()
-        self.number = self.runs.ask(self.asked)
+        self.number = self.runs.ask(self.asked, hint)
 
     def _take_in(self, name: str, results: Sequence[Result]) -> None:
         self.progress[name] = self._fresh(name)
@@ -307,24 +319,36 @@ class Watch:
     # What can be pressed
 
     def _hint(self) -> None:
-        hidden = self.hidden.get(self.current)
-        hints = [*(hidden.hints if hidden else ()), *self._reading()]
-        if self.hints_shown < len(hints):
-            self.screen.add([[], [("Hint: ", "title"), (hints[self.hints_shown], "")]])
+        progress, hidden = self.progress.get(self.current), self.hidden.get(self.current)
+        if self.asked or progress is None:
+            return
+        if progress.status in (WRONG, BLOCKED):
+            self.screen.note("Looking for what it could be. The first time, that takes a while.")
+            self._ask([self.current], hint=self.given)
+        elif hidden and self.hints_shown < len(hidden.hints):
+            self.screen.add([[], [("Hint: ", "title"), (hidden.hints[self.hints_shown], "")]])
             self.hints_shown += 1
+        elif progress.status == TODO:
+            file = self.workspace.shown(self.workspace.code_path(self.current))
+            self.screen.note(f"Nothing is wrong yet. The text at the top of {file} tells the idea.")
         else:
-            self.screen.note("There are no further hints. Read the message above once more.")
+            self.screen.note("There is no further hint. Read the message above once more.")
 
-    def _reading(self) -> list[str]:
-        place = further_reading(self.current) if self.current else ""
-        return [f"Read {place}"] if place else []
+    def _on_shown(self, text: str) -> None:
+        self.screen.add([[(line, "")] for line in text.splitlines()])
 
     def _show(self) -> None:
+        if not self.current:
+            self.screen.note("All is done. To draw an exercise: grader show EXERCISE")
+            return
         self.screen.note(f"Drawing {self.current} …")
-        done = subprocess.run(
-            [*self.tools.show, self.current], capture_output=True, text=True, check=False
-        )
-        self.screen.add([[(line, "")] for line in (done.stdout + done.stderr).splitlines()])
+        command = [*self.tools.show, self.current, str(self.workspace.folder)]
+
+        def draw() -> None:
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
+            self.events.put(("shown", done.stdout + done.stderr))
+
+        threading.Thread(target=draw, daemon=True).start()
 
     def _list(self) -> None:
         self.screen.fresh(board(self.progress, self.workspace), [[]], self._footer())
