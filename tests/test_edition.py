@@ -11,9 +11,10 @@ import zipfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+import nbformat
 import pytest
 
-from grader.course import edition
+from grader.course import building, edition
 from grader.curriculum import EXERCISES, NAMES, stubs
 from grader.judging.hints import write_hints
 
@@ -162,3 +163,28 @@ def test_a_student_works_in_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert edition.zipped(made).is_file()
     with zipfile.ZipFile(edition.zipped(made)) as archive:
         assert "edition/exercises/attention.py" in archive.namelist()
+
+
+CELLS = """
+import json, sys
+from pathlib import Path
+from IPython.core.interactiveshell import InteractiveShell
+shell = InteractiveShell.instance()
+for cell in json.loads(Path("assignment.ipynb").read_text("utf-8"))["cells"]:
+    if cell["cell_type"] == "code":
+        shell.run_cell("".join(cell["source"]))
+shell.run_line_magic("check", "attention")
+"""
+
+
+def test_the_notebook_of_an_assignment_works_with_it_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As on a JupyterHub whose image has the edition: its own tests, and `%check`."""
+    made = make(tmp_path / "edition", ["attention"], [], monkeypatch)
+    notebook = nbformat.writes(building.notebook("transformer", ["attention"]))
+    (made.folder / "assignment.ipynb").write_text(notebook, "utf-8")
+    (made.folder / "run_cells.py").write_text(CELLS, "utf-8")
+    status, said = Student(made.folder).run("run_cells")
+    assert status == 0
+    assert said.count("attention: right, 7 of 7 tests passed.") == 2, said

@@ -15,7 +15,8 @@ from grader.board.workspace import Workspace
 from grader.curriculum import find
 from grader.feedback.finding import Finding, Status, finding_from
 
-_STYLES = {
+# Of the words that `rendering` styles lines by, in the terms of rich.
+STYLES = {
     "title": "bold",
     "quiet": "dim",
     "code": "cyan",
@@ -93,7 +94,7 @@ class Screen:
     def add(self, lines: Iterable[Line]) -> None:
         """Shows these lines below what there is."""
         for line in lines:
-            shown = Text.assemble(*((text, _STYLES.get(style, "")) for text, style in line))
+            shown = Text.assemble(*((text, STYLES.get(style, "")) for text, style in line))
             self.console.print(shown, soft_wrap=True)
 
     def note(self, text: str) -> None:
