@@ -30,7 +30,7 @@ VOCABULARY = {
 }  # fmt: skip
 
 
-def test_a_lesson_s_sentence_gives_the_vocabulary_printed_there() -> None:
+def test_003_its_sentence_gives_the_vocabulary_printed_there() -> None:
     """And its three sentences the ids printed there."""
     assert tokenize(EXAMPLE)[:4] == ["hello", "this", "is", "an"]
     assert build_vocab([EXAMPLE]) == VOCABULARY
@@ -47,7 +47,7 @@ def test_a_lesson_s_sentence_gives_the_vocabulary_printed_there() -> None:
     torch.testing.assert_close(one_hot(batch, 24) @ table, table[batch])
 
 
-def test_what_that_lesson_leaves_open() -> None:
+def test_003_what_it_leaves_open() -> None:
     """Unknown words, double spaces, sentences of different lengths, an id 0 that padding wants."""
     vocab = build_vocab([EXAMPLE], specials=["<pad>", "<unk>"])
     assert vocab["<pad>"] == 0
@@ -57,7 +57,7 @@ def test_what_that_lesson_leaves_open() -> None:
     assert pad_batch(ids, vocab["<pad>"]).tolist() == [[12, 2, 1], [12, 0, 0]]
 
 
-def test_rotary_positions_as_a_lesson_pairs_them() -> None:
+def test_002_rotary_positions_in_pairs() -> None:
     """Features 2i and 2i + 1 are a complex number, as there, but in the precision of x."""
     torch.manual_seed(0)
     heads, angles = torch.randn(2, 4, 9, 6, dtype=torch.float64), rotary_angles(6, 9)
@@ -73,7 +73,7 @@ def test_rotary_positions_as_a_lesson_pairs_them() -> None:
     torch.testing.assert_close(apply_rotary(output, -angles), heads, rtol=0, atol=1e-14)
 
 
-def test_rotary_positions_keep_lengths_and_know_distances_only() -> None:
+def test_002_rotary_positions_keep_lengths_and_know_distances_only() -> None:
     """The same query and key, three places apart, score the same from any place on."""
     torch.manual_seed(0)
     query, key = torch.randn(2, 8, dtype=torch.float64)
@@ -85,7 +85,7 @@ def test_rotary_positions_keep_lengths_and_know_distances_only() -> None:
     assert (queries[0] @ keys[3] - queries[0] @ keys[4]).abs() > 0.01
 
 
-def test_tanh_and_gelu_where_a_lesson_has_nan() -> None:
+def test_002_tanh_and_gelu_where_it_has_nan() -> None:
     """`(eˣ - e⁻ˣ) / (eˣ + e⁻ˣ)` overflows from 89 on, and a GELU made of it from 13 on."""
     x = torch.tensor([-1e30, -100.0, -13.0, 13.0, 100.0, 1e30], requires_grad=True)
     signs = torch.tensor([-1.0, -1.0, -1.0, 1.0, 1.0, 1.0])
@@ -99,7 +99,7 @@ def test_tanh_and_gelu_where_a_lesson_has_nan() -> None:
         torch.testing.assert_close(slopes, (signs + 1) / 2)
 
 
-def test_dropout_where_a_lesson_divides_zero_by_zero() -> None:
+def test_002_dropout_where_it_divides_zero_by_zero() -> None:
     """`mask * x / (1 - p)` is NaN at p = 1, and float32 for bfloat16 at every p."""
     x = torch.tensor([[1.5, -2.0, 3.0], [0.5, 4.0, -1.0]], requires_grad=True)
     assert torch.equal(Dropout(0.0)(x), x)
@@ -152,7 +152,7 @@ def lesson_layer(**options: Any) -> nn.TransformerEncoderLayer:
     return layer
 
 
-def test_an_encoder_layer_with_a_pencil_as_in_a_lesson() -> None:
+def test_004_an_encoder_layer_with_a_pencil() -> None:
     """Its numbers up to the weights are right; those after them have dropout's 1 / 0.9 in them."""
     layer = lesson_layer()
     steps = {
@@ -185,7 +185,7 @@ def test_an_encoder_layer_with_a_pencil_as_in_a_lesson() -> None:
 @pytest.mark.parametrize("batch_first", [False, True])
 @pytest.mark.parametrize("norm_first", [False, True])
 @pytest.mark.parametrize("activation", ["relu", "gelu"])
-def test_every_step_of_an_encoder_layer(
+def test_004_every_step_of_an_encoder_layer(
     batch_first: bool, norm_first: bool, activation: str
 ) -> None:
     """From the raw weights, also for several sentences, as the layer's own parts give it."""
@@ -219,7 +219,7 @@ def test_every_step_of_an_encoder_layer(
     assert all(steps[name].shape == (batch, 3, length, 2) for name in ("query", "key", "value"))
 
 
-def test_labels_are_the_words_that_follow() -> None:
+def test_002_labels_are_the_words_that_follow() -> None:
     """A lesson's model is trained on its own input; here the label is the next word."""
     tgt = torch.tensor([[1, 4, 5, 2, 0], [1, 7, 2, 0, 0]])
     decoder_input, labels = teacher_forcing(tgt)
@@ -230,7 +230,7 @@ def test_labels_are_the_words_that_follow() -> None:
 
 @pytest.mark.parametrize("pad_id", [0, 3, -100])
 @pytest.mark.parametrize("smoothing", [0.0, 0.1, 1.0])
-def test_smoothed_labels_as_torch_has_them(pad_id: int, smoothing: float) -> None:
+def test_002_smoothed_labels_as_torch_has_them(pad_id: int, smoothing: float) -> None:
     """The loss and its gradients, also for logits of a thousand."""
     torch.manual_seed(0)
     for size in (1.0, 1000.0):
