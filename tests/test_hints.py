@@ -107,6 +107,20 @@ def test_a_notebook_gives_one_hint_more_each_time() -> None:
     assert "hint 1" in as_text(check(wrong.replace("query.size(-1)", "query.shape[-1]"), 3))
 
 
+def test_a_late_hint_is_the_line() -> None:
+    given: dict[str, Any] = {}
+    tests = (Path(__file__).parent.parent / "exercises" / "test_attention.py").read_text()
+    right = stubs.reference_source("attention")
+    wrong = right.replace("math.sqrt(query.size(-1))", "query.size(-1)")
+    names = cell(wrong, 4)
+    outcome = run("attention", tests, names)
+    shown = [as_text(hinted(outcome, names, given)) for _ in range(4)]
+    line = "scores = query @ key.transpose(-2, -1) / query.size(-1)"
+    assert line in wrong
+    assert [line in one for one in shown] == [False, False, False, True]
+    assert "That was the last hint." in shown[-1]
+
+
 def grid(yours: list[list[float]], expected: list[list[float]], **more: Any) -> Finding:
     pairs = zip(yours, expected, strict=True)
     differs = tuple(tuple(a != b for a, b in zip(*rows, strict=True)) for rows in pairs)

@@ -1,4 +1,4 @@
-"""Hints on what is wrong, one at a time: what it is, a question, where to read, nearly the answer.
+"""Hints on what is wrong, one at a time: what it is, a question, where to read, where to look.
 
 Each time that somebody asks about the same code they get one step more. Changed code starts anew.
 """
@@ -15,9 +15,10 @@ from typing import Any
 from grader.board.known import Known, diagnose, load
 from grader.board.result import Result
 from grader.feedback import quoting
+from grader.feedback.likeness import likely_line
 
-_WRONG, _QUESTION, _READ, _NEARLY = (
-    "What is wrong", "A question", "Where to read", "Nearly the answer",
+_WRONG, _QUESTION, _READ, _WHERE, _NEARLY = (
+    "What is wrong", "A question", "Where to read", "Where to look", "Nearly the answer",
 )  # fmt: skip
 _UNKNOWN = "This is none of the mistakes that people are known to make here."
 _OR = "Or, which looks the same from here: {}"
@@ -25,6 +26,7 @@ _PENCIL = (
     "Take the small numbers of the failing test and work them out with a pencil, line by line of "
     "your code; print what each line gives. Which is the first line where the two differ?"
 )
+_LINE = "Is it line {}?\n{}"
 _LAST = "That was the last hint. Change something, and hints start anew."
 _AGAIN = "For the next hint, ask once more."
 
@@ -68,11 +70,11 @@ def ask(
     """
     known = load(exercise)
     named = diagnose(known, module) if module is not None else []
-    return shown(exercise, source, steps(failures, named, known), given)
+    return shown(exercise, source, steps(failures, named, known, source), given)
 
 
 def steps(
-    failures: Sequence[Result], named: Sequence[Sequence[str]], known: Known
+    failures: Sequence[Result], named: Sequence[Sequence[str]], known: Known, source: str
 ) -> tuple[Hint, ...]:
     """All steps on the mistake that explains most, or on the failure where none is known."""
     seen = _seen(failures)
@@ -81,13 +83,19 @@ def steps(
     first, *others = (known.words[name] for name in named[0])
     tells = [first["tells"], *(_OR.format(one["tells"]) for one in others)]
     asks = [one["asks"] for one in (first, *others)]
-    last = _filled(
-        (_READ, first["read"] or known.read), (_NEARLY, "" if others else first["nearly"])
+    return _filled(
+        (_WRONG, _joined(*tells, seen)),
+        (_QUESTION, _joined(*asks)),
+        (_READ, first["read"] or known.read),
+        (_WHERE, _place(named[0], known, source)),
+        (_NEARLY, "" if others else first["nearly"]),
     )
-    return (
-        *_filled((_WRONG, _joined(*tells, seen)), (_QUESTION, _joined(*asks))),
-        *last,
-    )
+
+
+def _place(names: Sequence[str], known: Known, source: str) -> str:
+    """The line of the student's that is most like those where the mistake is made, if one is."""
+    number = likely_line(source, [line for name in names for line in known.lines[name]])
+    return "" if number is None else _LINE.format(number, source.splitlines()[number - 1].strip())
 
 
 def shown(

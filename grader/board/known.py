@@ -10,7 +10,7 @@ from __future__ import annotations
 import lzma
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from typing import Any
 from grader.board.time_limit import TookTooLong, time_limit
 from grader.curriculum import kept
 from grader.feedback.evidence import alike, explain
+from grader.feedback.likeness import Words, unpacked
 from grader.feedback.prints import Fingerprints, Prints, Probe
 
 SHIPPED = Path(__file__).parent / "known"
@@ -32,12 +33,13 @@ class NoHintsError(Exception):
 class Known:
     """The known mistakes of an exercise: what they are known by, and what is said of each.
 
-    `words` holds `tells`, `asks`, `read` and `nearly` by name; `read` is where to read on about the
-    exercise as a whole.
+    `words` holds `tells`, `asks`, `read` and `nearly` by name, `lines` what the lines are made of
+    in which each is made; `read` is where to read on about the exercise as a whole.
     """
 
     prints: Fingerprints
     words: Mapping[str, Mapping[str, str]]
+    lines: Mapping[str, Sequence[Words]]
     read: str
 
 
@@ -56,7 +58,9 @@ def load(exercise: str) -> Known:
     try:
         data = wire.decode_trusted(lzma.decompress(file.read_bytes())[4:])
         probes = [Probe(**one) for one in data["probes"]]
-        return Known(Fingerprints.from_data(probes, data), data["words"], data["read"])
+        lines = {name: unpacked(some) for name, some in data["lines"].items()}
+        prints = Fingerprints.from_data(probes, data)
+        return Known(prints, data["words"], lines, data["read"])
     except (OSError, lzma.LZMAError, wire.WireError, KeyError) as error:
         raise NoHintsError(
             f"{file} cannot be read ({type(error).__name__}). Delete it, then run: "

@@ -69,8 +69,9 @@ def _version(exercise: str) -> str:
         *(stubs.SOLUTIONS / f"{name}.py" for name in (exercise, *closure(exercise))),
         *sorted((_KIT / "checks").rglob("*.py")),
         *sorted((_KIT / "remote").glob("*.py")),
-        *(_KIT / "judging" / f"{name}.py" for name in ("fingerprints", "hints", "recording")),
-        *(_KIT / "feedback" / f"{name}.py" for name in ("normal_form", "prints")),
+        *(_KIT / "judging" / f"{name}.py" for name in ("fingerprints", "recording")),
+        *(_KIT / "judging" / f"{name}.py" for name in ("hints", "own_words")),
+        *(_KIT / "feedback" / f"{name}.py" for name in ("likeness", "normal_form", "prints")),
         known / f"{exercise}.toml",
         *sorted((known / "forms" / exercise).glob("*.txt")),
     ]

@@ -6,7 +6,8 @@ is what makes the student's edition; the board looks into that folder first. In 
 `grader hints NAME`, which keeps the file in the user's cache.
 
 A file holds the requests that reveal most, what every known mistake leaves in the replies (as
-numbers that no reply can be made of), and the words of each mistake. There is no answer in it, none
+numbers that no reply can be made of), short hashes of the words on the line where it is made, and
+what is said of it. There is no answer in it, none
 with a mistake in it either, and no hidden check. `grader.board.known` reads it.
 """
 
@@ -21,7 +22,9 @@ import torch
 from torch import Tensor
 
 from grader.curriculum import NAMES, kept, stubs
+from grader.feedback.likeness import packed
 from grader.judging import fingerprints
+from grader.judging.own_words import wrong_lines
 from grader.remote import wire
 from grader.remote.nested import rebuilt
 
@@ -67,6 +70,7 @@ def encoded(exercise: str) -> bytes:
             one.name: {"tells": one.tells, "asks": one.asks, "read": one.read, "nearly": one.nearly}
             for one in library.mistakes.values()
         },
+        "lines": {name: packed(wrong_lines(exercise, name)) for name in library.mistakes},
         "read": stubs.further_reading(exercise),
     }
     return lzma.compress(wire.encode(data))
