@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import time
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -115,6 +117,25 @@ def test_what_is_kept_on_disk_is_what_was_made(
     assert list(tmp_path.rglob("masks-*"))
     assert bool((made.shown == kept.shown).all())
     assert bool(kept.known.same(made.known).eq(made.known.said).all())
+
+
+def test_two_who_need_the_fingerprints_at_once_make_them_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    library, made = fingerprints.load("masks"), []
+    for file in tmp_path.rglob("masks-*"):
+        file.unlink()
+
+    def make(exercise: str) -> fingerprints.Library:
+        made.append(exercise)
+        time.sleep(0.2)
+        return library
+
+    monkeypatch.setattr(fingerprints.Library, "make", make)
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(fingerprints.load, ["masks", "masks"]))
+    assert made == ["masks"]
 
 
 def test_hints_go_from_where_to_read_to_what_to_write() -> None:
