@@ -218,11 +218,22 @@ def test_a_piece_of_the_kit_builds_on_the_students_own_of_the_same_file() -> Non
     text = right("encoder")
     cut = text.index("class Encoder(")
     begun = (
-        text[:cut] + "class Encoder:\n    def __init__(self):\n        raise NotImplementedError\n"
+        text[:cut] + "class Encoder:\n"
+        "    def __init__(self):\n        raise NotImplementedError('is not written yet')\n"
     )
     pieces = Pieces(Sources(**asdict(whole_model.gather({"encoder": begun}))))
     module = pieces.module("encoder")
     assert type(module.Encoder(1, 8, 2, 16).layers[0]) is module.EncoderLayer
+    pieces.close()
+
+
+def test_a_piece_may_use_an_exercise_that_no_model_needs() -> None:
+    source = f"from exercises.activations import relu\n{right('feed_forward')}"
+    own = {"feed_forward": source, "activations": right("activations")}
+    model = whole_model.gather(own)
+    assert not any("activations" in sentence for sentence in model.words())
+    pieces = Pieces(Sources(**asdict(model)))
+    assert pieces.module("feed_forward").relu is pieces.module("activations").relu
     pieces.close()
 
 
@@ -473,6 +484,28 @@ def test_the_command_writes_a_result_and_pictures_and_translates_what_is_piped(
     assert "masks" not in result["from_the_kit"]
     pictures = {file.name for file in out.glob("*.png")}
     assert {"loss.png", "exact.png", "positions.png"} <= pictures
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="pexpect needs a pty")
+def test_ctrl_c_ends_the_training_and_then_it_translates_what_is_typed(tmp_path: Path) -> None:
+    import pexpect
+
+    (tmp_path / "masks.py").write_text(right("masks"), encoding="utf-8")
+    arguments = ["capstone", str(tmp_path), "--out", str(tmp_path / "out"), "--seconds", "900"]
+    terminal = pexpect.spawn(
+        sys.executable, ["-m", "grader", *arguments], encoding="utf-8", timeout=280
+    )
+    terminal.expect("loss")
+    terminal.sendintr()
+    terminal.expect("stopped early")
+    terminal.expect("> ")
+    terminal.sendline("21 mai 2003")
+    terminal.expect(r"\n[-0-9?]*\r")
+    terminal.sendline("")
+    terminal.expect(pexpect.EOF)
+    terminal.close()
+    assert terminal.exitstatus == 0
+    assert json.loads((tmp_path / "out" / "result.json").read_text(encoding="utf-8"))["stopped"]
 
 
 def test_the_command_refuses_what_it_cannot_use(tmp_path: Path) -> None:

@@ -36,7 +36,7 @@ from grader.capstone.training import SIZES, THREADS, ContractError, Plan, Traini
 __all__ = ["hidden_files", "main", "serve", "warm", "warm_further"]
 
 MOST_WRONG = 12
-SHOWN = 3
+SHOWN = ("English", "Japanese", "Spanish")  # of each the longest, with its attention
 POSITIONS = 40
 WITH_PROBES = (parts, wholes)  # imported for the probes that they hold
 STEP_SECONDS = 60.0
@@ -174,7 +174,8 @@ def conclude(
         for one, pair, is_right in zip(written, pairs, right, strict=True)
         if not is_right
     ]
-    texts = [pair.source for pair in pairs if len(pair.source) > 15 and pair.language != "numbers"]
+    longest = sorted(pairs, key=lambda pair: len(pair.source))
+    texts = {pair.language: pair.source for pair in longest if pair.language in SHOWN}
     table = entries["sinusoidal_table"](POSITIONS, SIZES["d_model"]).tolist()
     return Learnt(
         step=training.step,
@@ -184,7 +185,7 @@ def conclude(
         count=len(right),
         languages={name: sum(ones) / len(ones) for name, ones in sorted(languages.items())},
         wrong=wrong[:MOST_WRONG],
-        translations=[translation(training, text) for text in texts[:SHOWN]],
+        translations=[translation(training, text) for text in texts.values()],
         positions=[[round(float(number), 4) for number in row] for row in table],
         behaviour=measured,
         faults=found,
