@@ -127,9 +127,10 @@ When it is graded, its cells run from top to bottom, as after *Restart and Run A
 is what its names mean where its tests stand. A cell is stopped after 4 seconds of processor time,
 all cells together after 10: what takes long belongs below the last tests, where nothing is run.
 
-You may add cells of your own. `%check attention` in any cell tests that exercise again. Hidden
-checks look closer than these tests and give the points; each exercise is graded with right answers
-for the others, so a mistake costs you once.
+You may add cells of your own. `%check attention` in any cell tests that exercise again, and
+`%show attention` draws what your code computes beside what is expected. Hidden checks look closer
+than these tests and give the points; each exercise is graded with right answers for the others, so
+a mistake costs you once.
 
 | exercise | points |
 |---|---|

@@ -164,10 +164,13 @@ def _curves(
         draw_line(axes, x, line.tolist(), name, index, **more)
     if len(x) < _FEW and all(place.is_integer() for place in x):
         axes.set_xticks(x)
+    else:
+        axes.locator_params(axis="x", nbins=6)
     room = 0.06 * (limits[1] - limits[0])
     axes.set_ylim(min(limits[0], 0.0) - room, limits[1] + room)
-    if len(numbers) > 1:
-        axes.legend()
+    if len(numbers) > 1 and colour == EXPECTED:
+        # Once, where it hides no line.
+        axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
     _label(axes, panel)
 
 
