@@ -9,6 +9,7 @@ import pytest
 
 from grader.feedback.questions import QUESTIONS
 from grader.judging import judge as judging
+from grader.judging import workers
 from grader.judging.judge import Judge
 from grader.judging.places import located
 from grader.judging.recording import Recordings
@@ -76,6 +77,14 @@ def test_a_named_mistake_is_not_searched(judge: Judge, monkeypatch: pytest.Monke
     assert result.lines == ()
 
 
+@pytest.mark.parametrize("search", [True, False])
+def test_a_run_searches_unless_it_is_told_not_to(search: bool) -> None:
+    submission = Submission("ada", {"layer_norm": NORM.replace(RIGHT, WRONG)})
+    plan = workers.Plan(("layer_norm",), seed=3, isolation="process", jobs=1, search=search)
+    (result,) = workers.grade([submission], plan)
+    assert bool(result.exercises[0].lines) == search
+
+
 def test_where_no_edit_helps_nothing_is_said(judge: Judge) -> None:
     assert graded(judge, NORM.replace("return c", "return c.cos().sin() * x")).lines == ()
 
@@ -98,6 +107,13 @@ def test_what_cannot_be_read_has_no_edits() -> None:
     long = "x = 1\n" * (MAX_SIZE // 6 + 1)
     deep = "x = " + "-" * 20_000 + "1"
     assert parsed({"long": long, "deep": deep, "broken": "def f(:"}) == {}
+
+
+@pytest.mark.parametrize(
+    "line", ["import os", "from shutil import rmtree", "x = open('a', 'w')", "os.remove('a')"]
+)
+def test_what_has_to_do_with_files_is_not_edited(line: str) -> None:
+    assert parsed({"cell_0": "def f(x):\n    return -x", "cell_1": line}) == {}
 
 
 @pytest.mark.parametrize(

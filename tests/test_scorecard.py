@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,12 +11,12 @@ import torch
 
 from grader import curriculum
 from grader.feedback.comparison import assert_matches
-from grader.feedback.finding import Status
+from grader.feedback.finding import Place, Status
 from grader.feedback.mismatch import Mismatch
 from grader.feedback.tolerance import measured
 from grader.judging.scorecard import Case, add, cases, measure
 from grader.report import scorecard
-from grader.report.results import Diagnosis, ExerciseResult
+from grader.report.results import Diagnosis, ExerciseResult, SuspectLine
 from grader.report.scorecard import Score
 from grader.sandbox.host import Host
 
@@ -54,6 +55,18 @@ def test_of_a_pair_one_or_both_may_be_named() -> None:
 def test_a_lazy_answer_is_caught_when_it_earns_nothing() -> None:
     assert counted("lazy", (), graded(1)).caught == 0
     assert counted("lazy", (), graded(0)).caught == 1
+
+
+def test_of_a_slip_without_a_name_the_line_is_told() -> None:
+    def slip(*told: int) -> Score:
+        score = Score("masks")
+        lines = tuple(SuspectLine(Place("masks.py", line), "axis", "") for line in told)
+        add(score, Case("slip", "one", False, (), "", 7), replace(graded(4), lines=lines))
+        return score
+
+    assert (slip(7).unnamed, slip(7).line_found, slip(7).line_wrong) == (1, 1, 0)
+    assert (slip(8).unnamed, slip(8).line_found, slip(8).line_wrong) == (1, 0, 1)
+    assert (slip().unnamed, slip().line_found, slip().line_wrong) == (1, 0, 0)
 
 
 def test_a_right_answer_that_is_refused_or_spoken_of_is_a_fault() -> None:

@@ -6,6 +6,7 @@ Right are the solutions, the other forms of them, and the variants that `tests/`
 
 from __future__ import annotations
 
+import ast
 import functools
 import hashlib
 import math
@@ -32,6 +33,7 @@ from grader.sandbox import jail
 from grader.sandbox.host import Host
 from grader.submission import Submission
 
+MOST_SLIPS = 20  # of an exercise
 # The costliest exercises; begun first, so that no worker is left with one of them at the end.
 COSTLY = ("encoder", "decoder", "transformer", "decoding", "by_hand", "multi_head", "training")
 
@@ -42,13 +44,17 @@ class ScorecardError(Exception):
 
 @dataclass(frozen=True)
 class Case:
-    """An answer whose truth is known. `mistakes` is empty where the cause has no name."""
+    """An answer whose truth is known. `mistakes` is empty where the cause has no name.
+
+    A slip is on the line `line`.
+    """
 
     kind: str
     name: str
     right: bool
     mistakes: tuple[str, ...]
     source: str
+    line: int = 0
 
 
 class MeasuredRecordings(Recordings):
@@ -113,12 +119,14 @@ def measure(exercise: str, tests: Path, seed: int, sample: int | None, host: Hos
     """The score of one exercise. Raises `ScorecardError` if an answer cannot be graded."""
     recordings = MeasuredRecordings(seed)
     judge = Judge([exercise], recordings, host, shrink=False)
+    searching = Judge([exercise], recordings, host, shrink=False, searches=True)
     score = Score(exercise)
     fingerprints.load(exercise)
     for case in cases(exercise, tests, seed, sample):
         recordings.nearness.clear()
         start = time.perf_counter()
-        result = judge.grade(Submission("somebody", {exercise: case.source})).exercises[0]
+        grading = searching if case.kind == "slip" else judge
+        result = grading.grade(Submission("somebody", {exercise: case.source})).exercises[0]
         if result.points is None:
             raise ScorecardError(f"{exercise}: {case.kind} {case.name}: {result.message}")
         score.seconds += time.perf_counter() - start
@@ -141,6 +149,8 @@ def add(score: Score, case: Case, result: ExerciseResult) -> None:
     elif case.kind == "edit":
         score.edits += 1
         score.edits_caught += not full
+    elif case.kind == "slip":
+        _add_line(score, what, case.line, result)
     else:
         caught = result.points == 0 if case.kind == "lazy" else not full
         score.wrong += 1
@@ -149,6 +159,23 @@ def add(score: Score, case: Case, result: ExerciseResult) -> None:
             score.missed.append(f"{what}: earns {result.points:g} of {result.max_points:g}")
     if case.mistakes and not full:
         _add_named(score, what, set(case.mistakes), named)
+
+
+def _add_line(score: Score, what: str, true: int, result: ExerciseResult) -> None:
+    """Counts a slip that costs points and has no name: whether its line was told.
+
+    That is the line that the search points at or, where it is silent, the line that raised.
+    """
+    if result.points == result.max_points or result.diagnoses or result.finding:
+        return
+    findings = [check.finding for check in result.checks if check.finding]
+    raised = [place for finding in findings for place in finding.places]
+    told = [one.place.line for one in result.lines] or [place.line for place in raised[:1]]
+    score.unnamed += 1
+    score.line_found += true in told
+    score.line_wrong += bool(told) and true not in told
+    if true not in told:
+        score.missed.append(f"{what}: line {told[0]} told" if told else f"{what}: no line told")
 
 
 def _add_named(score: Score, what: str, true: set[str], named: Sequence[tuple[str, ...]]) -> None:
@@ -209,6 +236,23 @@ def cases(exercise: str, tests: Path, seed: int, sample: int | None) -> Iterator
     small = list(mutants.mutants(solution))
     for mutant in sorted(small, key=lambda one: _draw(seed, one.source))[:sample]:
         yield Case("edit", f"line {mutant.line}: {mutant.what}", False, (), mutant.source)
+    yield from islice(_slips(exercise, tests, seed), MOST_SLIPS if sample is None else sample)
+
+
+def _slips(exercise: str, tests: Path, seed: int) -> Iterator[Case]:
+    """Slips of the pen in right answers by others. A statement that is gone is on no line."""
+    found = []
+    for file in sorted((tests / "variants" / exercise).glob("*.py")):
+        # One statement a line, so that a slip is on the line that it is found on.
+        source = ast.unparse(ast.parse(file.read_text(encoding="utf-8")))
+        found += [
+            Case(
+                "slip", f"{file.stem}, line {one.line}: {one.what}", False, (), one.source, one.line
+            )
+            for one in mutants.mutants(source)
+            if one.what not in ("statement dropped", "loop body skipped")
+        ]
+    yield from sorted(found, key=lambda one: _draw(seed, one.source))
 
 
 def _pairs(exercise: str, seed: int) -> Iterator[Case]:

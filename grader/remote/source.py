@@ -10,6 +10,8 @@ from functools import cached_property
 
 MAX_SIZE = 60_000
 MAX_SHOWN = 100
+# What reaches beyond the process. Where there is no jail, an edit could turn it against anything.
+_OUTSIDE = {"os", "shutil", "subprocess", "pathlib", "tempfile", "socket", "open", "exec", "eval"}
 
 
 @dataclass(frozen=True)
@@ -122,12 +124,28 @@ class Source:
 
 
 def parsed(texts: Mapping[str, str]) -> dict[str, Source]:
-    """The sources of these texts, but for those that are no Python or too long."""
+    """The sources of these texts that may be edited.
+
+    Not those that are no Python or too long, and none if one has to do with files or processes.
+    """
     found = {}
     for name, text in texts.items():
         with contextlib.suppress(SyntaxError, ValueError, RecursionError, MemoryError):
             found[name] = Source(text)
+    if any(_OUTSIDE & set(_words(one.tree)) for one in found.values()):
+        return {}
     return found
+
+
+def _words(tree: ast.Module) -> Iterator[str]:
+    """The names that a source reads, and the packages that it imports."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name):
+            yield node.id
+        elif isinstance(node, ast.Import):
+            yield from (alias.name.partition(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield str(node.module).partition(".")[0]
 
 
 def _scope(function: ast.FunctionDef, inside: ast.ClassDef | None) -> Scope:

@@ -7,9 +7,11 @@ from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
 _SAMPLED = 0.02  # a share of drawn pairs or small edits may fall by this much: others were drawn
+_TIMED = 0.1  # a slower machine finds fewer lines in the time that there is for it
 _HEAD = (
     "exercise", "right accepted", "wrong caught", "named first", "in two", "pairs: one first",
-    "pairs: both", "wrongly", "silent", "edits caught", "right within", "wrong beyond", "s",
+    "pairs: both", "wrongly", "silent", "edits caught", "line found", "right within",
+    "wrong beyond", "s",
 )  # fmt: skip
 _COUNTED = {"right": "right answers", "known": "answers with one known mistake"}
 _MARKS = ("<!-- scorecard -->\n", "<!-- end of the scorecard -->")
@@ -23,6 +25,9 @@ class Score:
     pair, at first place), within the first two, both; wrongly (something else alone), or not at
     all. `right_named` are right ones of which something was said. A lazy answer is caught when it
     earns nothing, another wrong one when it does not earn all.
+
+    `unnamed` are slips of the pen in right answers by others that cost points and have no name. Of
+    `line_found` the line was told, of `line_wrong` another one, of the rest none.
 
     `nearest_right` is how near a right answer came to the tolerance of a check, 1 being the
     tolerance; `nearest_wrong` by how many times it the wrong answer that is hardest to tell apart
@@ -42,6 +47,9 @@ class Score:
     pairs_both: int = 0
     edits: int = 0
     edits_caught: int = 0
+    unnamed: int = 0
+    line_found: int = 0
+    line_wrong: int = 0
     wrongly: int = 0
     silent: int = 0
     right_named: int = 0
@@ -96,6 +104,7 @@ def _row(score: Score) -> tuple[str, ...]:
         str(score.wrongly + score.right_named),
         str(score.silent),
         of(score.edits_caught, score.edits),
+        of(score.line_found, score.unnamed),
         f"{score.nearest_right:.1g} ×" if score.nearest_right else "–",
         f"{wrong:.2g} ×" if wrong is not None else "–",
         f"{score.seconds:.0f}",
@@ -145,6 +154,7 @@ def faults(scores: Sequence[Score], kept: Sequence[Score]) -> list[str]:
     sums, old = total(both), total([before[one.exercise] for one in both])
     sampled = {"pairs_first": "pairs", "pairs_both": "pairs", "edits_caught": "edits"}
     found += _fallen(sums, old, sampled, _SAMPLED)
+    found += _fallen(sums, old, {"line_found": "unnamed"}, _TIMED)
     if _share(sums.wrongly, sums.known + sums.pairs) > 0.005 + _share(
         old.wrongly, old.known + old.pairs
     ):
