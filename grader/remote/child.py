@@ -11,6 +11,7 @@ from grader.remote import server, side_doors
 from grader.remote.hidden import hidden_files
 from grader.remote.server import Server
 from grader.remote.shell import transformation
+from grader.remote.work import serve
 
 __all__ = ["hidden_files", "serve", "warm", "warm_further"]
 

@@ -1,4 +1,4 @@
-"""Runs beside the student's code: loads it and serves the judge's requests.
+"""Runs beside the student's code: carries out the judge's requests on it.
 
 Nothing that this process says is believed by the judge. Requests are trusted, replies plain data.
 """
@@ -7,11 +7,7 @@ from __future__ import annotations
 
 import copy
 import inspect
-import socket
-import sys
-import time
 import traceback
-import types
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -20,20 +16,12 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from grader.remote import fixtures, wire
-from grader.remote.edits import edits
-from grader.remote.guard import Guard, Rule
-from grader.remote.modules import PACKAGE, Modules, file_name
+from grader.remote.guard import Guard
+from grader.remote.modules import PACKAGE
 from grader.remote.nested import leaves
-from grader.remote.notebook import Notebook, cell_sources
-from grader.remote.remarks import remarks
 from grader.remote.settings import Settings
-from grader.remote.source import Edit, Source, parsed
 
 MAX_TEXT = 500
-PAGE = 300  # edits to a reply
-PATIENCE = 0.02
-ENOUGH = 1 << 20
-_DONE = wire.encode({"ok": None})
 
 
 class MissingParameterError(KeyError):
@@ -259,141 +247,3 @@ def describe(error: BaseException) -> dict[str, Any]:
         file, line, text = error.filename, error.lineno, error.msg
     kinds = [kind.__name__[:80] for kind in type(error).__mro__ if kind is not object]
     return {"kinds": kinds[:8], "text": text, "file": file, "line": line}
-
-
-def serve(sock: socket.socket) -> None:
-    """Serves one judge until it hangs up.
-
-    The first frame brings a submission, and is answered with the remarks on it. Every later one
-    says which of its exercises to load, or is about small edits of it, which is answered with one
-    frame, or is a list of requests on the exercise that was loaded last, each answered with a frame
-    of its own. Replies wait for
-    one another, but only while that is quick: the judge allows each a time of its own.
-    """
-    try:
-        inbox = wire.Inbox(sock)
-        submission = wire.decode_trusted(inbox.receive())
-        # Before any of the student's code has run, so that this one reply is the kit's alone.
-        notebook = submission.get("notebook")
-        sources = cell_sources(notebook["cells"]) if notebook else submission["sources"]
-        wire.send(sock, _frame({"ok": remarks(sources)}))
-        work = Work(**submission)
-        while True:
-            asked = wire.decode_trusted(inbox.receive())
-            if isinstance(asked, dict):
-                operation = asked.pop("op")
-                wire.send(sock, _frame(getattr(work, operation)(**asked)))
-            else:
-                _serve(sock, work.server, asked)
-    except (EOFError, ConnectionError):
-        return
-
-
-def _serve(sock: socket.socket, server: Server, requests: list[dict[str, Any]]) -> None:
-    waiting = bytearray()
-    sent = time.monotonic()
-    for request in requests:
-        waiting += _frame(server.answer(request))
-        if time.monotonic() - sent > PATIENCE or len(waiting) > ENOUGH:
-            wire.send(sock, waiting)
-            waiting.clear()
-            sent = time.monotonic()
-    wire.send(sock, waiting)
-
-
-class Work:
-    """A submission in this process: its code, and the rule that it is kept to from the first line.
-
-    One exercise after another can be loaded. What an earlier one has set or replaced is put back
-    where that is possible; the judge believes nothing but full marks after the first.
-    """
-
-    def __init__(
-        self, sources: dict[str, str], rule: Rule, notebook: dict[str, Any] | None = None
-    ) -> None:
-        self.modules = Modules(sources)
-        self.notebook = Notebook(**notebook) if notebook else None
-        self.guard = Guard(rule)
-        self.settings = Settings()
-        self.server = Server()
-        self.texts: dict[str, str] = {}
-        self.parsed: dict[str, Source] = {}
-        self.found: list[tuple[str, Edit]] = []
-
-    def edits(self, exercise: str, start: int) -> dict[str, Any]:
-        """The small edits of an exercise's answer, from number `start` on, a page of them."""
-        if not start:
-            if self.notebook:
-                self.texts = self.notebook.files(exercise)
-            else:
-                self.texts = {exercise: self.modules.sources[exercise]}
-            self.parsed = parsed(self.texts)
-            every = [(file, one) for file, source in self.parsed.items() for one in edits(source)]
-            self.found = sorted(every, key=lambda one: one[1].rank)
-        page = self.found[start : start + PAGE]
-        return {"ok": [(file, one.line, one.kind, one.was, one.becomes) for file, one in page]}
-
-    def lines_run(self, requests: Sequence[dict[str, Any]]) -> dict[str, Any]:
-        """The lines that run when these requests are answered, by file or cell."""
-        seen: dict[str, set[int]] = {file_name(name): set() for name in self.parsed}
-
-        def trace(frame: types.FrameType, *_: Any) -> Any:
-            lines = seen.get(frame.f_code.co_filename)
-            if lines is None:
-                return None
-            lines.add(frame.f_lineno)
-            return trace
-
-        sys.settrace(trace)
-        try:
-            for request in requests:
-                self.server.answer(request)
-        finally:
-            sys.settrace(None)
-        self.guard.take()
-        ran = {name: self.parsed[name].whole(seen[file_name(name)]) for name in self.parsed}
-        return {"ok": [(name, line) for name, lines in ran.items() for line in sorted(lines)]}
-
-    def edit(self, exercise: str, number: int) -> dict[str, Any]:
-        """Loads an exercise with one edit, in the place of what was loaded before."""
-        self.settings.restore()
-        self.server = Server(guard=self.guard)
-        file, edit = self.found[number]
-        try:
-            edited = self.parsed[file].edited(edit)
-            if self.notebook:
-                self.server.module = self.notebook.reload({**self.texts, file: edited})
-            else:
-                self.server.module = self.modules.reload(exercise, edited)
-        except BaseException as error:  # an edited module may raise anything, too
-            return self.server.noticed({"error": describe(error)})
-        return self.server.noticed({"ok": None})
-
-    def load(self, exercise: str, references: dict[str, bytes]) -> dict[str, Any]:
-        """Imports an exercise and gets ready to answer requests on it.
-
-        In place of importing a notebook's cells are run; what is to be told of them is the reply.
-        """
-        self.settings.restore()
-        self.server = Server(guard=self.guard)
-        reply: dict[str, Any] = {"ok": None}
-        try:
-            if self.notebook:
-                self.server.module = self.notebook.load(exercise, references)
-                reply = {"ok": self.notebook.told()}
-                self.guard.take()  # it is told of, and nothing came of it
-            else:
-                self.server.module = self.modules.load(exercise, references)
-            self.server.settings = Settings()
-        except BaseException as error:  # a module may raise anything while it is imported
-            reply = {"error": describe(error)}
-        return self.server.noticed(reply)
-
-
-def _frame(reply: dict[str, Any]) -> bytes:
-    if len(reply) == 1 and reply.get("ok", reply) is None:
-        return _DONE
-    try:
-        return wire.encode(reply)
-    except Exception as error:  # a subclass of the student's may refuse to be read
-        return wire.encode({"error": describe(error)})
