@@ -38,6 +38,8 @@ SECONDS, IDLE = 2.0, 20.0
 # What an edit makes of a loop is often one without end.
 TIMES = Times(load=1.0, call=0.4, idle=1.0, cell=1.0, notebook=1.5)
 MAX_LOSSES = 12
+TRACED = 4  # checks that pass
+RIGHTLY = 3.0  # how much less likely an edit is of a line that runs in all of these
 
 
 @dataclass(frozen=True)
@@ -81,6 +83,7 @@ class Search:
         self.right = right
         self.budget = Budget("The search", SECONDS, IDLE)
         self.process = process.another([exercise], self.budget, TIMES)
+        self.runs: list[set[tuple[str, int]]] = []
         self.losses = 0
         self.begun = time.process_time()
         self.tried = 0
@@ -91,6 +94,7 @@ class Search:
             try:
                 edits = self.process.open().edits(self.exercise)
                 targets = self._targets(failing) if edits else []
+                self._trace(passing)
             except (Interrupted, StudentError):
                 return None
             best: Mend | None = None
@@ -113,14 +117,30 @@ class Search:
     ) -> Iterator[tuple[int, FoundEdit]]:
         """The edits that can matter to a check: first those of the line that raised, if one did.
 
-        Those of lines that do not run in it can not.
+        Those of lines that do not run in it can not. A line that also runs where all is right is
+        less likely to be wrong.
         """
         numbered = [*enumerate(edits)]
         near = [one for one in numbered if (one[1].file, one[1].line) == target.raised]
+        others = [
+            one
+            for one in numbered
+            if (one[1].file, one[1].line) != target.raised and target.runs(one[1])
+        ]
         yield from near
-        for number, edit in numbered:
-            if (edit.file, edit.line) != target.raised and target.runs(edit):
-                yield number, edit
+        yield from sorted(others, key=lambda one: one[1].rank + RIGHTLY * self._share(one[1]))
+
+    def _share(self, edit: FoundEdit) -> float:
+        """In how many of the checks that pass the line of an edit runs: 1 for all of them."""
+        runs = sum((edit.file, edit.line) in lines for lines in self.runs)
+        return runs / len(self.runs) if self.runs else 0.0
+
+    def _trace(self, passing: Sequence[Recording]) -> None:
+        """Notes the lines that run in some checks that pass."""
+        counted = [one for one in passing if one.check.points]
+        short = sorted(counted, key=lambda one: one.cases[0].size)[:TRACED]
+        channel = self._loaded()
+        self.runs = [channel.lines_run(one.cases[0].requests) for one in short]
 
     @property
     def seconds(self) -> float:

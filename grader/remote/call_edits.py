@@ -152,6 +152,11 @@ def _missing(source: Source, scope: Scope, node: ast.Call, name: str) -> Iterato
     """A call with one more argument: one that the function around it was given and never uses."""
     present = {one.arg for one in node.keywords}
     listed = [source.segment(one) for one in node.args]
+    for keyword in node.keywords:
+        if keyword.arg in scope.idle and isinstance(keyword.value, ast.Constant):
+            changed = copy.deepcopy(node)
+            changed.keywords[node.keywords.index(keyword)].value = ast.Name(str(keyword.arg))
+            yield source.replaced(node, "missing argument", ast.unparse(changed), 1)
     for idle in scope.idle:
         if idle not in present:
             yield source.replaced(node, "missing argument", _with(node, f"{idle}={idle}"), 1)

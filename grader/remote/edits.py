@@ -5,7 +5,9 @@ from __future__ import annotations
 import ast
 import contextlib
 import copy
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import pairwise
 
 from grader.remote.call_edits import atom, call_edits, receiver_of, whole_number
@@ -13,6 +15,7 @@ from grader.remote.slips import slips
 from grader.remote.source import Edit, Scope, Source, code
 
 MOST = 1500
+LEAST_REPEATED = 6  # letters, so that the same number twice is no repetition
 _OPERATORS = {
     ast.Add: "- *", ast.Sub: "+", ast.Mult: "/ ** @ + // %", ast.Div: "* ** //", ast.MatMult: "*",
     ast.FloorDiv: "/ % *", ast.Mod: "// /", ast.Pow: "* /", ast.BitAnd: "|", ast.BitOr: "&",
@@ -24,9 +27,21 @@ _SIGNS = {ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">"
 def edits(source: Source) -> list[Edit]:
     """The edits of a source, the likeliest first."""
     with contextlib.suppress(RecursionError):
-        found = dict.fromkeys(_every(source))
-        return sorted(found, key=lambda edit: edit.rank)[:MOST]
+        found = list(dict.fromkeys(_every(source)))
+        return sorted([*_everywhere(found), *found], key=lambda edit: edit.rank)[:MOST]
     return []
+
+
+def _everywhere(found: Sequence[Edit]) -> Iterator[Edit]:
+    """What is repeated is wrong everywhere: one edit in all the places where it fits alike."""
+    alike: dict[tuple[str, str, str], list[Edit]] = defaultdict(list)
+    for edit in found:
+        if len(edit.was) >= LEAST_REPEATED:
+            alike[edit.kind, edit.was, edit.becomes].append(edit)
+    for first, *others in alike.values():
+        apart = all(one.end <= two.start for one, two in pairwise([first, *others]))
+        if others and apart:
+            yield replace(first, others=tuple((one.start, one.end, one.text) for one in others))
 
 
 def _every(source: Source) -> Iterator[Edit]:
@@ -157,6 +172,8 @@ def _name(source: Source, scope: Scope, node: ast.Name) -> Iterator[Edit]:
 def _attribute(source: Source, scope: Scope, node: ast.Attribute) -> Iterator[Edit]:
     if not isinstance(node.value, ast.Name) or node.value.id != "self":
         return
+    if node.attr in scope.names:
+        yield source.replaced(node, "name", node.attr, 2)
     for other in scope.own:
         if other != node.attr:
             rank = 1 if other in scope.idle_own else 3

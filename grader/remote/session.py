@@ -269,7 +269,8 @@ def _cell_note(note: Any) -> CellNote:
 class FoundEdit:
     """A small edit that a process can make: of which file or cell, where, what by what.
 
-    The texts are the student's, not cleaned yet.
+    The lower the `rank`, the likelier is it that such a slip was made. The texts are the student's,
+    not cleaned yet.
     """
 
     file: str
@@ -277,13 +278,14 @@ class FoundEdit:
     kind: str
     was: str
     becomes: str
+    rank: int
 
 
 def found_edits(told: Any) -> list[FoundEdit]:
     """The edits that a process tells of, checked before they are used. Raises `Lost`."""
     if type(told) is not list or any(type(one) is not tuple for one in told):
         raise Lost("protocol", "The reply is none of the kit's.")
-    if any([*map(type, one)] != [str, int, str, str, str] for one in told):
+    if any([*map(type, one)] != [str, int, str, str, str, int] for one in told):
         raise Lost("protocol", "The reply is none of the kit's.")
     return [FoundEdit(*one) for one in told]
 

@@ -18,8 +18,8 @@ _OUTSIDE = {"os", "shutil", "subprocess", "pathlib", "tempfile", "socket", "open
 class Edit:
     """One small edit: the line it is on, its kind, what it replaces by what, and where.
 
-    `text` is put in place of the bytes from `start` to `end`. The lower the `rank`, the likelier
-    is such a fault in a beginner's code.
+    `text` is put in place of the bytes from `start` to `end`, and in the same way at `others`.
+    The lower the `rank`, the likelier is such a fault in a beginner's code.
     """
 
     line: int
@@ -30,6 +30,7 @@ class Edit:
     end: int
     text: str
     rank: int
+    others: tuple[tuple[int, int, str], ...] = ()
 
 
 @dataclass
@@ -90,7 +91,11 @@ class Source:
 
     def edited(self, edit: Edit) -> str:
         """The text with an edit carried out."""
-        return (self.bytes[: edit.start] + edit.text.encode() + self.bytes[edit.end :]).decode()
+        edited = self.bytes
+        places = [(edit.start, edit.end, edit.text), *edit.others]
+        for start, end, text in sorted(places, reverse=True):
+            edited = edited[:start] + text.encode() + edited[end:]
+        return edited.decode()
 
     def whole(self, lines: set[int]) -> set[int]:
         """All lines of the statements that some of these lines are in, and what runs at import."""
@@ -156,6 +161,7 @@ def _scope(function: ast.FunctionDef, inside: ast.ClassDef | None) -> Scope:
     names = [node for node in nodes if isinstance(node, ast.Name)]
     read = {node.id for node in names if isinstance(node.ctx, ast.Load)}
     assigned = [node.id for node in names if isinstance(node.ctx, ast.Store)]
+    assigned += [node.name for node in nodes if isinstance(node, ast.FunctionDef)]
     idle = tuple(name for name in arguments if name not in read)
     own, idle_own = _attributes(inside) if inside else ((), ())
     return Scope(

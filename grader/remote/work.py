@@ -98,7 +98,9 @@ class Work:
             every = [(file, one) for file, source in self.parsed.items() for one in edits(source)]
             self.found = sorted(every, key=lambda one: one[1].rank)
         page = self.found[start : start + PAGE]
-        return {"ok": [(file, one.line, one.kind, one.was, one.becomes) for file, one in page]}
+        return {
+            "ok": [(file, one.line, one.kind, one.was, one.becomes, one.rank) for file, one in page]
+        }
 
     def lines_run(self, requests: Sequence[dict[str, Any]]) -> dict[str, Any]:
         """The lines that run when these requests are answered, by file or cell."""
