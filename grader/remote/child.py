@@ -7,11 +7,10 @@ import socket
 
 import torch
 
-from grader.remote import server, side_doors
+from grader.remote import side_doors, work
 from grader.remote.hidden import hidden_files
 from grader.remote.server import Server
 from grader.remote.shell import transformation
-from grader.remote.work import serve
 
 __all__ = ["hidden_files", "serve", "warm", "warm_further"]
 
@@ -41,6 +40,6 @@ def warm_further() -> None:
 
 
 def serve(sock: socket.socket) -> None:
-    """A child's whole work: `server.serve`, when no compiled function can be called by address."""
+    """A child's whole work: `work.serve`, when no compiled function can be called by address."""
     side_doors.refuse_addresses()
-    server.serve(sock)
+    work.serve(sock)
