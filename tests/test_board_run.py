@@ -130,8 +130,10 @@ def test_the_folder_says_what_is_asked_for(untouched: WorkspaceRun) -> None:
     assert [line.split()[0] for line in lines[1:3]] == ["tokens", "rope"]
     assert "Points: 0 of 15." in lines
     file.write_text('exercises = ["tokns"]\n')
-    _, lines = untouched.pytest("exercises/")
-    assert any("assignment.toml: no exercise 'tokns'" in line for line in lines)
+    status, lines = untouched.pytest("exercises/")
+    assert status == pytest.ExitCode.USAGE_ERROR
+    assert "assignment.toml: no exercise 'tokns'. There are: tokens" in lines[0]
+    assert len([line for line in lines if line]) == 1
 
 
 def test_code_below_the_raise_that_was_left_in(tmp_path: Path) -> None:

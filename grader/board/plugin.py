@@ -21,7 +21,7 @@ from grader.board.result import Result, cut_printed
 from grader.board.stand_ins import standing_in
 from grader.board.time_limit import TookTooLong, time_limit
 from grader.board.workspace import PublicTest, Workspace
-from grader.curriculum import NAMES
+from grader.curriculum import NAMES, CurriculumError
 from grader.feedback.finding import Status
 from grader.feedback.text import WORDS
 
@@ -43,6 +43,10 @@ class Board:
         """Watch the workspace at `folder`; called while pytest is being configured."""
         self.config = config
         self.workspace = Workspace(folder, config.invocation_params.dir)
+        try:
+            self.assigned = self.workspace.assigned
+        except CurriculumError as error:
+            raise pytest.UsageError(str(error)) from None
         self.progress: dict[str, Progress] = {}
         self.seen: set[str] = set()
         self.hung: dict[str, TookTooLong] = {}
@@ -176,7 +180,7 @@ class Board:
 
     def _is_optional(self, result: Result) -> bool:
         """Whether it is to do, and only beside what is asked for: then it makes no run fail."""
-        others = any(name in self.workspace.assigned for name in self.progress)
+        others = any(name in self.assigned for name in self.progress)
         is_handed_out = self.workspace.is_handed_out(result.exercise)
         return result.status is Status.TODO and is_handed_out and others
 
@@ -234,7 +238,7 @@ class Board:
         """A hint on what the board names as next, if that is wrong."""
         from grader.board import hints, known
 
-        exercise = next_exercise(self.progress, self.workspace.assigned)
+        exercise = next_exercise(self.progress, self.assigned)
         progress = self.progress.get(exercise)
         if progress is None or progress.status != WRONG:
             return [[(_NOTHING_TO_HINT_AT, "title")], []]
