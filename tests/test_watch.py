@@ -14,6 +14,7 @@ from queue import Empty, SimpleQueue
 import pytest
 
 from grader.board import time_limit
+from grader.board.programs import Runs
 from grader.board.saves import LOOKS, Saves
 from grader.board.time_limit import TookTooLong
 
@@ -109,6 +110,24 @@ def test_a_loop_is_cut_without_the_timers_of_the_system(monkeypatch: pytest.Monk
         loop()
     with time_limit.time_limit():
         pass
+
+
+# Where it cannot run at all
+
+
+@needs_a_terminal
+def test_what_keeps_the_tests_from_running_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A Python without torch, say: its last words are told, and nobody's code is blamed."""
+    no_python = tmp_path / "python"
+    no_python.write_text("#!/bin/sh\necho No module named torch >&2\nexit 1\n")
+    no_python.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(no_python))
+    heard: SimpleQueue[dict[str, object]] = SimpleQueue()
+    runs = Runs(tmp_path, lambda _, message: heard.put(message))
+    assert heard.get(timeout=20) == {"failed": "No module named torch"}
+    runs.close()
 
 
 # In a terminal

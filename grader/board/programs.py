@@ -86,8 +86,9 @@ class Program:
 class Runs:
     """Runs of the public tests, each in a fresh state of Python and at most one at a time.
 
-    `heard` gets `(number, message)`, a message being what `runner` says or `{"over": True}`; it is
-    called in other threads. Raises `ProgramError` in `ask` where the program does not start.
+    `heard` gets `(number, message)`, a message being what `runner` says, `{"over": True}` at the
+    end of a run, or `{"failed": words}` where the program does not start. It is called in other
+    threads.
     """
 
     def __init__(self, folder: Path, heard: Callable[[int, Message], None]) -> None:
@@ -106,8 +107,6 @@ class Runs:
         """
         with self.lock:
             self._cut()
-            if self.failure:
-                raise ProgramError(self.failure)
             self.number += 1
             program = self.spares[0] if FORKS else self.spares.pop(0)
             self.busy = program
@@ -124,6 +123,7 @@ class Runs:
 
     def close(self) -> None:
         """Ends all processes."""
+        self.heard = lambda *_: None
         with self.lock:
             running = {*self.spares, *filter(None, [self.busy])}
             self.spares, self.busy = [], None
@@ -155,13 +155,15 @@ class Runs:
             number = program.job if message is None else message["number"]
             if ours and (message is None or message.get("over")):
                 self.busy = None
-        if number and number == self.number:
+            failure = self.failure
+        if failure:
+            self.heard(self.number, {"failed": failure})
+        elif number and number == self.number:
             self.heard(number, message or {"over": True})
 
     def _ended(self, program: Program) -> None:
-        if program in self.spares:
+        if not program.ready:
+            self.failure = program.last_words() or "It ended at once."
+        elif program in self.spares:
             self.spares.remove(program)
-            if not program.ready:
-                self.failure = program.last_words() or "It ended at once."
-            else:
-                self._refill()
+            self._refill()

@@ -118,7 +118,8 @@ class Watch:
             try:
                 kind, what = self.events.get(timeout=_TICK)
             except Empty:
-                if self.asked and time.monotonic() - self.heard_at > self.silence:
+                silent = time.monotonic() - self.heard_at if self.heard_at else 0.0
+                if self.asked and silent > self.silence:
                     self._broken_off(_SILENT)
                 continue
             if kind == "key" and what.lower() == "q":
@@ -171,6 +172,8 @@ class Watch:
 
     def _on_run(self, heard: tuple[int, Message]) -> None:
         number, message = heard
+        if "failed" in message:
+            raise ProgramError(message["failed"])
         if number != self.number or not self.asked:
             return
         self.heard_at = time.monotonic()
@@ -221,7 +224,7 @@ class Watch:
         self.asked = tuple(exercises)
         self.silence = SILENCE if hint is None else SILENCE_OF_HINTS
         self.tests_done = 0
-        self.heard_at = time.monotonic()
+        self.heard_at = 0.0  # nothing yet: Python may have to start first, which is nobody's loop
         self.number = self.runs.ask(self.asked, hint)
 
     def _take_in(self, name: str, results: Sequence[Result]) -> None:
