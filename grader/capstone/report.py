@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 from grader.capstone.advice import Advice
 from grader.capstone.events import Failure, Learnt, Progress, Translation
+from grader.capstone.training import LOOK_EVERY
 
 SCHEMA = 1
 
@@ -89,7 +90,7 @@ def _jsonable(value: Any) -> Any:
 def figures(learnt: Learnt, history: Sequence[Progress], draw: Drawing) -> dict[str, Any]:
     """The pictures by file name, drawn by `draw`."""
     steps = [one.step for one in history]
-    looks = [one for one in history if one.exact > 0 or one.step >= 100]
+    looks = [one for one in history if one.step % LOOK_EVERY == 0] or list(history[-1:])
     drawn = {
         "loss": draw.curves(
             {"loss": (steps, [one.loss for one in history])},
