@@ -104,6 +104,21 @@ def test_three_mistakes_in_one_answer_are_all_named() -> None:
     assert {name for one in named("multi_head", bundle.source) for name in one} == set(made)
 
 
+def test_a_missing_check_is_named_beside_another_fault() -> None:
+    """All that shows of it is that nothing is raised."""
+    known = {one.name: one for one in mistakes.load("rope")}
+    pair = both(known["odd-not-refused"], known["halves-for-pairs"])
+    assert pair is not None
+    found = {name for one in named("rope", pair.source) for name in one}
+    assert found == {"odd-not-refused", "halves-for-pairs"}
+
+
+def test_which_operation_meets_a_none_first_makes_no_difference() -> None:
+    source = stubs.reference_source("attention").replace("if mask is not None:", "if True:")
+    other = source.replace("masked_fill(~mask,", "masked_fill(mask.logical_not(),")
+    assert named("attention", other) == named("attention", source) == [("mask-used-unasked",)]
+
+
 def test_nothing_is_said_where_nothing_fits() -> None:
     source = stubs.reference_source("attention").replace("scores.softmax(dim=-1)", "scores.cos()")
     assert named("attention", source) == []

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from grader.feedback.normal_form import RAISED
+from grader.feedback.normal_form import ACCEPTED, RAISED
 from grader.feedback.prints import Fingerprints, Prints
 
 MAX_MISTAKES = 3
@@ -91,6 +91,7 @@ class Evidence:
         self.same = known.known.same(theirs)
         self.wrong = theirs.differs(known.right)
         self.crashed = self.wrong & (theirs.codes & RAISED != 0) & (theirs.codes > 0)
+        self.accepted = self.wrong & (theirs.codes == ACCEPTED)
         self.left = self.wrong.clone()
         self.covered = torch.zeros_like(self.wrong)
 
@@ -132,12 +133,15 @@ class Evidence:
         differs from the right one, `names` which mistakes it is of.
         """
         full_size = self._weight(shown & self.theirs.said).clamp(min=1e-9)
+        complete = self._weight(shown & same) >= full_size - 1e-6
         shown = shown & self.theirs.said & (self.left | ~self.covered)
         explains = shown & self.left & same
         size, full, left = (self._weight(part) for part in (shown, explains, self.left))
         precision, recall = full / size.clamp(min=1e-9), full / left.clamp(min=1e-9)
         against = self._weight(shown & ~self.wrong) / size.clamp(min=1e-9)
         strong = self._weight(explains & ~self.crashed) > 0
+        # That something is not refused tells enough of a mistake that shows nothing else.
+        strong |= complete & (self._weight(explains & self.accepted) > 0)
         sights = self._sights(explains & ~self.crashed)
         fits = (
             ((precision >= 0.85) & (against <= 0.1) & (strong | (recall > 0.9)))

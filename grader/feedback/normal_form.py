@@ -67,7 +67,7 @@ def marks(request: Request, reply: Any, right: Any) -> Marks:
     if not isinstance(reply, dict) or "ok" not in reply:
         return {"": Mark(_code("no reply"))}
     if raised(right):
-        return {"": Mark(_code("accepted") | RAISED)}
+        return {"": Mark(ACCEPTED)}
     simplify = _SIMPLE.get(request["op"], _as_it_is)
     value, wanted = simplify(reply["ok"], right["ok"]), simplify(right["ok"], right["ok"])
     form = _form(value)
@@ -90,6 +90,8 @@ def exception(error: Mapping[str, Any]) -> str:
     own = {"MissingParameterError", "ParameterShapeError", "NotImplementedError"} & set(kinds)
     if not own and _REFUSALS & set(kinds):
         return "refused"
+    if "NoneType" in str(error.get("text", "")):
+        return "None used"  # which operation meets it first says little
     text = re.sub(r"0x[0-9a-f]+|\d+", "#", str(error.get("text", "")))
     text = re.sub(r"(#, )+#|\[#\]|\(#,?\)", "#", text)
     return f"{kinds[0]}: {text[:80]}"
@@ -154,6 +156,10 @@ def _directions(count: int) -> Tensor:
 @cache
 def _code(text: str) -> int:
     return zlib.crc32(text.encode(errors="replace"))
+
+
+# There is no exception where there should be one.
+ACCEPTED = _code("accepted") | RAISED
 
 
 def _as_it_is(value: Any, right: Any) -> Any:
