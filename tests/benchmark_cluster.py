@@ -82,7 +82,8 @@ def main() -> None:
     here = [timed(workers.grade(handed_in, plan))]
     start, cost, result = timed(workers.grade(handed_in, plan, cluster.recruit("dask:local")))
     here.append(timed(workers.grade(handed_in, plan)))
-    own_start, own_cost = (sum(one[part] for one in here) / len(here) for part in (0, 1))
+    own_start = sum(first for first, _, _ in here) / len(here)
+    own_cost = sum(further for _, further, _ in here) / len(here)
     print(f"{JOBS} processes: first result after {own_start:.1f} s, each further {own_cost:.3f} s")
     print(f"{JOBS} workers of a cluster here: {start:.1f} s, {cost:.3f} s")
     recordings = workers.record_checks(plan, CORE)
