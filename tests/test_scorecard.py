@@ -80,8 +80,8 @@ def test_a_right_answer_that_is_refused_or_spoken_of_is_a_fault() -> None:
 
 def test_a_figure_that_falls_is_told_with_both_numbers() -> None:
     before = Score("masks", known=40, first=40, within_two=40)
-    after = Score("masks", known=41, first=40, within_two=41)
-    assert scorecard.faults([after], [before]) == ["masks: first: 40 of 41, before 40 of 40"]
+    after = Score("masks", known=41, first=38, within_two=41)
+    assert scorecard.faults([after], [before]) == ["masks: first: 38 of 41, before 40 of 40"]
     assert scorecard.faults([before], [after]) == [
         "masks: 40 answers with one known mistake, before 41"
     ]
