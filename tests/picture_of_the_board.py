@@ -1,6 +1,6 @@
 """Draws the board as the README shows it: `python tests/picture_of_the_board.py`.
 
-The board of somebody who has divided the scores by d_k writes docs/board.svg.
+The board of somebody who has divided the scores by d_k writes grader/pictures/readme/board.svg.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from grader.board.rendering import board, messages
 from grader.board.watch_screen import STYLES
 from grader.board.workspace import Workspace
 
-FILE = REPOSITORY / "docs" / "board.svg"
+FILE = REPOSITORY / "grader" / "pictures" / "readme" / "board.svg"
 SOLVED = ("masks", "attention", "multi_head")
 RIGHT, WRONG = "math.sqrt(query.size(-1))", "query.size(-1)"
 COLUMNS = 92
