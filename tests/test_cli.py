@@ -235,8 +235,10 @@ def test_the_demo_grades_a_class_through_nbgrader(tmp_path: Path) -> None:
     assert "divided by d_k, not by its square root" in done.stdout
     pages = list(course.glob("feedback/*/transformer/transformer.html"))
     assert len(pages) == 12
-    shown = [page.read_text().count('src="data:image/svg+xml;base64,') for page in pages]
-    assert shown == [3] * 12, "the pictures of masks, multi_head and positional"
+    # Of kurt's half a file there is nothing but the cells that nbgrader puts back.
+    whole = [page.read_text() for page in pages if "kurt" not in page.parts]
+    shown = [page.count('src="data:image/svg+xml;base64,') for page in whole]
+    assert shown == [3] * 11, "the pictures of masks, multi_head and positional"
     again = grader("demo", course)
     assert again.returncode == 2
     assert "is there already" in again.stderr
