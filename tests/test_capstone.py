@@ -489,11 +489,16 @@ def test_the_command_writes_a_result_and_pictures_and_translates_what_is_piped(
 @pytest.mark.skipif(sys.platform == "win32", reason="pexpect needs a pty")
 def test_ctrl_c_ends_the_training_and_then_it_translates_what_is_typed(tmp_path: Path) -> None:
     import pexpect
+    from watched import hear_ctrl_c
 
     (tmp_path / "masks.py").write_text(right("masks"), encoding="utf-8")
     arguments = ["capstone", str(tmp_path), "--out", str(tmp_path / "out"), "--seconds", "900"]
     terminal = pexpect.spawn(
-        sys.executable, ["-m", "grader", *arguments], encoding="utf-8", timeout=280
+        sys.executable,
+        ["-m", "grader", *arguments],
+        encoding="utf-8",
+        timeout=280,
+        preexec_fn=hear_ctrl_c,
     )
     terminal.expect("loss")
     terminal.sendintr()

@@ -114,6 +114,9 @@ class Student:
         """A Python module with arguments, in the edition's folder; status and output."""
         program = (
             "import sys; sys.path[:] = [one for one in sys.path if one != sys.argv[1]]; "
+            # Where the kit is installed for editing, something other than a path finds it.
+            "sys.meta_path[:] = [one for one in sys.meta_path if 'editable' not in "
+            "getattr(one, '__module__', '')]; "
             "sys.path.insert(0, ''); del sys.argv[1]; import runpy; "
             "runpy.run_module(sys.argv.pop(1), run_name='__main__', alter_sys=True)"
         )

@@ -40,9 +40,10 @@ def full_marks(result: ExerciseResult) -> bool:
 
 
 def gist(result: ExerciseResult) -> list[object]:
-    """All but the messages, whose smallest cases are searched for by the clock."""
+    """All but the messages, and what they quote, whose smallest cases are found by the clock."""
     found = [(one.check, one.status, one.points) for one in result.checks]
-    return [result.status, result.points, result.message, result.diagnoses, found]
+    named = [(one.mistakes, one.message) for one in result.diagnoses]
+    return [result.status, result.points, result.message, named, found]
 
 
 APART = [name for name in curriculum.NAMES if rule(name).apart]

@@ -235,7 +235,7 @@ def test_ctrl_c_ends_it_and_the_terminal_is_as_before(tmp_path: Path) -> None:
 
 def test_without_a_terminal_it_tells_each_verdict(tmp_path: Path) -> None:
     """Its output goes to a file, and there are no keys: it works all the same."""
-    from watched import REPOSITORY, make_workspace
+    from watched import REPOSITORY, hear_ctrl_c, make_workspace
 
     folder = make_workspace(tmp_path, ["masks"])
     with subprocess.Popen(
@@ -246,6 +246,7 @@ def test_without_a_terminal_it_tells_each_verdict(tmp_path: Path) -> None:
         stdout=subprocess.PIPE,
         text=True,
         encoding="utf-8",
+        preexec_fn=hear_ctrl_c,
     ) as process:
         assert process.stdout is not None
         lines = iter(process.stdout.readline, "")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import signal
 import sys
 import time
 from collections.abc import Sequence
@@ -35,6 +36,11 @@ def make_workspace(root: Path, solved: Sequence[str]) -> Path:
     return folder
 
 
+def hear_ctrl_c() -> None:
+    """For a new process: a suite that was started in the background hands on that it is deaf."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 class Terminal:
     """A terminal with `grader watch` in it, on the workspace at `root`."""
 
@@ -53,6 +59,7 @@ class Terminal:
             encoding="utf-8",
             timeout=120,
             dimensions=(60, 110),
+            preexec_fn=hear_ctrl_c,
         )
 
     def until(self, words: str) -> str:

@@ -31,7 +31,7 @@ from grader.report.results import Diagnosis
 MAX_ALIKE = 2
 ENOUGH = 4  # probes that have to agree with a mistake before the others are taken to
 NEAR = 10  # mistakes whose pairs are looked at
-WIDE = 20  # mistakes that are looked at together with the nearest one
+WIDE = 30  # mistakes that are looked at together with the nearest one
 MAX_SPARES = 6
 MOSTLY = 0.5  # the share of what is wrong in a check that no mistake explains, if it is told
 
