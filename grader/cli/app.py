@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from enum import StrEnum
 
 import typer
@@ -66,3 +69,22 @@ def require_jail() -> None:
             "For your own code on your own machine there is --isolation process. It is not for "
             "grades that count: the code can then read the solutions and write the report."
         )
+
+
+@contextmanager
+def with_nbgrader() -> Iterator[None]:
+    """In the block nbgrader is imported; where it is not installed, UsageError says what to do."""
+    # Imported where it is used: nbgrader takes a second, and no other command needs it. A third of
+    # that it spends on a parser of internationalised addresses, which nothing of it asks for and
+    # which its library for JSON does without where it is missing.
+    unused = "rfc3987_syntax"
+    skipped = sys.modules.setdefault(unused, None) is None  # type: ignore[arg-type]
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        raise UsageError(
+            f"{error.name} is not installed. In the kit's folder: pip install -e '.[grader]'"
+        ) from None
+    finally:
+        if skipped:
+            del sys.modules[unused]

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import Annotated
 
 import typer
 
-from grader.cli.app import INSTRUCTORS, UsageError, app
+from grader.cli.app import INSTRUCTORS, UsageError, app, with_nbgrader
 from grader.report.terminal import Terminal
 from grader.sandbox import jail
 
@@ -30,7 +28,7 @@ def course(
     ] = None,
 ) -> None:
     """Make an nbgrader course, or bring one up to date; what the instructor changed stays."""
-    with _nbgrader():
+    with with_nbgrader():
         from grader.course import making
     try:
         done = making.make(folder, assignment, exercise or ())
@@ -49,7 +47,7 @@ def demo(
     students: Annotated[int, typer.Option(min=2, help="How many hand something in.")] = 12,
 ) -> None:
     """Do the whole main job on a made-up class: a course, its notebooks, grades, feedback pages."""
-    with _nbgrader():
+    with with_nbgrader():
         from grader.course import demo as example
         from grader.course import making
     terminal = Terminal()
@@ -69,25 +67,7 @@ def demo(
 )
 def run_nbgrader(context: typer.Context) -> None:
     """Run a command of nbgrader's, started sooner: grader nbgrader autograde transformer."""
-    with _nbgrader():
+    with with_nbgrader():
         from nbgrader.apps.nbgraderapp import main
     sys.argv = ["nbgrader", *context.args]
     main()
-
-
-@contextmanager
-def _nbgrader() -> Iterator[None]:
-    # Imported where it is used: nbgrader takes a second, and no other command needs it. A third of
-    # that it spends on a parser of internationalised addresses, which nothing of it asks for and
-    # which its library for JSON does without where it is missing.
-    unused = "rfc3987_syntax"
-    skipped = sys.modules.setdefault(unused, None) is None  # type: ignore[arg-type]
-    try:
-        yield
-    except ModuleNotFoundError as error:
-        raise UsageError(
-            f"{error.name} is not installed. In the kit's folder: pip install -e '.[grader]'"
-        ) from None
-    finally:
-        if skipped:
-            del sys.modules[unused]

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from grader.cli.app import INSTRUCTORS, UsageError, app
+from grader.cli.app import INSTRUCTORS, UsageError, app, with_nbgrader
 from grader.report import results
 from grader.report.terminal import Terminal
 
@@ -56,13 +56,9 @@ def _of_file(file: Path) -> results.Report:
 
 
 def _of_course(folder: Path, assignment: str | None) -> results.Report:
-    try:
+    with with_nbgrader():
         from grader.course.gradebook import class_report
         from grader.course.making import CourseError
-    except ModuleNotFoundError as error:
-        raise UsageError(
-            f"{error.name} is not installed. In the kit's folder: pip install -e '.[grader]'"
-        ) from None
     try:
         return class_report(folder, assignment)
     except CourseError as error:

@@ -130,7 +130,7 @@ class Workforce:
         self.address = address
         if address == LOCAL:
             self.address = self.stack.enter_context(_local(count)).scheduler_address
-        with self._client() as client:
+        with self._client(patience=0.0) as client:
             _refuse_others(client, plan)
         self.recordings = record_checks(plan, exercises)
 
@@ -153,14 +153,14 @@ class Workforce:
                     del left[key]
                     yield key, result
 
-    def _client(self) -> Client:
-        """A connection to the scheduler, which may be away for a while.
+    def _client(self, patience: float = AWAY_SECONDS) -> Client:
+        """A connection to the scheduler, which may be away for so many seconds.
 
         Raises `ClusterError` if it does not come.
         """
         from distributed import Client
 
-        began, patience = time.monotonic(), 0.0 if self._new else AWAY_SECONDS
+        began = time.monotonic()
         while True:
             try:
                 found = Client(self.address, timeout=CONNECT_SECONDS, set_as_default=False)
@@ -174,10 +174,6 @@ class Workforce:
                 time.sleep(1.0)
             else:
                 return found
-
-    @property
-    def _new(self) -> bool:
-        return not hasattr(self, "recordings")
 
 
 class _Shift:
@@ -198,7 +194,8 @@ class _Shift:
         tasks: dict[Future, tuple[str, Submission, int]] = {}
         finished = as_completed(loop=self.client.loop)
         while waiting or tasks:
-            while waiting and len(tasks) < AHEAD * max(self._workers(), 1):
+            ahead = AHEAD * max(self._workers(), 1)  # which asks the scheduler
+            while waiting and len(tasks) < ahead:
                 future = self._send(waiting[0][1])
                 tasks[future] = waiting.popleft()
                 finished.add(future)

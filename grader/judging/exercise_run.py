@@ -193,11 +193,7 @@ class ExerciseRun:
         mark = self.right.mark(recording.check, bodies)
         if mark in self.right.known:
             return None
-        replies = [decoded(body) for body in bodies]
-        position = 0
-        for case in recording.cases:
-            answers = replies[position : position + len(case.requests)]
-            position += len(case.requests)
+        for case, answers in recording.answered([decoded(body) for body in bodies]):
             failure = self._attempt(recording, case, answers, channel)
             if failure is not None:
                 return (self.alone and self._smallest(recording, channel)) or failure

@@ -7,7 +7,7 @@ one frame, and the check's body runs on the replies: nothing of hypothesis is le
 from __future__ import annotations
 
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -53,6 +53,13 @@ class Recording:
     seed: int
     cases: tuple[Example, ...]
     frames: tuple[tuple[bytes, int], ...]
+
+    def answered(self, replies: list[Any]) -> Iterator[tuple[Example, list[Any]]]:
+        """Each case with the replies to its requests, out of those to all of them in order."""
+        position = 0
+        for case in self.cases:
+            yield case, replies[position : position + len(case.requests)]
+            position += len(case.requests)
 
 
 class Recordings:

@@ -210,11 +210,7 @@ class Search:
         mark = self.right.mark(recording.check, bodies)
         if mark in self.right.known:
             return True
-        replies = [decoded(body) for body in bodies]
-        position = 0
-        for case in recording.cases:
-            answers = replies[position : position + len(case.requests)]
-            position += len(case.requests)
+        for case, answers in recording.answered([decoded(body) for body in bodies]):
             if not _accepts(recording, case, answers, channel)[0]:
                 return False
         return True
