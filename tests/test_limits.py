@@ -46,18 +46,26 @@ def test_a_long_text_is_laid_out_as_a_short_one() -> None:
     assert limits.laid_out(cleaning.markdown, words).count("<em>long</em>") == 1
 
 
+def slow(source: str) -> str:
+    end = time.process_time() + 0.2
+    while time.process_time() < end:
+        pass
+    return source
+
+
 def test_the_texts_of_a_page_share_their_time() -> None:
     allowance = Allowance(0.1)
-
-    def slow(source: str) -> str:
-        end = time.process_time() + 0.2
-        while time.process_time() < end:
-            pass
-        return source
-
     assert allowance.laid_out(slow, "first") == "first"
     with pytest.raises(TooMuchError, match="this notebook take too long"):
         allowance.laid_out(slow, "second")
+
+
+def test_a_long_text_uses_up_nothing_of_what_sentences_may_take() -> None:
+    allowance = Allowance(0.1)
+    for _ in range(2):
+        with pytest.raises(TooMuchError):
+            allowance.laid_out(slow, "a" * 20_000)
+    assert allowance.laid_out(str.upper, "my last words") == "MY LAST WORDS"
 
 
 def test_the_instructors_page_shows_it_as_it_was_typed_too() -> None:

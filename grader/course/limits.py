@@ -33,20 +33,25 @@ class TooMuchError(Exception):
 
 
 class Allowance:
-    """The processor time that all texts of one page may take."""
+    """The processor time that the texts of one page may take: so much the long, so much the short.
+
+    Two accounts, so that a long text which nothing gets through leaves the page's sentences as they
+    were meant.
+    """
 
     def __init__(self, seconds: float = PAGE_SECONDS) -> None:
-        self.left = seconds
+        self._left = {"long": seconds, "short": seconds}
 
     def laid_out(self, render: Callable[[str], str], source: str) -> str:
         """What `render` makes of the source. Raises `TooMuchError`."""
+        account = "short" if len(source) <= SHORT else "long"
         before = _used()
         try:
-            if self.left <= 0:
+            if self._left[account] <= 0:
                 raise TooMuchError("The texts of this notebook take too long to be laid out.")
-            return laid_out(render, source, min(self.left, SECONDS))
+            return laid_out(render, source, min(self._left[account], SECONDS))
         finally:
-            self.left -= _used() - before
+            self._left[account] -= _used() - before
 
 
 def laid_out(render: Callable[[str], str], source: str, seconds: float = SECONDS) -> str:
