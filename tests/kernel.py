@@ -7,6 +7,7 @@ builds on is the reference throughout. Prints {notebook: {exercise: {check: pass
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import importlib
 import json
@@ -15,6 +16,7 @@ import re
 import signal
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -46,9 +48,15 @@ def main() -> None:
     sys.path.insert(0, str(ROOT))
     os.environ.update(OMP_NUM_THREADS="1", MKL_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
     import torch
-    from IPython.core.interactiveshell import InteractiveShell  # noqa: F401 - for the children
 
     torch.set_num_threads(1)
+    # What torch loads when it is first used, it loads once and not in every child.
+    x = torch.ones(1, requires_grad=True)
+    torch.autograd.grad(x.exp(), x, torch.ones(1))
+    torch.testing.assert_close(x, x)
+    with tempfile.TemporaryDirectory() as settings:
+        os.environ["IPYTHONDIR"] = settings
+        _shell()
     found: dict[str, dict[str, Any]] = {}
     for path in sorted(NOTEBOOKS.glob("*.py")):
         found[path.stem] = {exercise: _apart(path, exercise) for exercise in verdicts(path)}
@@ -81,16 +89,12 @@ def _apart(path: Path, exercise: str) -> dict[str, bool]:
 
 
 def _examined(path: Path, exercise: str) -> dict[str, bool]:
-    from IPython.core.interactiveshell import InteractiveShell
-
     from grader.remote.proxy import Student
     from grader.remote.server import Server
     from grader.remote.session import Interrupted, Recorder
     from grader.remote.standins import StandIns
 
-    shell = InteractiveShell.instance()
-    for magic in ("check", "matplotlib"):
-        shell.register_magic_function(lambda *_: None, "line_cell", magic)
+    shell = _shell()
     sys.meta_path.append(StandIns())  # for what is not installed here, and was at the student's
     sys.path.insert(0, "")
     _run(shell, path, exercise)
@@ -105,6 +109,19 @@ def _examined(path: Path, exercise: str) -> dict[str, bool]:
                 found[check.name] = False
                 break
     return found
+
+
+@functools.cache
+def _shell() -> Any:
+    """IPython's shell, made before the fork: it keeps no thread."""
+    from IPython.core.interactiveshell import InteractiveShell
+    from traitlets.config import Config
+
+    shell = InteractiveShell.instance(config=Config({"HistoryManager": {"enabled": False}}))
+    shell.ask_exit = lambda: None  # type: ignore[attr-defined]  # a kernel ends when it is idle
+    for magic in ("check", "matplotlib"):
+        shell.register_magic_function(lambda *_: None, "line_cell", magic)
+    return shell
 
 
 @functools.cache
@@ -124,10 +141,8 @@ def _run(shell: Any, path: Path, exercise: str) -> None:
         if kind != "code":
             continue
         before = {entry: shell.user_ns.get(entry) for entry in given}
-        signal.signal(signal.SIGALRM, signal.default_int_handler)
-        signal.alarm(CELL_SECONDS)
-        shell.run_cell(source)
-        signal.alarm(0)
+        with _limited():
+            shell.run_cell(source, store_history=True)
         for entry in given:
             if name != exercise and shell.user_ns.get(entry) is not before[entry]:
                 shell.user_ns[entry] = given[entry]
@@ -136,6 +151,26 @@ def _run(shell: Any, path: Path, exercise: str) -> None:
     for entry in given:
         if shell.user_ns.get(entry) is given[entry]:
             shell.user_ns[entry] = fresh[entry]
+
+
+@contextlib.contextmanager
+def _limited() -> Iterator[None]:
+    """Interrupts a cell after so much processor time, and one that waits instead of running."""
+    ran = time.process_time()
+
+    def look(*_: object) -> None:
+        nonlocal ran
+        before, ran = ran, time.process_time()
+        if ran - before < CELL_SECONDS / 50:
+            raise KeyboardInterrupt
+
+    signal.signal(signal.SIGPROF, signal.default_int_handler)
+    signal.signal(signal.SIGALRM, look)
+    signal.setitimer(signal.ITIMER_PROF, CELL_SECONDS)
+    signal.setitimer(signal.ITIMER_REAL, CELL_SECONDS, CELL_SECONDS)
+    yield
+    signal.setitimer(signal.ITIMER_PROF, 0)
+    signal.setitimer(signal.ITIMER_REAL, 0)
 
 
 def _references(exercise: str) -> Iterator[tuple[str, Any]]:

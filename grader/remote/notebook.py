@@ -9,11 +9,9 @@ from __future__ import annotations
 import __future__
 
 import ast
-import asyncio
 import builtins
 import contextlib
 import importlib
-import inspect
 import linecache
 import os
 import signal
@@ -24,10 +22,13 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from grader.remote import commands
+from grader.remote.event_loop import EventLoop
 from grader.remote.guard import ForbiddenCall
+from grader.remote.history import History
 from grader.remote.modules import Modules, file_name
 from grader.remote.shell import Shell, parse, without_cell_magic
-from grader.remote.standins import StandIns, Withheld
+from grader.remote.standins import Nothing, StandIns, Withheld
 
 # Who sleeps for so many seconds is woken; where cells slept for MAX_IDLE in all, after LEAST_IDLE.
 IDLE, MAX_IDLE, LEAST_IDLE = 1.5, 3.0, 0.1
@@ -98,6 +99,8 @@ class Notebook:
         self.main = types.ModuleType("__main__")
         self.names: dict[str, Any] = self.main.__dict__
         self.armed = False
+        self.loop: EventLoop | None = None
+        self.awaiting = False
         self._begin()
 
     def _begin(self) -> None:
@@ -109,14 +112,13 @@ class Notebook:
         self.names.update(
             __builtins__=builtins,
             get_ipython=lambda: shell,
-            display=_nothing,
-            exit=_leave,
-            quit=_leave,
-            In=[""],
-            Out={},
+            display=_display,
+            exit=_nothing,
+            quit=_nothing,
         )
-        with contextlib.suppress(OSError):
-            sys.path.insert(0, os.getcwd())
+        self.history = History(self.names)
+        sys.path.insert(0, "")
+        commands.run_none()
 
     def load(self, exercise: str, references: Mapping[str, bytes]) -> Names:
         """Runs what stands above the tests of an exercise, and gives what its names mean there."""
@@ -190,9 +192,10 @@ class Notebook:
 
     def _cell(self, index: int, source: str) -> None:
         begun = time.process_time()
+        self.history.begin(source)
         try:
             with self._limited():
-                self._run(index, source)
+                self.history.shown(self._run(index, source), source)
         except CellTimeUpError as error:
             self._note(index, [None, *_lines(error, index)][-1], "time", str(error))
         except BaseException as error:
@@ -206,14 +209,19 @@ class Notebook:
                     self.binder[entry] = index
         self._show()
 
-    def _run(self, index: int, source: str) -> None:
+    def _run(self, index: int, source: str) -> Any:
+        """Runs a cell. Gives what its last line gives."""
+        found = None
+        # A kernel's loop always runs. To run a statement in one takes ten times as long.
+        self.awaiting = "async" in source or "await" in source
         file = _file(index)
         lines = source.splitlines(keepends=True)
         linecache.cache[file] = (len(source), None, lines, file)
         tree = parse(without_cell_magic(source, self.shell), file, self.flags)
         for node in tree.body:
+            found = None
             try:
-                self._statement(node, file)
+                found = self._statement(node, file)
             except ForbiddenCall as error:
                 # What it would have given is not there, and what is made of it goes by as well.
                 self._note_error(index, error)
@@ -225,22 +233,28 @@ class Notebook:
                     self._note_error(index, error)
                 else:
                     raise
+        return found
 
-    def _run_here(self, source: str) -> None:
-        """Runs what stands in a line magic, in the cell that is running."""
+    def _run_here(self, source: str) -> Any:
+        """Runs what stands in a magic, in the cell that is running. Gives what it gives."""
+        found = None
         for node in parse(source, "<magic>", self.flags).body:
-            self._statement(node, "<magic>")
+            found = self._statement(node, "<magic>")
+        return found
 
-    def _statement(self, node: ast.stmt, file: str) -> None:
+    def _statement(self, node: ast.stmt, file: str) -> Any:
         flags = self.flags | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
-        module = ast.Module([node], [])
-        code = compile(module, file, "exec", flags, dont_inherit=True)
+        if isinstance(node, ast.Expr):
+            code = compile(ast.Expression(node.value), file, "eval", flags, dont_inherit=True)
+        else:
+            code = compile(ast.Module([node], []), file, "exec", flags, dont_inherit=True)
         if isinstance(node, ast.ImportFrom) and node.module == "__future__":
             for alias in node.names:
                 self.flags |= getattr(__future__, alias.name).compiler_flag
-        found = eval(code, self.names)
-        if code.co_flags & inspect.CO_COROUTINE:
-            _drive(found)
+        if not self.awaiting:
+            return eval(code, self.names)
+        self.loop = self.loop or EventLoop()
+        return self.loop.evaluate(code, self.names)
 
     def _withhold(self, node: ast.stmt) -> None:
         """Gives what a statement would have bound a meaning that nothing can be made of."""
@@ -323,6 +337,10 @@ def _nothing(*_args: Any, **_options: Any) -> None:
     return None
 
 
+def _display(*_args: Any, display_id: Any = None, **_options: Any) -> Any:
+    return Nothing() if display_id else None
+
+
 def _leave(*_: Any, **_options: Any) -> None:
     raise SystemExit
 
@@ -332,26 +350,3 @@ def _quiet() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield
-
-
-class _Loop(asyncio.SelectorEventLoop):
-    """An event loop without the pipe by which other threads would wake it: the jail has none."""
-
-    def _make_self_pipe(self) -> None:
-        self._ssock = self._csock = None
-        self._internal_fds = 1
-
-    def _close_self_pipe(self) -> None:
-        pass
-
-    def _write_to_self(self) -> None:
-        pass
-
-
-def _drive(coroutine: Any) -> None:
-    """Awaits what a statement at the top of a cell awaits."""
-    loop = _Loop()
-    try:
-        loop.run_until_complete(coroutine)
-    finally:
-        loop.close()

@@ -7,16 +7,20 @@ its names, files that it writes for itself. No command is run.
 from __future__ import annotations
 
 import ast
+import builtins
+import contextlib
 import functools
 import importlib
 import importlib.util
 import os
 import re
+import shlex
 import sys
 import types
 from collections.abc import Callable
 from typing import Any
 
+from grader.remote import commands, standins
 from grader.remote.standins import Nothing
 
 _CELL_MAGIC = re.compile(r"%%(\w+)[ \t]*(.*)")
@@ -39,6 +43,15 @@ _LINE_MAGICS = frozenset({
     "sx", "system", "tb", "time", "timeit", "unalias", "unload_ext", "uv", "who", "who_ls", "whos",
     "xdel", "xmode",
 })  # fmt: skip
+
+
+# Those that change something here, and the method of `Shell` that does it.
+_CARRIED_OUT = {
+    **{name: name for name in ("cd", "env", "mkdir", "pwd", "reset", "reset_selective", "run")},
+    **{"prun": "time", "set_env": "env", "time": "time", "xdel": "xdel"},
+}
+# What no magic deletes.
+_KEPT = {"get_ipython", "display", "In", "Out", "exit", "quit"}
 
 
 class UsageError(Exception):
@@ -84,7 +97,15 @@ def parse(source: str, file: str, flags: int) -> ast.Module:
             raise
         above = source[: len(source) - len(source.lstrip("\n"))]
         text = above + transform(source)
-        tree = compile(text, file, "exec", flags, dont_inherit=True)
+        try:
+            tree = compile(text, file, "exec", flags, dont_inherit=True)
+        except SyntaxError:
+            # In a cell of one line a magic needs no sign.
+            name, _, rest = source.strip().partition(" ")
+            if "\n" in source.strip() or name not in _LINE_MAGICS:
+                raise
+            text = f"{above}get_ipython().run_line_magic({name!r}, {rest!r})"
+            tree = compile(text, file, "exec", flags, dont_inherit=True)
     return tree
 
 
@@ -101,8 +122,8 @@ def without_cell_magic(source: str, shell: Shell) -> str:
         if name not in _TRANSPARENT:
             shell.run_cell_magic(name, rest, "\n".join(lines[number + 1 :]))
             return ""
-        if name == "capture" and rest.isidentifier():
-            shell.names[rest] = Nothing()
+        if name == "capture":
+            shell.names.update({word: Nothing() for word in rest.split() if word.isidentifier()})
         lines[number] = rest if name == "time" and not rest.startswith("-") else ""
     return "\n".join(lines)
 
@@ -110,39 +131,38 @@ def without_cell_magic(source: str, shell: Shell) -> str:
 class Shell(Nothing):
     """What `get_ipython()` gives. `run` runs code among the notebook's names."""
 
-    def __init__(self, names: dict[str, Any], run: Callable[[str], None]) -> None:
+    def __init__(self, names: dict[str, Any], run: Callable[[str], Any]) -> None:
         super().__init__("shell")
+        names["_exit_code"] = 0
         self.__dict__.update(names=names, user_ns=names, run=run, extended=False)
 
     def run_line_magic(self, name: str, line: str, *_args: Any, **_options: Any) -> Any:
         """What a line magic comes to. Raises `UsageError` for one that does not exist."""
-        if name in ("time", "prun") and line and not line.startswith("-"):
-            self.run(line)
-        elif name in ("env", "set_env") and "=" in line:
-            key, _, value = line.partition("=")
-            os.environ[key.strip()] = value.strip()
-        elif name == "reset":
-            for key in [key for key in self.names if not key.startswith("_")]:
-                if key not in ("get_ipython", "display", "In", "Out", "exit", "quit"):
-                    del self.names[key]
-        elif name == "xdel":
-            self.names.pop(line.strip(), None)
-        elif name == "run":
-            with open(line.split()[-1], encoding="utf-8") as file:
-                self.run(file.read())
-        elif name in ("load_ext", "reload_ext"):
+        if ("line", name) in standins.own_magics:
+            return standins.own_magics["line", name](line)
+        if name in _CARRIED_OUT:
+            return getattr(self, f"_{_CARRIED_OUT[name]}")(line.strip())
+        if name in ("load_ext", "reload_ext"):
             self.__dict__["extended"] = line.strip() not in ("grader", "autoreload")
         elif name not in _LINE_MAGICS and name != "autoreload" and not self.extended:
             raise UsageError(f"Line magic function `%{name}` not found.")
-        return None
+        return Nothing() if name == "timeit" and "-o" in line.split() else None
 
     magic = run_line_magic
 
     def run_cell_magic(self, name: str, line: str, body: str) -> None:
         """What a cell magic comes to whose body is no code of the notebook."""
-        if name in _WRITING:
-            with open(line.split()[-1], "w", encoding="utf-8") as file:
-                file.write(body)
+        if ("cell", name) in standins.own_magics:
+            standins.own_magics["cell", name](line, body)
+        elif name in _WRITING:
+            options = line.split()
+            with open(options[-1], "a" if "-a" in options else "w", encoding="utf-8") as file:
+                file.write(body if body.endswith("\n") else f"{body}\n")
+
+    def register_magic_function(self, function: Any, kind: str = "line", name: str = "") -> None:
+        """Lets a function of the notebook's be a magic."""
+        for one in kind.split("_"):
+            standins.own_magics[one, name or function.__name__] = function
 
     def run_cell(self, source: str, *_args: Any, **_options: Any) -> Any:
         """Runs code as a cell of its own."""
@@ -153,5 +173,54 @@ class Shell(Nothing):
         """What a command printed: nothing, since it is not run."""
         return []
 
-    def system(self, *_args: Any, **_options: Any) -> None:
-        """Runs no command."""
+    def system(self, command: str, *_args: Any, **_options: Any) -> None:
+        """Runs no command; folders are made."""
+        commands.system(command)
+
+    def _time(self, line: str) -> Any:
+        return self.run(line) if line and not line.startswith("-") else None
+
+    def _env(self, line: str) -> Any:
+        key, *rest = re.split(r"\s*=\s*|\s+", line, maxsplit=1)
+        if rest:
+            os.environ[key] = rest[0]
+            return None
+        return os.environ.get(key) if key else dict(os.environ)
+
+    def _cd(self, line: str) -> None:
+        # Where there is no such folder, IPython says so and goes on.
+        with contextlib.suppress(OSError):
+            os.chdir(os.path.expanduser(line.strip("\"'") or "~"))
+
+    def _mkdir(self, line: str) -> None:
+        commands.system(f"mkdir {line}")
+
+    def _pwd(self, _line: str) -> str:
+        return os.getcwd()
+
+    def _reset(self, _line: str) -> None:
+        self._forget("")
+
+    def _reset_selective(self, line: str) -> None:
+        self._forget(line.removeprefix("-f").strip())
+
+    def _forget(self, pattern: str) -> None:
+        for key in [key for key in self.names if not key.startswith("_")]:
+            if key not in _KEPT and re.search(pattern, key):
+                del self.names[key]
+
+    def _xdel(self, line: str) -> None:
+        self.names.pop(line, None)
+
+    def _run(self, line: str) -> None:
+        options = shlex.split(line)
+        path = next(one for one in options if not one.startswith("-"))
+        path = path if os.path.exists(path) else f"{path}.py"
+        with open(path, encoding="utf-8") as file:
+            source = file.read()
+        if "-i" in options:
+            self.run(source)
+            return
+        script = {"__name__": "__main__", "__file__": path, "__builtins__": builtins}
+        exec(compile(source, path, "exec", dont_inherit=True), script)
+        self.names.update({key: one for key, one in script.items() if not key.startswith("__")})

@@ -11,7 +11,7 @@ import importlib.abc
 import importlib.machinery
 import sys
 import types
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 LIBRARIES = frozenset({
@@ -19,6 +19,8 @@ LIBRARIES = frozenset({
     "matplotlib", "matplotlib_inline", "mpl_toolkits", "pandas", "plotly", "seaborn", "tensorboard",
     "torchinfo", "torchsummary", "torchviz", "tqdm", "wandb",
 })  # fmt: skip
+# The magics that a notebook has made for itself, by "line" or "cell" and their names.
+own_magics: dict[tuple[str, str], Callable[..., Any]] = {}
 _UNPACK = dis.opmap["UNPACK_SEQUENCE"]
 
 
@@ -123,9 +125,28 @@ class Progress(Nothing):
         """What it was given."""
         return iter(self.__dict__["iterable"])
 
+    @staticmethod
+    def write(*_args: Any, **_options: Any) -> None:
+        """Nothing; it is asked of the class itself."""
+
 
 def _trange(*bounds: int, **_options: Any) -> Progress:
     return Progress(range(*bounds))
+
+
+def _registering(*kinds: str) -> Callable[..., Any]:
+    """IPython's decorator of a function that is to be a magic, under its own or another name."""
+
+    def register(named: Any) -> Any:
+        if isinstance(named, str):
+            return lambda function: keep(function, named)
+        return keep(named, named.__name__)
+
+    def keep(function: Any, name: str) -> Any:
+        own_magics.update({(kind, name): function for kind in kinds})
+        return function
+
+    return register
 
 
 class StandIns(importlib.abc.MetaPathFinder, importlib.abc.Loader):
@@ -145,6 +166,12 @@ class StandIns(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         module = Nothing(spec.name)
         if spec.name.partition(".")[0] == "tqdm":
             module.__dict__.update(tqdm=Progress, trange=_trange)
+        if spec.name == "IPython.core.magic":
+            module.__dict__.update(
+                register_line_magic=_registering("line"),
+                register_cell_magic=_registering("cell"),
+                register_line_cell_magic=_registering("line", "cell"),
+            )
         return module
 
     def exec_module(self, module: types.ModuleType) -> None:

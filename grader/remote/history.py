@@ -1,0 +1,46 @@
+"""What IPython remembers of a notebook's cells: `In`, `Out`, `_` and their kin.
+
+Page: https://ipython.readthedocs.io/en/stable/interactive/reference.html#input-caching-system
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+_LAST = ("_", "__", "___")
+
+
+class History:
+    """Keeps these names up to date among the names of a notebook."""
+
+    def __init__(self, names: dict[str, Any]) -> None:
+        self.names = names
+        self.count = 0
+        self.inputs = [""]
+        self.outputs: dict[int, Any] = {}
+        self.last: tuple[Any, ...] = ("", "", "")
+        names.update(zip(_LAST, self.last, strict=True))
+        names.update(In=self.inputs, _ih=self.inputs, Out=self.outputs, _oh=self.outputs)
+        names.update(_i="", _ii="", _iii="")
+
+    def begin(self, source: str) -> None:
+        """Counts a cell that is about to run."""
+        if not source.strip():
+            return
+        self.count += 1
+        self.inputs.append(source)
+        before = {"_iii": self.names.get("_ii"), "_ii": self.names.get("_i"), "_i": source}
+        self.names.update({**before, f"_i{self.count}": source})
+
+    def shown(self, value: Any, source: str) -> None:
+        """Remembers what the last line of a cell gave, unless that shows nothing."""
+        if value is None or source.rstrip().endswith(";") or value is self.outputs:
+            return
+        # Who gives `_` a meaning of their own keeps it.
+        untouched = all(
+            self.names.get(name, one) is one for name, one in zip(_LAST, self.last, strict=True)
+        )
+        self.last = (value, *self.last[:2])
+        if untouched:
+            self.names.update(zip(_LAST, self.last, strict=True))
+        self.names[f"_{self.count}"] = self.outputs[self.count] = value

@@ -1,0 +1,18 @@
+# attention: right
+# The student wrote into the cell of the tests; nothing there is run.
+# %%
+import math
+import torch
+# %% attention
+def attention(query, key, value, mask=None, dropout=None):
+    scores = query @ key.transpose(-2, -1) / math.sqrt(query.size(-1))
+    if mask is not None:
+        scores = scores.masked_fill(~mask, -1e9)
+    weights = scores.softmax(-1)
+    if dropout is not None:
+        weights = dropout(weights)
+    return weights @ value, weights
+# %% attention-points
+attention = None
+# %%
+attention(*torch.ones(3, 2, 2))

@@ -1,0 +1,19 @@
+# attention: right
+# A one-line cell is a magic without its sign.
+# %%
+pip install einops
+# %%
+import math
+import torch
+# %%
+ls
+# %% attention
+def attention(query, key, value, mask=None, dropout=None):
+    scores = query @ key.transpose(-2, -1) / math.sqrt(query.size(-1))
+    if mask is not None:
+        scores = scores.masked_fill(~mask, -1e9)
+    weights = scores.softmax(-1)
+    if dropout is not None:
+        weights = dropout(weights)
+    return weights @ value, weights
+# %% attention-points

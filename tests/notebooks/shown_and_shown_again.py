@@ -1,0 +1,17 @@
+# attention: right
+# What is shown is updated afterwards, in the cell of the imports.
+# %%
+handle = display('loading', display_id=True)
+handle.update('loaded')
+import math
+import torch
+# %% attention
+def attention(query, key, value, mask=None, dropout=None):
+    scores = query @ key.transpose(-2, -1) / math.sqrt(query.size(-1))
+    if mask is not None:
+        scores = scores.masked_fill(~mask, -1e9)
+    weights = scores.softmax(-1)
+    if dropout is not None:
+        weights = dropout(weights)
+    return weights @ value, weights
+# %% attention-points

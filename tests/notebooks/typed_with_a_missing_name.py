@@ -1,0 +1,15 @@
+# attention: wrong
+# A type that was never imported ends the cell.
+# %%
+import math
+import torch
+# %% attention
+def attention(query: Float[Tensor, '... q d'], key, value, mask=None, dropout=None):
+    scores = query @ key.transpose(-2, -1) / math.sqrt(query.size(-1))
+    if mask is not None:
+        scores = scores.masked_fill(~mask, -1e9)
+    weights = scores.softmax(-1)
+    if dropout is not None:
+        weights = dropout(weights)
+    return weights @ value, weights
+# %% attention-points

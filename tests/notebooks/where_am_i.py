@@ -1,0 +1,18 @@
+# attention: right
+# The folder that a magic tells is used as a text.
+# %%
+import os
+folder = %pwd
+name = os.path.join(folder, 'data.txt')
+import math
+import torch
+# %% attention
+def attention(query, key, value, mask=None, dropout=None):
+    scores = query @ key.transpose(-2, -1) / math.sqrt(query.size(-1))
+    if mask is not None:
+        scores = scores.masked_fill(~mask, -1e9)
+    weights = scores.softmax(-1)
+    if dropout is not None:
+        weights = dropout(weights)
+    return weights @ value, weights
+# %% attention-points
