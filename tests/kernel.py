@@ -118,7 +118,7 @@ def _shell() -> Any:
     from traitlets.config import Config
 
     shell = InteractiveShell.instance(config=Config({"HistoryManager": {"enabled": False}}))
-    shell.ask_exit = lambda: None  # type: ignore[attr-defined]  # a kernel ends when it is idle
+    shell.ask_exit = lambda: None  # a kernel ends when it is idle
     for magic in ("check", "matplotlib"):
         shell.register_magic_function(lambda *_: None, "line_cell", magic)
     return shell
