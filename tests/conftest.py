@@ -1,7 +1,8 @@
-"""Options of the benchmark's slow side, and a word on what could not be tested here."""
+"""What tests share: an option, threads, how they are spread, a word on what was not tested."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -20,6 +21,17 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     if problems:
         problem = problems[0]
         terminalreporter.write_line(f"The jail was not tested: {problem.what} {problem.mend}")
+
+
+@pytest.fixture
+def one_thread() -> Iterator[None]:
+    """Torch computes with one thread, so that short computations are repeatable and quick."""
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
 
 
 # What such a file looks at is made once in it, and takes long.

@@ -27,7 +27,9 @@ from grader.capstone.events import (
 )
 
 STEP_SECONDS = 60.0
-# The process itself says where it hangs; if it cannot even do that, it is given up after these.
+# The process itself says where it hangs, code that waits after 2.5 times its seconds; if it cannot
+# even do that, it is given up after so many times as long, and these.
+LAST_RESORT = 3.0
 SILENCE = 45.0
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -48,13 +50,13 @@ class Session:
         self.writing = writing
         self.ending = ending
         self.end = close
-        self.silence = STEP_SECONDS + SILENCE
+        self.silence = LAST_RESORT * STEP_SECONDS + SILENCE
         self.lines: queue.Queue[str | None] = queue.Queue()
         threading.Thread(target=self._listen, args=(reading,), daemon=True).start()
 
     def begin(self, job: dict[str, Any], seconds: float = STEP_SECONDS) -> None:
-        """Starts the training. One step may take the code so many `seconds`."""
-        self.silence = seconds + SILENCE
+        """Starts the training. One step may take the code so many `seconds` of processor time."""
+        self.silence = LAST_RESORT * seconds + SILENCE
         self._say({**job, "patience": seconds})
 
     def hear(self) -> Event:

@@ -14,7 +14,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from itertools import permutations
 from typing import cast
 
 import torch
@@ -24,6 +23,7 @@ from torch.nn import Module
 from grader.feedback.finding import Grid
 from grader.feedback.grids import cut_grid
 from grader.feedback.mismatch import Mismatch
+from grader.feedback.shapes import shape_mismatch, sizes_in_words
 from grader.feedback.tensors import article, as_tensor, type_name
 from grader.feedback.tolerance import SMALLEST_SIZE, TOLERANCE, note
 
@@ -40,9 +40,6 @@ __all__ = [
     "assert_shape",
     "assert_zero",
 ]
-
-# Of the axes of a tensor all orders are tried, to see a transpose: 120 of five.
-_MOST_AXES = 5
 
 _KINDS = {
     torch.bool: "True and False",
@@ -83,7 +80,7 @@ def assert_matches(
     yours = as_tensor(actual, what, help)
     wanted = expected.detach()
     if yours.shape != wanted.shape:
-        raise _shape_mismatch(yours, wanted, tuple(wanted.shape), what, axes, help)
+        raise shape_mismatch(yours, wanted, tuple(wanted.shape), what, axes, help)
     if wanted.dtype not in TOLERANCE:
         _check_dtype(yours, wanted.dtype, what, help)
         if not torch.equal(yours, wanted):
@@ -165,7 +162,7 @@ def assert_shape(
     axes = tuple(shape) if isinstance(shape, Mapping) else ()
     sizes = tuple(shape.values()) if isinstance(shape, Mapping) else tuple(shape)
     if tuple(yours.shape) != sizes:
-        raise _shape_mismatch(yours, None, sizes, what, axes, help)
+        raise shape_mismatch(yours, None, sizes, what, axes, help)
 
 
 def assert_dtype(actual: object, dtype: torch.dtype, what: str = "output", help: str = "") -> None:
@@ -179,7 +176,7 @@ def assert_differs(actual: object, other: Tensor, what: str = "output", help: st
     __tracebackhide__ = True
     yours = as_tensor(actual, what, help)
     if yours.shape != other.shape:
-        raise _shape_mismatch(yours, None, tuple(other.shape), what, (), help)
+        raise shape_mismatch(yours, None, tuple(other.shape), what, (), help)
     if torch.equal(yours, other):
         raise Mismatch(f"The numbers in your {what} stay the same; they should change.", None, help)
 
@@ -207,8 +204,8 @@ def assert_parameters(
             )
         if found[name] != tuple(shape):
             raise Mismatch(
-                f"The parameter `{name}` of {what} has shape {_sizes(found[name])}; "
-                f"it should have {_sizes(tuple(shape))}.",
+                f"The parameter `{name}` of {what} has shape {sizes_in_words(found[name])}; "
+                f"it should have {sizes_in_words(tuple(shape))}.",
                 None,
                 help,
                 "__init__",
@@ -256,7 +253,7 @@ def _numbers(actual: object, what: str, help: str) -> Tensor:
     if yours.dtype not in TOLERANCE and yours.dtype not in _KINDS:
         raise _dtype_mismatch(yours, "a usual one such as float32", what, help)
     if yours.numel() == 0:
-        sizes = _sizes(tuple(yours.shape))
+        sizes = sizes_in_words(tuple(yours.shape))
         raise Mismatch(f"Your {what} is empty: its shape is {sizes}.", None, help)
     return yours
 
@@ -273,46 +270,6 @@ def _dtype_mismatch(yours: Tensor, wanted: str, what: str, help: str) -> Mismatc
     held = f" ({kind})" if kind and dtype != "bool" else ""
     return Mismatch(
         f"The dtype of your {what} is {dtype}{held}; it should be {wanted}.", None, help
-    )
-
-
-def _shape_mismatch(
-    yours: Tensor,
-    expected: Tensor | None,
-    wanted: tuple[int, ...],
-    what: str,
-    axes: Sequence[str],
-    help: str,
-) -> Mismatch:
-    found = tuple(yours.shape)
-    same_length = len(found) == len(wanted)
-    headline = (
-        f"The shape of your {what} is {_sizes(found, axes if same_length else ())}; "
-        f"it should be {_sizes(wanted, axes)}."
-    )
-    if not help and found != wanted and sorted(found) == sorted(wanted):
-        help = "The sizes are right, their order is not"
-        if expected is None or _agrees_transposed(yours, expected):
-            help += ": is a transpose missing, or one too many?"
-            if 1 in found:
-                help += " Or does a `None` or an `unsqueeze` stand in the wrong place?"
-        else:
-            help += ", and no transpose makes these numbers the right ones: is the right tensor "
-            help += "used?"
-    elif not help and [n for n in found if n != 1] == [n for n in wanted if n != 1]:
-        help = "Only axes of size 1 differ: look at `unsqueeze`, `keepdim` and indexing with None."
-    return Mismatch(headline, None, help)
-
-
-def _agrees_transposed(yours: Tensor, expected: Tensor) -> bool:
-    """Whether the numbers are right with the axes in some other order."""
-    if yours.dim() > _MOST_AXES or yours.is_complex() or expected.is_complex():
-        return False
-    tolerance = max(TOLERANCE.get(tensor.dtype, 0.0) for tensor in (yours, expected))
-    return any(
-        turned.shape == expected.shape
-        and torch.allclose(turned.double(), expected.double(), tolerance, tolerance)
-        for turned in map(yours.permute, permutations(range(yours.dim())))
     )
 
 
@@ -402,9 +359,3 @@ def _share(count: int, tensor: Tensor, what: str) -> str:
     if count == total:
         return f"All {total} {noun} in your {what} are"
     return f"{count} of {total} {noun} in your {what} {'is' if count == 1 else 'are'}"
-
-
-def _sizes(sizes: tuple[int, ...], axes: Sequence[str] = ()) -> str:
-    if len(axes) == len(sizes) and sizes:
-        return f"({', '.join(f'{axis} {n}' for axis, n in zip(axes, sizes, strict=True))})"
-    return str(tuple(sizes))
