@@ -35,7 +35,13 @@ def one_thread() -> Iterator[None]:
 
 
 # What such a file looks at is made once in it, and takes long.
-WHOLE = ("test_cli.py", "test_course_class.py", "test_course_lab.py", "test_exercise_run.py")
+WHOLE = (
+    "test_cli.py",
+    "test_course_class.py",
+    "test_course_lab.py",
+    "test_exercise_run.py",
+    "test_kernel.py",
+)
 
 
 def group(nodeid: str) -> str:

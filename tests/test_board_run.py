@@ -65,7 +65,7 @@ class WorkspaceRun:
             env=environment,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
-            timeout=120,
+            timeout=900,
             check=False,
         )
         return done.returncode, done.stdout.decode("utf-8").splitlines()

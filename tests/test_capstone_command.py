@@ -116,7 +116,7 @@ def capstone(*arguments: object, typed: str = "") -> subprocess.CompletedProcess
         text=True,
         encoding="utf-8",
         env={**os.environ, "PYTHONIOENCODING": "utf-8"},
-        timeout=300,
+        timeout=900,
         check=False,
     )
 
@@ -149,7 +149,7 @@ def test_ctrl_c_ends_the_training_and_then_it_translates_what_is_typed(tmp_path:
         sys.executable,
         ["-m", "grader", *arguments],
         encoding="utf-8",
-        timeout=280,
+        timeout=900,
         preexec_fn=hear_ctrl_c,
     )
     terminal.expect("loss")

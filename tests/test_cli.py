@@ -29,7 +29,7 @@ def grader(*arguments: str | Path, cwd: Path | None = None) -> subprocess.Comple
         capture_output=True,
         text=True,
         cwd=cwd,
-        timeout=120,
+        timeout=900,
         check=False,
     )
 

@@ -127,7 +127,7 @@ class Student:
             capture_output=True,
             text=True,
             encoding="utf-8",
-            timeout=300,
+            timeout=900,
             check=False,
         )
         return done.returncode, done.stdout + done.stderr

@@ -124,7 +124,7 @@ class TestFilter:
 def inside(program: str) -> str:
     """What a program prints that runs in the jail, before any child is locked in further."""
     line = jail.bubblewrap([*jail.interpreter(), program])
-    done = subprocess.run(line, capture_output=True, text=True, env=jail.environment(), timeout=60)
+    done = subprocess.run(line, capture_output=True, text=True, env=jail.environment(), timeout=900)
     assert done.returncode == 0, done.stderr
     return done.stdout
 

@@ -87,7 +87,7 @@ def disturb(folder: Path, report: Path, kind: str, after: float, isolation: str)
     partial = report.with_name(report.name + ".partial")
     if partial.exists():
         resume = command(folder, report, "--resume", isolation=isolation)
-        subprocess.run(resume, check=True, capture_output=True, timeout=300)
+        subprocess.run(resume, check=True, capture_output=True, timeout=900)
     elif not report.exists():
         subprocess.run(
             command(folder, report, isolation=isolation), check=True, capture_output=True

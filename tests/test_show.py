@@ -37,7 +37,7 @@ def told(**changed: Any) -> dict[str, str]:
 def grader(*arguments: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "grader", "show", *map(str, arguments)]
     return subprocess.run(
-        command, capture_output=True, text=True, cwd=cwd, timeout=240, check=False
+        command, capture_output=True, text=True, cwd=cwd, timeout=900, check=False
     )
 
 

@@ -126,7 +126,7 @@ def test_what_keeps_the_tests_from_running_is_told(
     monkeypatch.setattr(sys, "executable", str(no_python))
     heard: SimpleQueue[dict[str, object]] = SimpleQueue()
     runs = Runs(tmp_path, lambda _, message: heard.put(message))
-    assert heard.get(timeout=20) == {"failed": "No module named torch"}
+    assert heard.get(timeout=300) == {"failed": "No module named torch"}
     runs.close()
 
 

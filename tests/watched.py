@@ -57,7 +57,7 @@ class Terminal:
             cwd=root,
             env={**os.environ, "TERM": "xterm", "PYTHONPATH": os.pathsep.join(paths)},
             encoding="utf-8",
-            timeout=120,
+            timeout=900,
             dimensions=(60, 110),
             preexec_fn=hear_ctrl_c,
         )

@@ -47,10 +47,6 @@ def capstone(
     Your files make the model; what you have not written yet is the kit's. Ctrl-C ends the training
     and keeps what was learnt.
     """
-    # Imported where they are used: they take torch and matplotlib, and other commands need neither.
-    from grader.capstone import advice, report, words
-    from grader.capstone.events import Failure, Learnt
-
     sources = _sources(folder)
     model = whole_model.gather(sources)
     seed = secrets.randbelow(2**31) if seed is None else seed
@@ -58,6 +54,10 @@ def capstone(
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise UsageError(f"{out}: no folder can be made there: {error.strerror}.") from None
+    # Imported where they are used: a wrong command is told without waiting for torch.
+    from grader.capstone import advice, report, words
+    from grader.capstone.events import Failure, Learnt
+
     terminal = Terminal()
     for sentence in model.words():
         terminal.say(sentence)

@@ -28,9 +28,6 @@ def show(
 
     It runs your own code on your own machine, with a limit of time and no other protection.
     """
-    # Imported where it is used: the other commands draw nothing.
-    from grader.board import showing
-
     exercises_named([exercise])
     if folder == Path("exercises") and not folder.is_dir() and Path.cwd().name == "exercises":
         folder = Path.cwd()
@@ -44,6 +41,9 @@ def show(
         raise UsageError(f"{file}: a picture ends in {' or '.join(_ENDINGS)}.")
     if not file.absolute().parent.is_dir():
         raise UsageError(f"{file}: there is no folder {file.parent} to write to.")
+    # Imported where it is used: a wrong command is told without waiting for torch.
+    from grader.board import showing
+
     terminal = Terminal()
     try:
         told = showing.show(exercise, folder, file, Path.cwd())
