@@ -1,4 +1,6 @@
 # Put your code where NotImplementedError is. Then: pytest exercises/test_rope.py
+# Not to be used here: torch.onnx.ops.rotary_embedding. Here you turn the pairs yourself; sin,
+# cos, stack and complex numbers are fine.
 """Rotary positions: a word's place as an angle.
 
 A sinusoidal table is added once, to the words, and then has to survive every layer. Rotary
@@ -134,4 +136,4 @@ def apply_rotary(
     raise NotImplementedError("rope: apply_rotary is not written yet")
 
 
-# Made by grader stubs, 1a81ba135a99
+# Made by grader stubs, 55557a883b2e

@@ -7,17 +7,22 @@ The search itself is `tests/search_torch.py`; what it found, with arguments, is 
 from __future__ import annotations
 
 import contextlib
+import inspect
 import json
 import os
+import types
 from collections.abc import Sequence
 
 import pytest
 import search_torch
 import torch
+import torch._decomp.decompositions
+import torch._refs.nn.functional
 from search_calls import resolve
 from search_tasks import Task, is_answer, recall, tasks
 from search_torch import FOUND
 
+from grader import curriculum
 from grader.curriculum.rules import together
 from grader.remote.guard import Guard
 
@@ -93,3 +98,26 @@ def test_the_search_finds_what_the_rules_name(exercise: str, name: str) -> None:
     task = tasks(torch.float64)[exercise]
     assert name in KEPT[exercise]
     assert [*search_torch.search(task, [name, "aten::sin"])] == [name]
+
+
+# Decompositions in Python that end in what is forbidden, and are stopped there.
+LEAD_BACK = {
+    *("_addmm_activation", "lstm_cell", "gru_cell", "batch_norm", "celu", "group_norm_backward"),
+}
+
+
+def test_what_torch_takes_apart_in_python_is_forbidden_too() -> None:
+    """A second implementation of a forbidden operator, where its kernels are never asked."""
+    places = [torch._decomp.decompositions, torch._refs, torch._refs.nn.functional]
+    left = set()
+    for exercise in curriculum.NAMES:
+        targets = {one for listed in together([exercise]).values() for one in listed}
+        for target in targets:
+            name = target.partition("::")[2]
+            for place in places:
+                function = inspect.unwrap(getattr(place, name, None) or torch.sin)
+                if isinstance(function, types.FunctionType):
+                    home = f"{function.__module__}:{function.__name__}"
+                    if home not in targets and name not in LEAD_BACK:
+                        left.add((exercise, home))
+    assert not left

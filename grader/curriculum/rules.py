@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 Targets = Mapping[str, tuple[str, ...]]
 
 # What a student may come across. The rest of torch's ways to the same thing goes without saying.
-_STATED = ("F.", "nn.", "torch.tanh", "torch.relu")
+_STATED = ("F.", "nn.", "torch.tanh", "torch.relu", "torch.onnx.ops.rotary")
 
 # Where an exercise's own text says what may not be used.
 RULE_HEADING = "## What may not be used"
@@ -81,6 +81,7 @@ _SQUARE_SUBSEQUENT_MASK: Targets = {
         "torch.nn:Transformer.generate_square_subsequent_mask",
         "torch.nn.modules.transformer:_generate_square_subsequent_mask",
     ),
+    "torch.nn.attention.bias": ("torch.nn.attention.bias:CausalBias",),
 }
 
 _ATTENTION: Targets = {
@@ -95,7 +96,7 @@ _ATTENTION: Targets = {
         "torch._higher_order_ops.flex_attention:math_attention",
         "torch._higher_order_ops.flex_attention:sdpa_dense",
     ),
-    "torch.onnx.ops.attention": ("torch.onnx.ops._impl:attention_23",),
+    "torch.onnx.ops.attention": ("torch.onnx.ops._impl:attention_23._init_fn",),
     "F.multi_head_attention_forward": (
         "torch.nn.functional:multi_head_attention_forward",
         # Its parts are named too, since a copy of its code leads to them.
@@ -123,6 +124,10 @@ _PARTS_OF_A_LAYER: Targets = {
         "torch.nn:TransformerEncoderLayer.forward",
         "torch.nn:TransformerEncoderLayer._sa_block",
         "torch.nn:TransformerEncoderLayer._ff_block",
+    ),
+    "nn.TransformerDecoderLayer.forward": (
+        "torch.nn:TransformerDecoderLayer.forward",
+        "torch.nn:TransformerDecoderLayer._ff_block",
     ),
     "nn.MultiheadAttention.forward": ("torch.nn:MultiheadAttention.forward",),
     "nn.Linear.forward": ("torch.nn:Linear.forward if given linear",),
@@ -183,11 +188,13 @@ _NORMS: Targets = {
 _RULES: dict[str, tuple[Targets, str]] = {
     "tokens": (
         {
-            "F.one_hot": ("aten::one_hot",),
+            "F.one_hot": ("aten::one_hot", "torch._decomp.decompositions:one_hot"),
             "nn.utils.rnn.pad_sequence": (
                 "torch.nn.utils.rnn:pad_sequence",
                 "aten::pad_sequence",
+                "torch._decomp.decompositions:pad_sequence",
             ),
+            "torch._pad_packed_sequence": ("aten::_pad_packed_sequence",),
             "nested.to_padded_tensor": (
                 "aten::to_padded_tensor",
                 "aten::nested_to_padded_tensor",
@@ -207,6 +214,10 @@ _RULES: dict[str, tuple[Targets, str]] = {
     "multi_head": (
         _ATTENTION,
         "Here you split, attend and merge yourself; your own attention and nn.Linear are fine.",
+    ),
+    "rope": (
+        {"torch.onnx.ops.rotary_embedding": ("torch.onnx.ops._impl:rotary_embedding_23._init_fn",)},
+        "Here you turn the pairs yourself; sin, cos, stack and complex numbers are fine.",
     ),
     "embedding": (
         _EMBEDDING,
@@ -306,7 +317,11 @@ _RULES: dict[str, tuple[Targets, str]] = {
                 "torch._decomp.decompositions:_fused_dropout_decomposition",
             ),
             "F.dropout1d": ("aten::feature_dropout", "aten::feature_dropout_"),
-            "F.alpha_dropout": ("aten::alpha_dropout", "aten::alpha_dropout_"),
+            "F.alpha_dropout": (
+                "aten::alpha_dropout",
+                "aten::alpha_dropout_",
+                "torch._refs.nn.functional:alpha_dropout",
+            ),
             "F.feature_alpha_dropout": (
                 "aten::feature_alpha_dropout",
                 "aten::feature_alpha_dropout_",

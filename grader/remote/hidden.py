@@ -36,9 +36,10 @@ HIDDEN: dict[str, tuple[str, ...]] = {
         "TransformerDecoderLayer",
         "_generate_square_subsequent_mask",
     ),
+    "nn/attention/bias.py": ("CausalBias",),
     "nn/utils/rnn.py": ("pad_sequence",),
     "ao/nn/quantizable/modules/activation.py": ("MultiheadAttention",),
-    "onnx/ops/_impl.py": ("attention_23",),
+    "onnx/ops/_impl.py": ("attention_23", "rotary_embedding_23"),
     "_decomp/decompositions.py": (
         "_fused_rms_norm",
         "_fused_dropout_decomposition",
@@ -49,6 +50,8 @@ HIDDEN: dict[str, tuple[str, ...]] = {
         "leaky_relu_backward",
         "native_batch_norm_helper",
         "native_dropout",
+        "one_hot",
+        "pad_sequence",
         "threshold_backward",
         "scaled_dot_product_flash_attention_for_cpu",
     ),
@@ -56,6 +59,7 @@ HIDDEN: dict[str, tuple[str, ...]] = {
     "_inductor/fx_passes/fuse_attention.py": ("_sfdp_pattern_*",),
     "_refs/__init__.py": ("_normalize", "native_group_norm", "native_layer_norm", "tanh"),
     "_refs/nn/functional/__init__.py": (
+        "alpha_dropout",
         "dropout",
         "elu",
         "gelu",
