@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from grader.feedback.finding import Finding, Grid, Place, Status
 from grader.judging import fingerprints
 from grader.judging.own_words import in_own_words, line_of
@@ -77,3 +79,18 @@ def test_what_was_quoted_stands_in_the_report() -> None:
     told = Diagnosis(("a",), "Tells.\nAsks?", (), "At row 0 you have 1 where 2 belongs.")
     found = ExerciseResult("attention", Status.FAILED, 0.0, 15.0, diagnoses=(told,))
     assert exercise_result(exercise_fields(found)).diagnoses == (told,)
+
+
+@pytest.mark.parametrize(
+    "hostile",
+    [
+        f"x = {'a' * 50_000}\n",  # one look at it from each letter took a minute
+        f"x = {'1 + ' * 10_000}1\n",
+        f"x = {'-' * 9_000}1\n",
+        "x = 1\n" * 200_000,
+    ],
+    ids=["long name", "deep sum", "deep sign", "many lines"],
+)
+def test_a_line_is_looked_for_in_no_time_and_without_harm(hostile: str) -> None:
+    """The search is in the grader's own process: one answer must not keep a class waiting."""
+    line_of(["scaled-by-d-k"], "attention", hostile)

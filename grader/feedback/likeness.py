@@ -14,6 +14,7 @@ import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+MAX_SOURCE = 60_000  # characters; answers have a few thousand
 ALIKE = 0.5  # the weight of what two lines share, of all that is in them
 CLEAR = 0.08  # by how much the next line has to be less alike
 
@@ -29,7 +30,8 @@ Words = Mapping[int, float]
 
 def words(code: str) -> Words:
     """What a line is made of."""
-    called = {part for pair in re.findall(r"\.(\w+)|(\w+)\(", code) for part in pair}
+    # Without the boundary, a long name would be looked through from each of its letters.
+    called = {part for pair in re.findall(r"\.(\w+)|\b(\w+)\(", code) for part in pair}
     return {
         zlib.crc32(_SAME.get(word, word).encode()) & 0xFFFF: 1.0
         if word in called or not word.isidentifier()
@@ -47,11 +49,14 @@ def simple_statements(source: str) -> list[str]:
 def likely_line(source: str, wrong: Iterable[Words]) -> int | None:
     """The number of the line that is most like one of the wrong ones.
 
-    None where no line is like them, or a second one nearly as much, or the source is no Python.
+    None where no line is like them, or a second one nearly as much, or the source is no Python, too
+    long or too deep.
     """
+    if len(source) > MAX_SOURCE:
+        return None
     try:
         lines = list(_lines(ast.parse(source)))
-    except (SyntaxError, ValueError):
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
     common = Counter(word for _, made_of in lines for word in made_of)
     best: dict[int, float] = {}
