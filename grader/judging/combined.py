@@ -24,6 +24,7 @@ class Combined:
         self.library = library
         self.modules: dict[Names, ModuleType | None] = {}
         self.known: dict[tuple[Names, int], Prints] = {}
+        self.rows: dict[str, int | None] = {}
 
     def prints(self, mistakes: Names, number: int) -> Prints | None:
         """What all of these mistakes at once answer to the probe of that number.
@@ -31,6 +32,8 @@ class Combined:
         None if no form of the answer takes them all.
         """
         names = tuple(sorted(mistakes))
+        if len(names) == 1:
+            return self._alone(names[0], number)
         module = self._module(names)
         if module is None:
             return None
@@ -38,6 +41,15 @@ class Combined:
         if key not in self.known:
             self.known[key] = asked(self.library.probes[number], module)
         return self.known[key]
+
+    def _alone(self, name: str, number: int) -> Prints | None:
+        """What one mistake answers, in the first form that takes it: the library holds it."""
+        if name not in self.rows:
+            variant = together([self.library.mistakes[name]])
+            sources = [one.source for one in self.library.variants]
+            self.rows[name] = sources.index(variant.source) if variant else None
+        row = self.rows[name]
+        return None if row is None else self.library.known[row][self.library.checks == number]
 
     def _module(self, names: Names) -> ModuleType | None:
         if names not in self.modules:

@@ -6,7 +6,7 @@ import contextlib
 import hashlib
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hypothesis import Phase
@@ -83,8 +83,9 @@ class ExerciseRun:
     Where it is not `alone`, code of the submission's other exercises has run in the process before.
     Anything but success is then no verdict: it raises `Doubt`, and the exercise is to be examined
     again in a fresh process. So is a call, `alone` or not, that only another exercise rules out:
-    it needs a process that keeps no other rule. With `shrink` the first failure is told by the
-    smallest case that shows it.
+    it needs a process that keeps no other rule. `passed` are the checks that were found right in
+    such a run before the doubt: right replies are right wherever they were made, and the check is
+    not run again. With `shrink` the first failure is told by the smallest case that shows it.
     """
 
     def __init__(
@@ -94,11 +95,13 @@ class ExerciseRun:
         right: RightReplies,
         alone: bool = True,
         shrink: bool = True,
+        passed: Mapping[str, CheckResult] | None = None,
     ) -> None:
         self.exercise = exercise
         self.process = process
         self.right = right
         self.alone = alone
+        self.passed = dict(passed or {})
         self.channel: Channel | None = None
         seconds, idle = (
             (EXERCISE_SECONDS, EXERCISE_IDLE) if alone else (COMPANY_SECONDS, COMPANY_IDLE)
@@ -111,8 +114,11 @@ class ExerciseRun:
 
     def check(self, recording: Recording) -> CheckResult:
         """Runs one check. Whatever the student's code does becomes its result, or `Doubt`."""
-        result = self._check(recording)
-        if not self.alone and result.status is not Status.PASSED:
+        name = recording.check.name
+        result = self.passed.get(name) or self._check(recording)
+        if result.status is Status.PASSED:
+            self.passed[name] = result
+        elif not self.alone:
             raise Doubt
         return result
 

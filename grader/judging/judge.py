@@ -62,8 +62,16 @@ class Judge:
         self.right = RightReplies()
         self.shrink = shrink
 
-    def _run(self, name: str, process: StudentProcess, alone: bool = True) -> ExerciseRun:
-        return ExerciseRun(name, process, self.right, alone, self.shrink)
+    def _run(
+        self, name: str, process: StudentProcess, before: ExerciseRun | None = None
+    ) -> ExerciseRun:
+        """A run of an exercise alone, which goes on where one in company ended in doubt."""
+        passed = before.passed if before else None
+        return ExerciseRun(name, process, self.right, shrink=self.shrink, passed=passed)
+
+    def _in_company(self, name: str, process: StudentProcess) -> ExerciseRun:
+        """A run in a process in which code of other exercises has run, or may."""
+        return ExerciseRun(name, process, self.right, alone=False)
 
     def prepare(self) -> None:
         """Makes now what the first submission would wait for."""
@@ -119,20 +127,22 @@ class Judge:
             return unchecked(name, Status.TODO, "Not started: the file is as it was handed out.")
         if submission.layout:
             return self._in_notebook(name, submission, submission.layout, process)
+        before = None
         if name in process.rules:
             if process.holds_code:
+                before = self._in_company(name, process)
                 with contextlib.suppress(Doubt):
-                    return self._found(self._run(name, process, alone=False))
+                    return self._found(before)
                 process.leave()
+            before = self._run(name, process, before)
             with contextlib.suppress(Doubt):
-                examination = self._run(name, process)
-                found = self._found(examination)
-                if examination.verdict is not None:
+                found = self._found(before)
+                if before.verdict is not None:
                     process.leave()
                 return found
             process.leave()
         with self._process(submission, [name], process.budget) as own:
-            return self._found(self._run(name, own))
+            return self._found(self._run(name, own, before))
 
     def _in_notebook(
         self, name: str, submission: Submission, layout: Layout, process: StudentProcess
@@ -144,13 +154,15 @@ class Judge:
         """
         if name in process.given:
             process.leave()  # its reference has come into the process
+        before = None
         if name in process.rules:
+            before = self._in_company(name, process)
             with contextlib.suppress(Doubt):
-                found = self._found(self._run(name, process, alone=False))
+                found = self._found(before)
                 found = _remarked(found, process, layout)
                 return _with(found, cell_report.report(name, process.cells, layout, passed=True))
         with self._process(submission, [name], process.budget) as own:
-            found = self._found(self._run(name, own))
+            found = self._found(self._run(name, own, before))
             told, found = own.cells, _remarked(found, own, layout)
         passed = found.status is Status.PASSED
         found = _with(found, cell_report.report(name, told, layout, passed))
