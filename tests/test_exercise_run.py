@@ -10,12 +10,14 @@ from hypothesis import strategies as st
 
 from grader import curriculum
 from grader.checks import framework
+from grader.checks.framework import Check
 from grader.curriculum import mistakes, stubs
 from grader.curriculum.rules import rule
 from grader.feedback.finding import Place
-from grader.judging.exercise_run import RightReplies
+from grader.judging.exercise_run import ExerciseRun, RightReplies
 from grader.judging.judge import Judge
-from grader.judging.recording import Recordings
+from grader.judging.recording import Recording, Recordings
+from grader.remote.channel import Channel
 from grader.report.results import ExerciseResult
 from grader.sandbox.host import Host
 from grader.submission import Submission
@@ -153,6 +155,43 @@ def target_mask(*args, **options):
     {effect}
     return found
 """
+
+
+@pytest.fixture
+def run_alone(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, bool]]:
+    """The checks that are run from now on, and whether in a process of their exercise's own."""
+    run: list[tuple[str, bool]] = []
+    real = ExerciseRun._failure
+
+    def noted(self: ExerciseRun, recording: Recording, channel: Channel) -> Exception | None:
+        run.append((recording.check.name, self.alone))
+        return real(self, recording, channel)
+
+    monkeypatch.setattr(ExerciseRun, "_failure", noted)
+    return run
+
+
+def test_what_was_right_in_company_is_not_run_again(
+    judge: Judge, run_alone: list[tuple[str, bool]]
+) -> None:
+    """Only from the first check on that was not is the exercise examined alone."""
+    wrong = SOLUTIONS["attention"].replace("math.sqrt(query.size(-1))", "math.sqrt(value.size(-1))")
+    found = grade(judge, {"masks": SOLUTIONS["masks"], "attention": wrong})["attention"]
+    names = [one.check for one in found.checks]
+    first = next(name for name, one in zip(names, found.checks, strict=True) if not one.points)
+    begin = names.index(first)
+    assert found.status == "failed"
+    assert [name for name, alone in run_alone if name in names and not alone] == names[: begin + 1]
+    assert [name for name, alone in run_alone[-len(names[begin:]) :]] == names[begin:]
+
+
+def test_a_failure_of_the_smallest_case_is_told_as_it_is(
+    judge: Judge, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Hypothesis would draw that case first, and look in vain for a smaller one."""
+    wrong = SOLUTIONS["attention"].replace("math.sqrt(query.size(-1))", "query.size(-1)")
+    monkeypatch.setattr(Check, "explore", lambda *_: pytest.fail("a smaller case was looked for"))
+    assert grade(judge, {"attention": wrong})["attention"].checks[0].finding is not None
 
 
 @pytest.mark.parametrize("effect", SIDE_EFFECTS.values(), ids=SIDE_EFFECTS)

@@ -202,7 +202,7 @@ class ExerciseRun:
         for case, answers in recording.answered([decoded(body) for body in bodies]):
             failure = self._attempt(recording, case, answers, channel)
             if failure is not None:
-                return (self.alone and self._smallest(recording, channel)) or failure
+                return (self.alone and self._smaller(recording, case, channel)) or failure
         if not self.diverged:
             self.right.add(mark)
         return None
@@ -223,11 +223,15 @@ class ExerciseRun:
             return error
         return None
 
-    def _smallest(self, recording: Recording, channel: Channel) -> Exception | None:
-        """The failure of the smallest case that hypothesis finds in a short while, run live."""
-        if self.shrunk or not recording.check.inputs:
+    def _smaller(self, recording: Recording, case: Example, channel: Channel) -> Exception | None:
+        """The failure of the smallest case that hypothesis finds in a short while, run live.
+
+        It is not looked for where the smallest that was recorded fails: hypothesis draws the
+        simplest case there is first, and hardly ever finds a smaller one.
+        """
+        shrunk, self.shrunk = self.shrunk, True
+        if shrunk or case is recording.cases[0]:
             return None
-        self.shrunk = True
         failures: list[Exception] = []
         deadline = time.monotonic() + SHRINK_SECONDS
 
