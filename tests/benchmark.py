@@ -1,5 +1,7 @@
 """Prints how fast the kit is on this machine: `python tests/benchmark.py [--submissions N]`.
 
+With `--only mixed`, or `comparison`, `student`, `instructor`, only that part.
+
 Both sides of every comparison are measured in one run, each as a process of its own. The class is
 made of right answers that differ in a comment, so that none is graded twice. What it is compared
 with is measured before it and after it, since a machine may be faster in one minute than in the
@@ -9,18 +11,24 @@ next.
 from __future__ import annotations
 
 import argparse
+import contextlib
+import os
+import random
 import resource
 import statistics
 import subprocess
 import sys
 import time
 import timeit
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from grader import curriculum
 from grader.curriculum import stubs
+from grader.curriculum.mistakes.variants import variants
+from grader.judging.mutants import mutants
+from grader.sandbox import lockdown
 
 ROOT = Path(__file__).resolve().parent.parent
 CORE = [exercise.name for exercise in curriculum.EXERCISES if exercise.core]
@@ -78,11 +86,25 @@ def write_desk(folder: Path, solved: bool) -> None:
         write_submission(folder / "exercises", "solved")
 
 
-def write_submission(folder: Path, comment: str) -> None:
-    """Right answers to everything, with a comment."""
+def processor_seconds(command: Sequence[str | Path]) -> float:
+    """The processor time of a command and of all that it starts.
+
+    A jail's processes end after the command that made it, and are waited for here.
+    """
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    seconds(command)
+    with contextlib.suppress(ChildProcessError):
+        while True:
+            os.wait()
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def write_submission(folder: Path, comment: str, others: Mapping[str, str] | None = None) -> None:
+    """Right answers to everything but `others`, with a comment."""
     folder.mkdir(exist_ok=True)
     for name in curriculum.NAMES:
-        text = f"{stubs.reference_source(name)}\n# {comment}\n"
+        text = f"{(others or {}).get(name) or stubs.reference_source(name)}\n# {comment}\n"
         (folder / f"{name}.py").write_text(text, encoding="utf-8")
 
 
@@ -130,17 +152,74 @@ def instructor_side(folder: Path, count: int, isolation: str, runs: int) -> None
     print(f"largest process                   {peak:6} MB")
 
 
+def wrong_answers(count: int, known: bool) -> list[dict[str, str]]:
+    """A class's wrong answers, to a quarter of all files: known mistakes, or slips of the pen."""
+    draw = random.Random(17)
+    made = {
+        name: [one.source for one in variants(name)]
+        if known
+        else [one.source for one in mutants(stubs.reference_source(name))]
+        for name in CORE
+    }
+    files = [(number, name) for number in range(count) for name in CORE]
+    members: list[dict[str, str]] = [{} for _ in range(count)]
+    for number, name in draw.sample(files, len(files) // 4):
+        members[number][name] = draw.choice(made[name])
+    return members
+
+
+def mixed_class(folder: Path, count: int, isolation: str, rounds: int) -> None:
+    """`grader grade` on a class in which a quarter of the files are wrong, and on a right one."""
+    if lockdown.linux():
+        lockdown.adopt_orphans()
+    everybody = {
+        "right": [{} for _ in range(count)],
+        "mixed": wrong_answers(count, known=True),
+        "slips": wrong_answers(count, known=False),
+    }
+    for kind, members in everybody.items():
+        (folder / kind).mkdir()
+        for number, others in enumerate(members):
+            write_submission(folder / kind / f"student{number:03}", f"number {number}", others)
+    grade = [sys.executable, "-m", "grader", "grade", "--isolation", isolation, "--seed", "1"]
+    sides = {
+        "all right": [*grade, folder / "right"],
+        "a quarter known mistakes": [*grade, folder / "mixed"],
+        "the same, --no-search": [*grade, "--no-search", folder / "mixed"],
+        "a quarter other slips": [*grade, folder / "slips"],
+        "those, --no-search": [*grade, "--no-search", folder / "slips"],
+    }
+    processor_seconds([*grade, folder / "mixed"])  # what is made once, fingerprints, is there then
+    times: dict[str, list[float]] = {side: [] for side in sides}
+    for _ in range(rounds):
+        for side, command in sides.items():
+            times[side].append(processor_seconds(command))
+    right = statistics.mean(times["all right"])
+    print(f"processor time of grader grade, {count} submissions of {len(CORE)} exercises")
+    for side, found in times.items():
+        mean = statistics.mean(found)
+        print(f"  {side:<31} {mean:6.1f} s   {mean / right:.2f} × the right one")
+
+
 def main() -> None:
     """Measures and prints."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--submissions", type=int, default=40)
     parser.add_argument("--isolation", choices=("jail", "process"), default="jail")
     parser.add_argument("--runs", type=int, default=3)
-    arguments = parser.parse_args()
-    comparison()
+    parts = ("comparison", "student", "instructor", "mixed")
+    parser.add_argument("--only", choices=parts, help="this part, not all of them")
+    chosen = parser.parse_args()
+    wanted = [chosen.only] if chosen.only else parts
+    if "comparison" in wanted:
+        comparison()
     with TemporaryDirectory() as folder:
-        student_side(Path(folder), arguments.runs)
-        instructor_side(Path(folder), arguments.submissions, arguments.isolation, arguments.runs)
+        if "student" in wanted:
+            student_side(Path(folder), chosen.runs)
+        if "instructor" in wanted:
+            instructor_side(Path(folder), chosen.submissions, chosen.isolation, chosen.runs)
+        if "mixed" in wanted:
+            mixed_class(Path(folder), chosen.submissions, chosen.isolation, chosen.runs)
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ from grader.checks.framework import Check
 from grader.curriculum import mistakes, stubs
 from grader.curriculum.rules import rule
 from grader.feedback.finding import Place
+from grader.judging.diagnosis import Ask, Diagnosed, Diagnostician
 from grader.judging.exercise_run import ExerciseRun, RightReplies
 from grader.judging.judge import Judge
 from grader.judging.recording import Recording, Recordings
@@ -183,6 +184,27 @@ def test_what_was_right_in_company_is_not_run_again(
     assert found.status == "failed"
     assert [name for name, alone in run_alone if name in names and not alone] == names[: begin + 1]
     assert [name for name, alone in run_alone[-len(names[begin:]) :]] == names[begin:]
+
+
+def test_equal_replies_are_diagnosed_once(judge: Judge, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a mistake that many in a class make; another mistake has other replies."""
+    asked = []
+    real = Diagnostician.diagnose
+
+    def noted(self: Diagnostician, passed: Mapping[str, bool], ask: Ask) -> Diagnosed:
+        asked.append(self.library.exercise)
+        return real(self, passed, ask)
+
+    monkeypatch.setattr(Diagnostician, "diagnose", noted)
+    right = "ids != pad_id"
+    first = SOLUTIONS["masks"].replace(right, "ids == pad_id")
+    other = SOLUTIONS["masks"].replace(right, "ids > pad_id")
+    found = [
+        grade(judge, {"masks": source})["masks"].diagnoses
+        for source in (first, f"{first}\n# the same", other)
+    ]
+    assert found[0] == found[1] != found[2]
+    assert asked == ["masks", "masks"]
 
 
 def test_a_failure_of_the_smallest_case_is_told_as_it_is(

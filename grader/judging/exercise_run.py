@@ -86,6 +86,7 @@ class ExerciseRun:
     it needs a process that keeps no other rule. `passed` are the checks that were found right in
     such a run before the doubt: right replies are right wherever they were made, and the check is
     not run again. With `shrink` the first failure is told by the smallest case that shows it.
+    `refused` are the marks of the replies that checks refused.
     """
 
     def __init__(
@@ -102,6 +103,7 @@ class ExerciseRun:
         self.right = right
         self.alone = alone
         self.passed = dict(passed or {})
+        self.refused: dict[str, bytes] = {}
         self.channel: Channel | None = None
         seconds, idle = (
             (EXERCISE_SECONDS, EXERCISE_IDLE) if alone else (COMPANY_SECONDS, COMPANY_IDLE)
@@ -202,6 +204,7 @@ class ExerciseRun:
         for case, answers in recording.answered([decoded(body) for body in bodies]):
             failure = self._attempt(recording, case, answers, channel)
             if failure is not None:
+                self.refused[recording.check.name] = mark
                 return (self.alone and self._smaller(recording, case, channel)) or failure
         if not self.diverged:
             self.right.add(mark)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from grader import curriculum
@@ -12,7 +12,7 @@ from grader.curriculum import stubs
 from grader.curriculum.rules import rule
 from grader.feedback.finding import Finding, Status
 from grader.judging import cell_report, integration
-from grader.judging.diagnosis import Diagnostician
+from grader.judging.diagnosis import Diagnosed, Diagnostician
 from grader.judging.exercise_run import Doubt, ExerciseRun, RightReplies, check_result
 from grader.judging.own_words import in_own_words
 from grader.judging.recording import Recordings
@@ -34,6 +34,7 @@ from grader.submission.notebook import Layout
 from grader.submission.structure import structure
 
 SUBMISSION_SECONDS, SUBMISSION_IDLE = 120.0, 20.0
+MAX_DIAGNOSED = 10_000
 # Where the student's code came back, with whatever.
 _ANSWERED = {Status.PASSED, Status.FAILED, Status.ERROR, Status.TODO}
 
@@ -59,6 +60,7 @@ class Judge:
         self.times = times
         self.searches = searches
         self.diagnosticians: dict[str, Diagnostician] = {}
+        self.diagnosed: dict[Hashable, Diagnosed] = {}
         self.right = RightReplies()
         self.shrink = shrink
 
@@ -201,7 +203,7 @@ class Judge:
             if result.status in _ANSWERED
         }
         diagnostician, source = self._diagnostician(name), examination.process.sources.get(name, "")
-        diagnosed = diagnostician.diagnose(passed, examination.ask)
+        diagnosed = self._diagnosed(examination, passed)
         diagnoses = (
             in_own_words(one, diagnostician.library, results, source) for one in diagnosed.mistakes
         )
@@ -227,6 +229,21 @@ class Judge:
         passing = [one for one in recordings if one.check.name in right]
         mend = Search(found.exercise, process, self.right).mend(failing, passing)
         return (suspect(mend, found.checks, process.sources),) if mend else ()
+
+    def _diagnosed(self, examination: ExerciseRun, passed: Mapping[str, bool]) -> Diagnosed:
+        """What mistakes explain; those of equal replies to the same checks are looked for once."""
+        diagnostician = self._diagnostician(examination.exercise)
+        replies = {
+            name: examination.refused.get(name) for name, state in passed.items() if not state
+        }
+        if None in replies.values():
+            return diagnostician.diagnose(passed, examination.ask)
+        key = (examination.exercise, *passed.items(), *replies.items())
+        if key not in self.diagnosed:
+            if len(self.diagnosed) >= MAX_DIAGNOSED:
+                self.diagnosed.clear()
+            self.diagnosed[key] = diagnostician.diagnose(passed, examination.ask)
+        return self.diagnosed[key]
 
     def _diagnostician(self, name: str) -> Diagnostician:
         if name not in self.diagnosticians:
