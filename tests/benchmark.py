@@ -172,7 +172,7 @@ def mixed_class(folder: Path, count: int, isolation: str, rounds: int) -> None:
     """`grader grade` on a class in which a quarter of the files are wrong, and on a right one."""
     if lockdown.linux():
         lockdown.adopt_orphans()
-    everybody = {
+    everybody: dict[str, list[dict[str, str]]] = {
         "right": [{} for _ in range(count)],
         "mixed": wrong_answers(count, known=True),
         "slips": wrong_answers(count, known=False),
@@ -182,7 +182,7 @@ def mixed_class(folder: Path, count: int, isolation: str, rounds: int) -> None:
         for number, others in enumerate(members):
             write_submission(folder / kind / f"student{number:03}", f"number {number}", others)
     grade = [sys.executable, "-m", "grader", "grade", "--isolation", isolation, "--seed", "1"]
-    sides = {
+    sides: dict[str, list[str | Path]] = {
         "all right": [*grade, folder / "right"],
         "a quarter known mistakes": [*grade, folder / "mixed"],
         "the same, --no-search": [*grade, "--no-search", folder / "mixed"],
