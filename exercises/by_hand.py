@@ -76,9 +76,11 @@ The hidden checks look at all that is said here, and at this:
 
 - Steps are judged one by one, so a mistake in the attention costs nothing in the feed-forward part.
 - The weights are read anew in every call.
+- Scores may be as large as a thousand, whose `exp` is infinite, and an x may lie around 1000, where
+  in float32 the mean of the squares less the square of the mean has lost all its digits.
 - x may be in float32 or float64, and has any batch and any length.
-- x and the layer stay as they were: no edits in place. So do the settings that all code shares,
-  such as torch's default dtype.
+- x and the layer stay as they were: no edits in place, no `layer.eval()`, no `layer.float()`. So
+  do the settings that all code shares, such as torch's default dtype.
 - Slow is not wrong: a call may take 10 seconds of processor time, the exercise 60.
 
 ## Where to read
@@ -141,4 +143,4 @@ def encoder_layer_by_hand(
     raise NotImplementedError("by_hand: encoder_layer_by_hand is not written yet")
 
 
-# Made by grader stubs, 95c3a16b79f1
+# Made by grader stubs, 9968b7974274

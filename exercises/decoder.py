@@ -61,7 +61,8 @@ The hidden checks look at all that is said here, and at this:
   other row.
 - Dropout acts on the weights of both attentions, inside the feed-forward network, and on what each
   sublayer returns before the sum; while training only.
-- The numbers are those of torch's layer, also for one token, one head, and small or large x.
+- The numbers are those of torch's layer, also for one token, one head, small or large x, an x
+  around 1000, and scores of up to a thousand.
 - Gradients flow back to x, to the memory and to every parameter.
 - After `.to(dtype)` the module takes and returns that dtype: float32, float64 or bfloat16.
 - A tensor may be a transposed view, whose numbers lie in memory in another order. `reshape` works
@@ -212,4 +213,4 @@ class Decoder(nn.Module):
         raise NotImplementedError("decoder: Decoder.forward is not written yet")
 
 
-# Made by grader stubs, 550ad122dab4
+# Made by grader stubs, 08197b9278be

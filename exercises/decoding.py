@@ -76,6 +76,8 @@ The hidden checks look at all that is said here, and at this:
 - A batch gives what each of its rows gives alone, and every id from 0 on may be padding, start or
   end.
 - The result is one tensor of ids. It is never longer than `max_len`.
+- Logits may be large, a hundred and more, and their `exp` is infinite in float32: `log_softmax` and
+  `softmax` are made for that, a quotient of `exp`s is not.
 - The model stays as it was: weights and mode. So do `src` and the settings that all code shares.
 - Slow is not wrong: a call may take 10 seconds of processor time, the exercise 60.
 
@@ -165,4 +167,4 @@ def beam_search(
     raise NotImplementedError("decoding: beam_search is not written yet")
 
 
-# Made by grader stubs, 93bd355aa925
+# Made by grader stubs, fff518178afa

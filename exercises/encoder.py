@@ -63,7 +63,8 @@ The hidden checks look at all that is said here, and at this:
   row.
 - Dropout acts on the attention weights, inside the feed-forward network, and on what each sublayer
   returns before the sum; while training only.
-- The numbers are those of torch's layer, also for one token, one head, and small or large x.
+- The numbers are those of torch's layer, also for one token, one head, small or large x, an x
+  around 1000, and scores of up to a thousand.
 - Gradients flow back to x and to every parameter.
 - After `.to(dtype)` the module takes and returns that dtype: float32, float64 or bfloat16.
 - A tensor may be a transposed view, whose numbers lie in memory in another order. `reshape` works
@@ -202,4 +203,4 @@ class Encoder(nn.Module):
         raise NotImplementedError("encoder: Encoder.forward is not written yet")
 
 
-# Made by grader stubs, 82e1e17c9e12
+# Made by grader stubs, 52b367258e9c

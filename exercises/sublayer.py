@@ -52,6 +52,8 @@ The hidden checks look at all that is said here, and at this:
   others. The sublayer belongs to the caller.
 - Dropout acts on what the sublayer returns, number by number, while training only.
 - Gradients flow back to x and to the norm.
+- The numbers are right for a small x, a large one, and one around 1000: take the norm that you have
+  written, or mind its accuracy.
 - After `.to(dtype)` the module takes and returns that dtype: float32, float64 or bfloat16.
 - A tensor may be a transposed view, whose numbers lie in memory in another order. `reshape` works
   on it; `view` may not.
@@ -119,4 +121,4 @@ class SublayerConnection(nn.Module):
         raise NotImplementedError("sublayer: SublayerConnection.forward is not written yet")
 
 
-# Made by grader stubs, 3f90aa73a40f
+# Made by grader stubs, d64923d6ebcd

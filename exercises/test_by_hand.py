@@ -98,6 +98,16 @@ def test_scores_and_weights() -> None:
     assert_matches(found["weights"], weights, "'weights'", axes=SCORES)
 
 
+def test_large_scores() -> None:
+    """Scores of 2000 / √2 are no trouble for the weights, though their exp is infinite."""
+    layer = layer_of_four(batch_first=True)
+    layer.self_attn.in_proj_weight.data[:4] *= 1000
+    help = "The softmax of a row stays what it is when its largest score is taken off all of them."
+    expected = torch.tensor([[[[1.0, 0.0], [0.0, 1.0]], [[1.0, 0.0], [0.5, 0.5]]]])
+    found = steps(layer, X)["weights"]
+    assert_matches(found, expected, "'weights' for scores of 1414", axes=SCORES, help=help)
+
+
 def test_attention() -> None:
     """The heads are merged and go through `out_proj`.
 
@@ -193,3 +203,14 @@ def test_the_norms_have_scale_shift_and_eps() -> None:
     # The second norm gives 7 and -3 in turn, whose sum is 8; less 1 is 7.
     assert_matches(found["feed_forward"][0, 0, 0], torch.tensor(7.0), "'feed_forward'", atol=1e-3)
     assert_matches(x, before, "x after the call", axes=TOKENS, sides=("after", "before"))
+
+
+def test_an_x_around_a_thousand() -> None:
+    """The norm of x + 1000 is that of x: take the mean off before you square."""
+    layer = layer_of_four(batch_first=True, norm_first=True)
+    x = torch.tensor([[[1.0, -1.0, 1.0, -1.0], [0.5, 0.5, -0.5, -0.5]]])
+    expected = x / torch.tensor([[[1.0], [0.5]]])
+    found = steps(layer, x + 1000)["norm1"]
+    help = "In float32, the mean of the squares less the square of the mean has lost its digits."
+    what = "'norm1' for an x around 1000"
+    assert_matches(found, expected, what, axes=TOKENS, help=help, atol=5e-3)

@@ -14,8 +14,8 @@ PAD, START, END, A, B = range(5)
 class Chain(nn.Module):
     """A model by whose table the next word depends on the last one only, and on the row.
 
-    A row's first source id says which of the tables is the row's. Logits are logarithms plus 3,
-    so that they are no log-probabilities.
+    A row's first source id says which of the tables is the row's. Logits are logarithms plus 100,
+    so that they are no log-probabilities, and their exp is infinite.
     """
 
     def __init__(self, *tables: dict[int, dict[int, float]], pad_id: int = PAD) -> None:
@@ -40,7 +40,7 @@ class Chain(nn.Module):
 
     def generator(self, x: Tensor) -> Tensor:
         """Logits (B, Lt, 5)."""
-        return x.log() + 3
+        return x.log() + 100
 
     def forward(self, src: Tensor, tgt: Tensor) -> Tensor:
         """Logits (B, Lt, 5)."""

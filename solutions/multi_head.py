@@ -65,7 +65,7 @@ The hidden checks look at all that is said here, and at this:
   others.
 - The mask may have any shape that broadcasts: `(batch, 1, 1, Lk)`, `(Lq, Lk)`, `(batch, n_heads,
   Lq, Lk)`. A query that may look at nothing gets finite numbers, not NaN, and changes no other row.
-  That holds however you write the attention.
+  Scores of up to a thousand in size make no NaN. That holds however you write the attention.
 - Dropout acts on the attention weights, while training only, and on nothing else.
 - Gradients flow back to query, key, value and all parameters.
 - After `.to(dtype)` the module takes and returns that dtype: float32, float64 or bfloat16.

@@ -72,3 +72,91 @@ def test_every_exercise_has_lazy_answers(exercise: str) -> None:
     assert any((HERE / "lazy" / exercise).glob("*.py")), (
         f"write one: tests/lazy/{exercise}/zeros.py"
     )
+
+
+SOFTMAX = "(lambda e: e / e.sum(-1, keepdim=True).clamp_min(1e-30))"
+# Where an answer writes norm and softmax itself: formulas that are right on paper. For the
+# exercises that are about these, they are known mistakes.
+CANCELLING = [
+    (
+        "encoder",
+        "one_file_einsum",
+        "((x - m) ** 2).mean(dim=-1, keepdim=True)",
+        "(x * x).mean(-1, keepdim=True) - m * m",
+    ),
+    ("encoder", "heads_one_by_one", "torch.softmax(punkte, dim=-1)", f"{SOFTMAX}(punkte.exp())"),
+    (
+        "encoder",
+        "heads_one_by_one",
+        "torch.softmax(punkte, dim=-1)",
+        f"{SOFTMAX}((punkte - punkte.max()).exp())",
+    ),
+    ("decoder", "one_file", "notes.log_softmax(-1).exp()", f"{SOFTMAX}(notes.exp())"),
+    (
+        "transformer",
+        "whole_model_in_one_file",
+        "a.masked_fill(~mask, torch.finfo(a.dtype).min).softmax(3)",
+        f"{SOFTMAX}(a.exp() * mask)",
+    ),
+    (
+        "sublayer",
+        "everything_inside",
+        "(ecart**2).mean(-1, keepdim=True)",
+        "(entree**2).mean(-1, keepdim=True) - moyenne**2",
+    ),
+    ("multi_head", "own_linear_class", "\u5206\u6570.amax(-1, keepdim=True)", "\u5206\u6570.max()"),
+]
+
+
+@pytest.mark.parametrize(("exercise", "variant", "right", "wrong"), CANCELLING)
+def test_what_cancels_or_overflows_costs_points(
+    judges: dict[str, Judge], exercise: str, variant: str, right: str, wrong: str
+) -> None:
+    """E[x²] - E[x]² around 1000, exp of a score of 1000, and the largest score of another row."""
+    source = (HERE / "variants" / exercise / f"{variant}.py").read_text(encoding="utf-8")
+    assert right in source
+    result = grade(judges, exercise, source.replace(right, wrong))
+    assert result.status == "failed"
+    said = lost(result)
+    assert "1000" in said or "thousand" in said or "NaN" in said
+
+
+EDITS_WHAT_IT_WAS_GIVEN = """
+import torch.nn.functional as F
+from torch import nn
+from exercises.layer_norm import LayerNorm
+
+
+class SublayerConnection(nn.Module):
+    def __init__(self, d_model, dropout=0.1, norm_first=False):
+        super().__init__()
+        self.norm, self.p, self.pre = LayerNorm(d_model), dropout, norm_first
+
+    def forward(self, x, sublayer):
+        y = F.dropout(sublayer(self.norm(x) if self.pre else x), self.p, self.training)
+        y += x
+        return y if self.pre else self.norm(y)
+"""
+
+
+def test_what_a_sublayer_returns_may_be_x_itself(judges: dict[str, Judge]) -> None:
+    """Dropout that drops nothing hands on the tensor itself, and an edit in place edits x."""
+    result = grade(judges, "sublayer", EDITS_WHAT_IT_WAS_GIVEN)
+    assert "Your code changes `x`" in lost(result)
+    mended = EDITS_WHAT_IT_WAS_GIVEN.replace("y += x", "y = y + x")
+    assert grade(judges, "sublayer", mended).status == "passed"
+
+
+def test_a_layer_that_is_turned_into_another_dtype_is_noticed(judges: dict[str, Judge]) -> None:
+    """`layer.float()` turns the caller's own layer; a copy in float32 costs nothing."""
+    source = stubs.reference_source("by_hand")
+    start = "    part = layer.self_attn\n"
+    for turned, full in (
+        ("layer.float()", False),
+        ("layer.double()", False),
+        ("copy.deepcopy(layer).float()", True),
+    ):
+        dtype = "double" if "double" in turned else "float"
+        line = f"    layer, x = {turned}, x.{dtype}()\n"
+        result = grade(judges, "by_hand", "import copy\n" + source.replace(start, line + start))
+        assert (result.status == "passed") is full, lost(result)

@@ -107,7 +107,7 @@ def test_masks_hold_for_large_scores(student: Any, case: AttentionCase) -> None:
     """A mask holds for scores of up to a thousand in size, and such scores make no NaN.
 
     Sees a fill such as -100 or -1e3, which a large score outweighs, and a softmax written without
-    taking the largest score off first.
+    taking the largest score off first, or with that of all rows where each has its own.
     """
     assert_mask_holds(student, case, 1000.0)
 

@@ -203,12 +203,14 @@ def softmax_scores(query: Tensor, key: Tensor, mask: Tensor | None = None) -> Te
 def assert_mask_holds(student: Any, case: AttentionCase, size: float) -> None:
     """No hidden key gets a weight, for scores of up to `size`, and the others get theirs."""
     # Every score is about -size, so that a fill above that wins, and they lie near one another:
-    # float32 keeps their order.
+    # float32 keeps their order. Those of the first query are about +size: what is taken off there
+    # leaves nothing of the others.
     d_k = case.query.size(-1)
     side = math.sqrt(size / math.sqrt(d_k))
     query, key = torch.full_like(case.query, side), torch.full_like(case.key, -side)
     steps = case.key[..., 0].round().clamp(-1, 1)
     key[..., 0] += steps * math.sqrt(d_k) / side * max(1e-6 * size, 0.05)
+    query[..., 0, :] *= -1
     _, weights = attend(student, query, key, case.value, case.mask)
     expected = softmax_scores(query.double(), key.double(), case.mask)
     assert case.mask is not None

@@ -8,11 +8,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from grader.checks.by_hand_cases import KEYS, ByHandCase, cases, steps_in
+from grader.checks.by_hand_cases import KEYS, SCORES, ByHandCase, cases, steps_in
 from grader.checks.framework import check
 from grader.checks.framework.assertions import assert_changes, assert_not_edited, matches
 from grader.checks.framework.precision import assert_settings_kept, either_precision
-from grader.feedback.comparison import Mismatch, assert_matches, assert_shape
+from grader.feedback.comparison import Mismatch, assert_dtype, assert_matches, assert_shape
 from grader.remote.proxy import RemoteModule
 
 
@@ -59,11 +59,21 @@ def test_query_key_and_value(student: Any, post: ByHandCase, pre: ByHandCase) ->
 def test_scores_and_weights(student: Any, single: ByHandCase, several: ByHandCase) -> None:
     """Scores are scaled by √d_head; weights are their softmax over the keys.
 
-    Sees √d_model, a scale that is missing or comes twice, softmax over the wrong axis, and weights
-    divided by dropout's 1 - p.
+    Sees √d_model, a scale that is missing or comes twice, softmax over the wrong axis, weights
+    divided by dropout's 1 - p, and an exp of large scores, which is infinite.
     """
     for case in (single, several):
         _compare(case.steps(student), case, "scores", "weights")
+    steps = several.loud.steps(student)
+    assert_shape(steps["scores"], tuple(several.expected["scores"].shape), "'scores'")
+    # Made of the scores that came back: float32 keeps those of a thousand to 1e-4 only.
+    weights = steps["scores"].detach().double().softmax(-1)
+    help = (
+        "exp(1000) is infinite. The softmax stays what it is when the largest score of a row is "
+        "taken off all of them first, and then no exp is above 1."
+    )
+    what = "'weights' for scores of up to a thousand"
+    assert_matches(steps["weights"], weights, what, axes=SCORES, help=help, rtol=1e-2, atol=1e-2)
 
 
 @check(points=1, inputs=cases(True), examples=2)
@@ -93,14 +103,22 @@ def test_post_norm(student: Any, case: ByHandCase) -> None:
 def test_pre_norm(student: Any, case: ByHandCase) -> None:
     """In pre-norm, what goes into each sublayer is normalised, and the sum is not.
 
-    Sees `norm_first` overlooked, the normalised x taken for the residual, a norm at the end, and an
-    `eps` that is left out or stands outside the root, which only a small x shows. Attention finds
-    nothing here, so that mistakes in it do not count.
+    Sees `norm_first` overlooked, the normalised x taken for the residual, a norm at the end, an
+    `eps` that is left out or stands outside the root, which only a small x shows, and a variance as
+    E[x²] - E[x]², of which rounding leaves nothing far from zero. Attention finds nothing here, so
+    that mistakes in it do not count.
     """
     _compare(case.steps(student), case, "norm1", "feed_forward", "output")
     small = replace(case, x=case.x * 0.01)
     found = small.steps(student)["norm1"]
     assert_matches(found, small.expected["norm1"], "'norm1' for a small x", axes=case.axes)
+    # Two passes over the numbers are off by up to 4e-4, the mean's own rounding.
+    far = case.far
+    found = far.steps(student)["norm1"]
+    help = "A difference of two large numbers keeps few digits. Take the mean off before squaring."
+    what = "'norm1' for an x around 1000"
+    wanted = far.expected["norm1"]
+    assert_matches(found, wanted, what, axes=case.axes, help=help, rtol=4e-3, atol=4e-3)
 
 
 @check(
@@ -147,8 +165,8 @@ def test_batch_second(student: Any, post: ByHandCase, pre: ByHandCase) -> None:
 def test_the_layer_is_only_read(student: Any, post: ByHandCase, pre: ByHandCase) -> None:
     """A layer in training mode gives the same steps, and is afterwards as it was; x too.
 
-    Sees dropout applied, `layer.eval()` left behind, and weights or x edited. Compares your steps
-    with your own for the layer in evaluation mode.
+    Sees dropout applied, `layer.eval()` or `layer.float()` left behind, and weights or x edited.
+    Compares your steps with your own for the layer in evaluation mode.
     """
     settings = student.global_settings()
     for case in (post, pre):
@@ -165,6 +183,12 @@ def test_the_layer_is_only_read(student: Any, post: ByHandCase, pre: ByHandCase)
         assert_not_edited([x], [after], ["x"])
         _assert_untouched(layer, case)
         _assert_reads(student, layer, case, before)
+    narrow = post.narrow
+    layer = narrow.layer(student).train()
+    for name, step in narrow.steps(student, layer).items():
+        if name in KEYS:
+            assert_dtype(step, torch.float32, f"{name!r} for a layer and an x in float32")
+    _assert_untouched(layer, narrow)
     assert_settings_kept(settings, student.global_settings())
 
 
@@ -178,6 +202,14 @@ def _assert_untouched(layer: RemoteModule, case: ByHandCase) -> None:
             )
     kept = layer.weights(case.weights)
     for name, value in case.weights.items():
+        if kept[name].dtype is not case.dtype:
+            before, after = (
+                str(one).removeprefix("torch.") for one in (case.dtype, kept[name].dtype)
+            )
+            raise Mismatch(
+                f"The layer's `{name}` was in {before}; after your function it is in {after}.",
+                help="`layer.float()` and `layer.to(...)` change the layer itself, not a copy.",
+            )
         if not torch.equal(kept[name], value.to(kept[name].dtype)):
             raise Mismatch(f"Your function changes the layer's `{name}`.")
 

@@ -17,6 +17,10 @@ from grader.remote.proxy import RemoteModule
 
 HEADS = ("batch", "head", "token", "d_head")
 SCORES = ("batch", "head", "query", "key")
+# exp of a score of this size is infinite, in float64 too.
+LOUD = 1000.0
+# Of a variance of one, E[x²] - E[x]² leaves a tenth or nothing in float32 here.
+FAR = 1000.0
 KEYS = (
     "query", "key", "value", "scores", "weights", "attention", "norm1", "feed_forward", "output",
 )  # fmt: skip
@@ -39,6 +43,26 @@ class ByHandCase:
     def narrow(self) -> ByHandCase:
         """The same case in float32."""
         return replace(self, dtype=torch.float32)
+
+    @property
+    def loud(self) -> ByHandCase:
+        """The same case with queries and keys so large that the largest score is a thousand."""
+        largest = self.expected["scores"].abs().max().item()
+        d_model = self.x.size(-1)
+        weights = dict(self.weights)
+        for name in ("self_attn.in_proj_weight", "self_attn.in_proj_bias"):
+            weights[name] = weights[name].clone()
+            weights[name][: 2 * d_model] *= (LOUD / largest) ** 0.5
+        # Keys turned round turn the scores round.
+        if self.expected["scores"].max().item() < largest:
+            for name in ("self_attn.in_proj_weight", "self_attn.in_proj_bias"):
+                weights[name][d_model : 2 * d_model] *= -1
+        return replace(self, weights=weights)
+
+    @property
+    def far(self) -> ByHandCase:
+        """The same case in float32, with an x around a thousand that float32 holds exactly."""
+        return replace(self, x=(self.x + FAR).float().double(), dtype=torch.float32)
 
     @property
     def options(self) -> dict[str, Any]:

@@ -6,13 +6,20 @@ from typing import Any
 
 import torch
 
-from grader.checks.decoding_cases import DecodingCase, assert_matches_rows, assert_targets, cases
+from grader.checks.decoding_cases import (
+    LARGE,
+    DecodingCase,
+    assert_matches_rows,
+    assert_targets,
+    cases,
+)
 from grader.checks.framework import check
 from grader.checks.framework.assertions import assert_defaults, assert_not_edited
 from grader.checks.framework.precision import assert_settings_kept
 from grader.feedback.comparison import Mismatch
 
 NARROW = 2
+DEFAULT = 4
 
 
 def _goes_on(case: DecodingCase) -> bool:
@@ -56,7 +63,8 @@ def _needs_its_finished(case: DecodingCase) -> bool:
     """A narrow beam finds neither greedy's nor the best target, and forgets nothing."""
     found = case.beams(NARROW)
     return (
-        found not in (case.greedy(), case.beams(NARROW + 1))
+        found not in (case.greedy(), case.beams(NARROW + 1), case.beams(DEFAULT))
+        and found != [case.beam(row, DEFAULT, extensions=NARROW) for row in case.rows]
         and found != [case.beam(row, NARROW, finished="forgotten") for row in case.rows]
         and found != [case.beam(row, NARROW, per_word=True) for row in case.rows]
         and found != case.best()
@@ -64,9 +72,12 @@ def _needs_its_finished(case: DecodingCase) -> bool:
 
 
 def _is_crowded(case: DecodingCase) -> bool:
-    """It matters that finished targets take places in a beam of three, and may lose them."""
+    """It matters that finished targets take places in a beam of three, and may lose them.
+
+    And that three places may go to words after one beginning.
+    """
     found = case.beams(NARROW + 1)
-    return all(
+    return found != [case.beam(row, NARROW + 1, extensions=NARROW) for row in case.rows] and all(
         found != [case.beam(row, NARROW + 1, finished=kept) for row in case.rows]
         for kept in ("beside", "reserved", "forgotten")
     )
@@ -119,18 +130,24 @@ def test_greedy_rows_end_by_themselves(student: Any, case: DecodingCase) -> None
     assert_targets(greedy(student, case), case.greedy(), case, "result of greedy_decode")
 
 
-@check(points=1, inputs=cases(5, 6, _says_anything, end=-1.0, special=1.0), examples=2)
+@check(
+    points=1, inputs=cases(5, 6, _says_anything, end=-1.0, special=1.0, offset=LARGE), examples=2
+)
 def test_greedy_writes_any_word(student: Any, case: DecodingCase) -> None:
     """The start word and padding may come like any other word; they end nothing.
 
-    Sees words that are kept from coming, and padding taken for the end.
+    Sees words that are kept from coming, padding taken for the end, and an exp of logits of 150,
+    which is infinite.
     """
     assert_targets(greedy(student, case), case.greedy(), case, "result of greedy_decode")
 
 
 @check(
     points=2,
-    inputs=(cases(4, 5, _has_an_early_winner, end=0.5), cases(4, 4, _has_an_open_winner, end=-0.5)),
+    inputs=(
+        cases(4, 5, _has_an_early_winner, end=0.5),
+        cases(4, 4, _has_an_open_winner, end=-0.5, offset=LARGE),
+    ),
     examples=1,
 )
 def test_a_wide_beam_finds_the_best_of_all(
@@ -138,8 +155,9 @@ def test_a_wide_beam_finds_the_best_of_all(
 ) -> None:
     """A beam that holds everything finds the target of the highest total log-probability.
 
-    Sees scores that are divided by the length, made of logits or of probabilities, or that miss a
-    word, finished targets that are lost, and unfinished ones that do not compete at the end.
+    Sees scores that are divided by the length, made of logits or of probabilities, of an exp that
+    is infinite, or that miss a word, finished targets that are lost, and unfinished ones that do
+    not compete at the end.
     """
     for case in (early, still_open):
         found = beam(student, case, case.vocab ** (case.max_len - 1))
@@ -161,7 +179,8 @@ def test_a_narrow_beam(
     """A beam of two or three keeps the best of all candidates at each step, finished ones too.
 
     Sees the best extension of each taken by itself, finished targets that go on, are left out or
-    make the beam narrower, a beam that is too wide, and rows that compete with each other.
+    make the beam narrower, too few extensions of one beginning, a beam that is too wide, or always
+    four wide, and rows that compete with each other.
     """
     for case, size in ((usual, NARROW), (odd, NARROW), (crowded, NARROW + 1)):
         found = beam(student, case, size)
@@ -177,7 +196,7 @@ def test_edges(student: Any, case: DecodingCase) -> None:
     another default of `beam_size`, and a model or a source that is edited.
     """
     settings = student.global_settings()
-    assert_defaults(student, "beam_search", {"beam_size": 4})
+    assert_defaults(student, "beam_search", {"beam_size": DEFAULT})
     model = case.model(student)
     call = (model, case.src, case.bos_id, case.eos_id)
     what = "result of beam_search with beam_size=1"

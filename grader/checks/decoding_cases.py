@@ -24,6 +24,8 @@ from grader.remote.proxy import RemoteModule
 
 # Scores are sums of logarithms around one, off by 1e-6 in float32.
 MARGIN = 1e-3
+# exp of a logit of this size is infinite in float32, which keeps it to 1e-5.
+LARGE = 150.0
 # More places than any target has, for code that asks the model once too often.
 ROOM = 12
 AXES = ("batch", "target")
@@ -43,8 +45,8 @@ class Continuations:
         self.src = src
         self.known: dict[Ids, list[float]] = {}
 
-    def longer(self, beginnings: list[Scored]) -> list[Scored]:
-        """All of these, which are of one length, with one more word."""
+    def longer(self, beginnings: list[Scored], most: int | None = None) -> list[Scored]:
+        """All of these, which are of one length, with one more word, or the `most` likeliest."""
         unknown = [ids for _, ids in beginnings if ids not in self.known]
         if unknown:
             with torch.no_grad():
@@ -54,7 +56,9 @@ class Continuations:
         return [
             (score + gain, (*ids, word))
             for score, ids in beginnings
-            for word, gain in enumerate(self.known[ids])
+            for gain, word in sorted(
+                ((gain, word) for word, gain in enumerate(self.known[ids])), reverse=True
+            )[:most]
         ]
 
 
@@ -98,12 +102,13 @@ class DecodingCase:
         finished: Literal["compete", "forgotten", "beside", "reserved"] = "compete",
         complete: bool = False,
         per_word: bool = False,
+        extensions: int | None = None,
     ) -> Ids:
         """What a beam finds. Raises `Undecided` where scores nearly tie.
 
         The options are mistakes: finished targets that are forgotten at the next step, that stay
         without taking a place in the beam, or that cannot lose theirs; only finished ones at the
-        end; scores divided by the number of words.
+        end; scores divided by the number of words; no more than so many extensions of each.
         """
         beam: list[Scored] = [(0.0, (self.bos_id,))]
         for _ in range((max_len or self.max_len) - 1):
@@ -112,7 +117,7 @@ class DecodingCase:
                 break
             ended = [one for one in beam if self.has_ended(one[1])]
             candidates = ended if finished == "compete" else []
-            candidates = candidates + row.longer(growing)
+            candidates = candidates + row.longer(growing, extensions)
             candidates.sort(key=lambda one: _rated(one, per_word), reverse=True)
             places = size - len(ended) if finished == "reserved" else size
             _decided(candidates[max(places - 1, 0) : places + 1])
@@ -163,14 +168,16 @@ def cases(
     wanted: Callable[[DecodingCase], bool],
     end: float = 0.0,
     special: float = 0.0,
+    offset: float = 0.0,
 ) -> DecodingCase:
     """Cases that are `wanted`.
 
     `end` makes the end word likelier and `special` the start word and padding, so that such cases
-    are soon found.
+    are soon found. `offset` is added to all logits, which changes no probability.
     """
     for attempt in itertools.count():
-        case = _made(replace(numbers, run=numbers.run + attempt), vocab, max_len, end, special)
+        drawn = replace(numbers, run=numbers.run + attempt)
+        case = _made(drawn, vocab, max_len, end, special, offset)
         try:
             if wanted(case):
                 return case
@@ -179,7 +186,9 @@ def cases(
     raise AssertionError  # there is always another
 
 
-def _made(numbers: Numbers, vocab: int, max_len: int, end: float, special: float) -> DecodingCase:
+def _made(
+    numbers: Numbers, vocab: int, max_len: int, end: float, special: float, offset: float
+) -> DecodingCase:
     shapes = {
         "source": (SRC_VOCAB, D_MODEL),
         "target": (vocab, D_MODEL),
@@ -194,6 +203,7 @@ def _made(numbers: Numbers, vocab: int, max_len: int, end: float, special: float
     pad_id, bos_id, eos_id = special_ids.tolist()
     weights["generator.bias"][eos_id] += end
     weights["generator.bias"][[pad_id, bos_id]] += special
+    weights["generator.bias"] += offset
     # Sources of four words, of three and of two, and what is left is padding.
     src = numbers.ids("src", 3, 4, high=SRC_VOCAB - 1)
     src += src >= pad_id

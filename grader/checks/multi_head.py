@@ -209,7 +209,8 @@ def _hiding_key_0(shape: tuple[int, ...]) -> Tensor:
 def test_a_query_without_keys_stays_finite(student: Any, case: MultiHeadCase) -> None:
     """A query that may attend to nothing gets finite numbers, and its neighbours are not disturbed.
 
-    Sees the NaN of a softmax over a row of -inf, where the attention is written anew.
+    Sees the NaN of a softmax over a row of -inf, and of a softmax without, or with the wrong,
+    largest score taken off, where the attention is written anew.
     """
     module = layer_of(student, case)
     output = output_of(module, case)
@@ -219,6 +220,11 @@ def test_a_query_without_keys_stays_finite(student: Any, case: MultiHeadCase) ->
     assert_finite(found, axes=AXES)
     assert_shape(found, tuple(output.shape))
     assert_matches(found[:, 1:], output[:, 1:], "output for the other queries", axes=AXES)
+    # Whatever the scores are, keys that are alike share each query's attention evenly.
+    even = layer_of(student, case, case.low_scores)(*case.inputs)
+    uneven = layer_of(student, case, case.uneven_scores)(*case.inputs)
+    assert_shape(even, tuple(output.shape))
+    assert_matches(uneven, even, "output for scores from -1000 to 1000", axes=AXES)
 
 
 @check(points=1, inputs=cases(), examples=2)

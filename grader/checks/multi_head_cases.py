@@ -71,6 +71,18 @@ class MultiHeadCase:
             weights[f"{name}.bias"] = torch.full_like(weights[f"{name}.bias"], bias)
         return weights
 
+    @property
+    def uneven_scores(self) -> dict[str, Tensor]:
+        """Weights with which all keys are alike, and queries have scores from -1000 to 1000."""
+        weights = dict(self.low_scores)
+        first, side = self.query[..., 0], weights["q_proj.bias"][0]
+        slope = 2.0 * side / (first.max() - first.min())
+        weight = weights["q_proj.weight"].clone()
+        weight[:, 0] = slope
+        weights["q_proj.weight"] = weight
+        weights["q_proj.bias"] = weights["q_proj.bias"] * 0.0 - side - slope * first.min()
+        return weights
+
     @cached_property
     def weights(self) -> dict[str, Tensor]:
         """Weights and biases, by the contract's names."""

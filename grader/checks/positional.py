@@ -278,7 +278,7 @@ def test_refuses_what_is_too_long(student: Any, max_len: int, numbers: Numbers) 
     """A sentence longer than the table is refused with ValueError, one just as long is not.
 
     Sees a table of a single row, which silently broadcasts over any length, and a longest length
-    written into the code.
+    written into the code: more than the default of 5000 may be asked for.
     """
     x, other = (numbers.normal(name, 1, max_len, 2, dtype=torch.float32) for name in ("x", "other"))
     module = student.PositionalEncoding(2, 0.0, max_len).eval()
@@ -287,6 +287,7 @@ def test_refuses_what_is_too_long(student: Any, max_len: int, numbers: Numbers) 
         (max_len, module),
         (1, student.PositionalEncoding(2, 0.0, 1).eval()),
         (5000, student.PositionalEncoding(2, 0.0).eval()),
+        (5001, student.PositionalEncoding(2, 0.0, 5001).eval()),
     ):
         shape = {"batch": 1, "length": longest, "d_model": 2}
         assert_shape(other_module(torch.zeros(1, longest, 2)), shape)

@@ -42,6 +42,10 @@ from grader.checks.stack_cases import (
     tracked_weights,
 )
 from grader.checks.stack_dropout import assert_dropout_places, assert_dropout_reaches_the_stack
+from grader.checks.stack_extremes import (
+    assert_copes_far_from_zero,
+    assert_copes_with_large_scores,
+)
 from grader.feedback.comparison import Mismatch, assert_matches, assert_shape
 
 
@@ -64,10 +68,13 @@ def declare_layer_checks(kind: Kind) -> None:
     def test_norm_first_layer_agrees_with_torch(student: Any, case: StackCase) -> None:
         """{layer} with norm_first gives what nn.Transformer{layer}(norm_first=True) gives.
 
-        Sees `norm_first` that is ignored or does not reach all sublayers, and query, key or value
-        that passes by the norm.
+        Sees `norm_first` that is ignored or does not reach all sublayers, query, key or value that
+        passes by the norm, and, in a layer written anew, an exp of large scores and a variance as
+        E[x²] - E[x]².
         """
         assert_layer_agrees(student, case)
+        assert_copes_with_large_scores(student, case)
+        assert_copes_far_from_zero(student, case)
 
     @declare(points=1, inputs=cases(kind, norm_first=True, activation="gelu"))
     @either_precision

@@ -341,7 +341,7 @@ def test_padding_has_no_say(
     _assert_loss(found, usual, usual.expected, "loss for logits that are not contiguous,")
 
 
-@check(points=1, inputs=(losses(), losses(pad_id=-1)), examples=2)
+@check(points=1, inputs=(losses(), losses(pad_id=-100)), examples=2)
 def test_gradients_agree_with_torch(
     student: Any, inside: TrainingCase, negative: TrainingCase
 ) -> None:

@@ -63,14 +63,26 @@ def test_logits_agree_with_torch(student: Any, case: TransformerCase) -> None:
 def test_options_reach_encoder_and_decoder(student: Any, case: TransformerCase) -> None:
     """`norm_first` and `activation` reach encoder and decoder, and the defaults are the paper's.
 
-    Sees an option that is ignored on one side, or handed over at the wrong place. Looks at `encode`
-    and `decode` alone, so that a wrong generator may pass.
+    Sees an option that is ignored on one side, or handed over at the wrong place, and, in a model
+    written anew, an exp of large scores, which is infinite, and a variance as E[x²] - E[x]². Looks
+    at `encode` and `decode` alone, so that a wrong generator may pass.
     """
     assert_defaults(student, "Transformer", DEFAULTS)
     model, case = case.model(student)
     assert_matches(model.encode(case.src), case.encoded, "output of encode", axes=AXES)
     found = model.decode(case.tgt, case.memory, case.src)
     assert_matches(found, case.decoded, "output of decode", axes=AXES)
+    loud = case.loud
+    model.load(loud.weights, strict=False)
+    for what, found, expected in (
+        ("encode", model.encode(loud.src), loud.encoded),
+        ("decode", model.decode(loud.tgt, loud.memory, loud.src), loud.decoded),
+    ):
+        what = f"output of {what} for scores of up to a thousand"
+        assert_matches(found, expected, what, axes=AXES, rtol=1e-2, atol=1e-2)
+    model, far = case.far.model(student)
+    what = "output of encode for words around 1000, in float32"
+    assert_matches(model.encode(far.src), far.encoded, what, axes=AXES, rtol=1e-2, atol=1e-2)
 
 
 @check(points=2, inputs=cases(num_layers=1), examples=1)

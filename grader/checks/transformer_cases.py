@@ -24,10 +24,12 @@ from grader.checks.stack_cases import (
     Weights,
     below,
     draw_weights,
+    layer_norm,
     sizes,
     stack_shapes,
     tracked_weights,
 )
+from grader.checks.stack_extremes import with_large_scores
 from grader.remote.proxy import RemoteModule, RemoteParameter
 
 SRC = "src_embedding.token.embedding.weight"
@@ -54,6 +56,8 @@ class TransformerCase:
     norm_first: bool
     activation: str
     dtype: torch.dtype = torch.float64
+    large_scores: bool = False
+    offset: float = 0.0
     ties: Ties = ()
     tied: dict[Ties, TransformerCase] = field(default_factory=dict, compare=False, repr=False)
 
@@ -144,12 +148,36 @@ class TransformerCase:
             "generator.bias": (self.tgt_vocab,),
         }
         weights = draw_weights(self.numbers, "weights", shapes)
+        weights[SRC] += self.offset / math.sqrt(wide)
         # A padding row is often kept at zero, so zero it is.
         for name in (SRC, TGT):
             weights[name][self.pad_id] = 0.0
         for names in self.ties:
             weights |= dict.fromkeys(names, weights[names[0]])
+        if self.large_scores:
+            weights = self._loud(weights)
         return {name: value.to(self.dtype) for name, value in weights.items()}
+
+    @property
+    def loud(self) -> TransformerCase:
+        """The same with scores of up to a thousand in the first layers' self-attention."""
+        return replace(self, large_scores=True, tied={})
+
+    @cached_property
+    def far(self) -> TransformerCase:
+        """The same in float32, with words of the source around a thousand."""
+        return replace(self, dtype=torch.float32, offset=1000.0, tied={})
+
+    def _loud(self, weights: Weights) -> Weights:
+        for stack, name, ids in (("encoder", SRC, self.src), ("decoder", TGT, self.tgt)):
+            prefix = f"{stack}.layers.0."
+            first = below(weights, prefix)
+            heard = self.embed(weights, name, ids)
+            if self.norm_first:
+                heard = layer_norm(heard, first, "sublayers.0.")
+            large = with_large_scores(first, heard, self.sizes.n_heads)
+            weights = weights | {f"{prefix}{one}": value for one, value in large.items()}
+        return weights
 
     def with_other_padding(self, name: str) -> Weights:
         """The weights, but another row for the padding id in the embedding so named."""
