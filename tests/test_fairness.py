@@ -121,6 +121,28 @@ def test_what_cancels_or_overflows_costs_points(
     assert "1000" in said or "thousand" in said or "NaN" in said
 
 
+@pytest.mark.parametrize(
+    ("variant", "right", "wrong"),
+    [
+        ("whole_model_in_one_file", "Attn(d, h, p)", "Attn(d, h, 0)"),
+        ("whole_model_in_one_file", "FF(d, f, p, act)", "FF(d, f, 0, act)"),
+        (
+            "unrolled_forward",
+            "tgt_mask = padding_mask(src, self.pad_id), target_mask(tgt, self.pad_id)",
+            "tgt_mask = padding_mask(src, self.pad_id), target_mask(tgt, -1)",
+        ),
+    ],
+)
+def test_an_argument_written_out_inside_a_model_costs_points(
+    judges: dict[str, Judge], variant: str, right: str, wrong: str
+) -> None:
+    """No dropout in a model's own attention or network, another padding id in `forward` alone."""
+    path = HERE / f"variants/transformer/{variant}.py"
+    source = path.read_text(encoding="utf-8")
+    assert right in source
+    assert grade(judges, "transformer", source.replace(right, wrong)).status == "failed"
+
+
 EDITS_WHAT_IT_WAS_GIVEN = """
 import torch.nn.functional as F
 from torch import nn

@@ -66,6 +66,9 @@ def test_the_answers_pass(name: str) -> None:
     [
         ("tokens", "specials-sorted-too", "test_vocabulary"),
         ("tokens", "length-of-the-first", "test_a_batch"),
+        ("by_hand", "exp-of-the-scores", "test_large_scores"),
+        ("by_hand", "variance-as-a-difference", "test_an_x_around_a_thousand"),
+        ("decoding", "exp-of-the-logits", "test_a_beam_of_two_by_hand"),
         ("linear", "weight-detached", "test_it_learns"),
         ("linear", "viewed-flat", "test_any_layout_and_dtype"),
         ("activations", "relu-in-place", "test_what_is_given_stays_and_its_dtype_comes_back"),

@@ -29,6 +29,7 @@ from grader.checks.stack_cases import AXES, tracked_weights
 from grader.checks.stack_dropout import ALMOST_ONE
 from grader.checks.stack_masks import check_other, check_same
 from grader.checks.transformer_cases import SRC, TGT, TIEABLE, TransformerCase, cases
+from grader.checks.transformer_dropout import assert_drops_inside
 from grader.feedback.comparison import Mismatch, assert_finite, assert_matches, assert_shape
 from grader.remote.proxy import RemoteModule
 
@@ -193,7 +194,7 @@ def test_the_parts_make_the_whole(student: Any, case: TransformerCase) -> None:
     Compares your model with itself.
     """
     model, case = case.model(student)
-    src, tgt = case.padded_src, case.tgt
+    src, tgt = case.padded_src, case.padded_tgt
     memory = model.encode(src)
     assert_shape(memory, dict(zip(AXES, (*src.shape, case.sizes.d_model), strict=True)), "memory")
     decoded = model.decode(tgt, memory, src)
@@ -252,8 +253,8 @@ def test_gradients_agree_with_torch(student: Any, case: TransformerCase) -> None
 def test_dropout_reaches_every_part(student: Any, case: TransformerCase) -> None:
     """`dropout` reaches both embeddings, encoder and decoder, and is off in evaluation.
 
-    Sees a part that does not get the probability. With everything dropped, only the last norms are
-    left.
+    Sees a part that does not get the probability, and an attention or a feed-forward network inside
+    that does not. With everything dropped, only the last norms are left.
     """
     model, case = case.model(student, dropout=ALMOST_ONE)
     src, tgt, memory = case.src, case.tgt, case.memory
@@ -277,6 +278,7 @@ def test_dropout_reaches_every_part(student: Any, case: TransformerCase) -> None
         ("training with dropout=0", free.train()(src, tgt)),
     ):
         assert_matches(logits, plain, f"logits in {what}", axes=LOGITS)
+    assert_drops_inside(student, case)
 
 
 @check(points=1, inputs=cases(num_layers=1), examples=1)

@@ -1,0 +1,83 @@
+"""Whether dropout acts inside attention and feed-forward networks of a model written as a whole.
+
+A sublayer speaks alone and so loudly that nothing else is heard behind the last norm. What it
+returns is the same in all features, but for what is dropped: a feature that is dropped afterwards
+is zero, and the others differ only where something was dropped inside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from grader.checks.stack_cases import DECODER, ENCODER, Kind, Weights
+from grader.checks.transformer_cases import TransformerCase
+from grader.feedback.comparison import Mismatch, assert_finite, assert_shape
+
+LOUD = 1e6
+# Right code is seen to drop at a place in a call in a token of three or so, and 20 calls are tried.
+CALLS = 20
+
+
+def assert_drops_inside(student: Any, case: TransformerCase) -> None:
+    """Half is dropped inside every attention and feed-forward network. For pre-norm, one layer."""
+    model, case = case.model(student, dropout=0.5)
+    model.train()
+    src, tgt, memory = case.src, case.tgt, case.memory
+    calls: tuple[tuple[Kind, str, Callable[[], Any], Tensor], ...] = (
+        (ENCODER, "encoder", lambda: model.encode(src), src),
+        (DECODER, "decoder", lambda: model.decode(tgt, memory, src), tgt),
+    )
+    for kind, stack, call, ids in calls:
+        for place, weights in _speakers(case, kind, f"{stack}."):
+            model.load(weights, strict=False)
+            if not any(_is_uneven(call(), ids, case) for _ in range(CALLS)):
+                raise Mismatch(
+                    f"While training, nothing is dropped inside `{place}` of the {stack}.",
+                    help="Does `dropout` reach it?",
+                )
+
+
+def _is_uneven(found: Any, ids: Tensor, case: TransformerCase) -> bool:
+    """Whether features of a token have more than two values, zero (or what it became) included."""
+    sizes = {"batch": ids.size(0), "length": ids.size(1), "d_model": case.sizes.d_model}
+    assert_shape(found, sizes, "output in training mode")
+    assert_finite(found, "output in training mode")
+    ordered = found.double().sort(-1).values
+    steps = (ordered[..., 1:] - ordered[..., :-1]) > 1e-2
+    return bool((steps.sum(-1) > 1).any())
+
+
+def _speakers(case: TransformerCase, kind: Kind, prefix: str) -> Iterator[tuple[str, Weights]]:
+    """For each attention and the feed-forward network: all weights, those of the others silent."""
+    layer = f"{prefix}layers.0."
+    silent = {
+        name: torch.full_like(value, float(name.endswith("norm.weight")))
+        if name.startswith(prefix)
+        else value
+        for name, value in case.weights.items()
+    }
+    wide, inner = case.sizes.d_model, case.sizes.d_ff
+    for attention in kind.attentions:
+        name = f"{layer}{attention}"
+        yield (
+            attention,
+            silent
+            | {
+                f"{name}.v_proj.bias": torch.full((wide,), LOUD, dtype=case.dtype),
+                f"{name}.out_proj.weight": torch.eye(wide, dtype=case.dtype),
+            },
+        )
+    # The rows have one sum, and no two features weigh the inner ones alike.
+    rows = case.numbers.normal("rows", wide, inner, dtype=case.dtype).softmax(-1) * LOUD
+    yield (
+        "feed_forward",
+        silent
+        | {
+            f"{layer}feed_forward.linear1.bias": torch.ones(inner, dtype=case.dtype),
+            f"{layer}feed_forward.linear2.weight": rows,
+        },
+    )
