@@ -31,7 +31,7 @@ def with_large_scores(
     """The weights with queries and keys so large that the largest score for `heard` is 1000."""
     query, key = (
         F.linear(heard, *(weights[f"{prefix}{name}_proj.{part}"] for part in ("weight", "bias")))
-        .unflatten(-1, (n_heads, -1))
+        .reshape(*heard.shape[:2], n_heads, -1)
         .transpose(1, 2)
         for name in ("q", "k")
     )
