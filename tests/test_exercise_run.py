@@ -196,6 +196,7 @@ def test_equal_replies_are_diagnosed_once(judge: Judge, monkeypatch: pytest.Monk
         return real(self, passed, ask)
 
     monkeypatch.setattr(Diagnostician, "diagnose", noted)
+    judge.diagnosed.clear()  # as the first in their class
     right = "ids != pad_id"
     first = SOLUTIONS["masks"].replace(right, "ids == pad_id")
     other = SOLUTIONS["masks"].replace(right, "ids > pad_id")
