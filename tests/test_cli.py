@@ -89,6 +89,14 @@ def statuses(report: dict[str, Any]) -> dict[str, tuple[str, ...]]:
     }
 
 
+def test_no_command_waits_for_what_it_may_not_use() -> None:
+    """Every command starts by importing all of them, and what draws, reads or runs waits."""
+    slow = {"hypothesis", "jinja2", "matplotlib", "nbformat", "nbgrader", "numpy", "torch"}
+    code = f"import sys, grader.cli; print({slow} & sys.modules.keys())"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stdout == "set()\n", done.stderr
+
+
 def test_everything_that_people_hand_in_gets_a_verdict(
     graded: Graded,
 ) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -11,8 +11,10 @@ from grader import curriculum
 from grader.cli.app import AUTHORS, app
 from grader.curriculum import reference, stubs
 from grader.curriculum.stubs import PICTURES
-from grader.pictures.svg import Drawing
 from grader.report.terminal import Terminal
+
+if TYPE_CHECKING:
+    from grader.pictures.svg import Drawing
 
 
 @app.command("stubs", rich_help_panel=AUTHORS)
