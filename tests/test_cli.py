@@ -62,6 +62,7 @@ def classroom(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "fred").mkdir()
     (folder / "fred" / "masks.py").write_bytes(b"\xff\xfe\x00")
     (folder / "gina").mkdir()
+    (folder / ("h" * 200)).mkdir()
     return folder
 
 
@@ -111,6 +112,7 @@ def test_everything_that_people_hand_in_gets_a_verdict(
         "emil": ("error", "error"),
         "fred": ("error", "missing"),
         "gina": ("missing", "missing"),
+        "h" * 200: ("missing", "missing"),
     }
 
 
@@ -166,6 +168,7 @@ def test_the_terminal_shows_students_words_as_they_are_and_no_colour_in_a_pipe(
 ) -> None:
     done, _, _ = graded
     assert "\x1b" not in done.stdout
+    assert max(map(len, done.stdout.splitlines())) < 120  # however long a student's name
     assert done.stderr == ""
     options = ("--exercise", "attention", "--isolation", "process", "--seed", "1")
     only = grader("grade", classroom / "=1+1", *options)

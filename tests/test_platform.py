@@ -53,8 +53,9 @@ def test_the_doctor_has_no_traceback(system: str) -> None:
     assert "no." in next(line for line in done.stdout.splitlines() if line.startswith("jail"))
 
 
-def test_windows_is_told_where_the_hidden_checks_run() -> None:
-    done = run("windows", "grader", "grade", "exercises", "--isolation", "process")
+@pytest.mark.parametrize("options", [(), ("--isolation", "process")], ids=["jail", "process"])
+def test_windows_is_told_where_the_hidden_checks_run(options: tuple[str, ...]) -> None:
+    done = run("windows", "grader", "grade", "exercises", *options)
     assert done.returncode == 2
     assert "WSL" in done.stderr
     assert "Traceback" not in done.stderr

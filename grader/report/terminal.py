@@ -9,7 +9,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from rich.console import Console
-from rich.markup import escape
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
@@ -101,14 +100,14 @@ class Terminal:
     def table(self, submissions: Sequence[SubmissionResult]) -> None:
         """One row a submission, one column an exercise."""
         table = Table(box=None, header_style="bold", pad_edge=False)
-        table.add_column("submission", overflow="fold")
+        table.add_column("submission", overflow="fold", max_width=40)
         for exercise in submissions[0].exercises if submissions else ():
             table.add_column(exercise.exercise, justify="right")
         table.add_column("points", justify="right")
         for submission in submissions:
             cells = [_cell(exercise) for exercise in submission.exercises]
             total = Text(points(submission), style="bold")
-            table.add_row(escape(submission.submission), *cells, total)
+            table.add_row(Text(submission.submission), *cells, total)
         self.console.print(table)
 
     def commonest(self, submissions: Sequence[SubmissionResult]) -> None:
