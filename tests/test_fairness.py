@@ -143,6 +143,15 @@ def test_an_argument_written_out_inside_a_model_costs_points(
     assert grade(judges, "transformer", source.replace(right, wrong)).status == "failed"
 
 
+def test_what_is_done_for_self_attention_alone_is_seen(judges: dict[str, Judge]) -> None:
+    """Query, key and value are one object there, for which some answers have a way of their own."""
+    path = HERE / "variants/multi_head/one_fused_product.py"
+    source = path.read_text(encoding="utf-8")
+    wrong = source.replace("F.linear(query, weight, bias)", "F.linear(query, weight)")
+    assert wrong != source
+    assert grade(judges, "multi_head", wrong).status == "failed"
+
+
 EDITS_WHAT_IT_WAS_GIVEN = """
 import torch.nn.functional as F
 from torch import nn

@@ -69,6 +69,15 @@ def test_a_transposed_tensor_arrives_transposed() -> None:
     assert arrived.stride() == sent.stride()
 
 
+def test_a_tensor_that_is_there_twice_arrives_as_one() -> None:
+    """As where a sentence attends to itself: `attend(x, x, x)`. Equal ones stay two."""
+    x, mask = torch.ones(2, 3), torch.ones(2, 3)
+    query, key, value, other = crossed([x, x, x, mask])
+    assert query is key is value
+    assert other is not query
+    assert torch.equal(query, x)
+
+
 def test_values_that_json_lacks_arrive() -> None:
     assert crossed([float("inf"), b"code"]) == [float("inf"), b"code"]
     assert crossed(Pair(1, 2)) == (1, 2)

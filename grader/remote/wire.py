@@ -12,6 +12,7 @@ import math
 import socket
 import struct
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
@@ -62,15 +63,8 @@ class Affine:
     shift: Tensor | float = 0.0
 
     def __call__(self, x: Tensor) -> Tensor:
-        """The function's value, in the shape that broadcasting gives.
-
-        With the two numbers as they are by default it is x itself, as of `lambda x: x`.
-        """
-        if (
-            isinstance(self.scale, float)
-            and isinstance(self.shift, float)
-            and (self.scale == 1.0 and self.shift == 0.0)
-        ):
+        """The function's value, in the shape that broadcasting gives; by default x itself."""
+        if type(self.scale) is type(self.shift) is float and (self.scale, self.shift) == (1.0, 0.0):
             return x
         return x * self.scale + self.shift
 
@@ -119,7 +113,7 @@ def _plain(value: Any, tensors: list[list[Any]], buffers: list[bytes], depth: in
     if isinstance(value, str):
         return str.__str__(value)
     if isinstance(value, (list, tuple)):
-        items = [_plain(item, tensors, buffers, depth + 1) for item in value]
+        items = _items(value, tensors, buffers, depth + 1)
         return items if isinstance(value, list) else {"U": items}
     if isinstance(value, dict):
         pairs = [
@@ -140,6 +134,20 @@ def _plain(value: Any, tensors: list[list[Any]], buffers: list[bytes], depth: in
         buffers.append(value)
         return {"B": len(tensors) - 1}
     return {"R": kind.__name__[:80]}
+
+
+def _items(
+    values: Iterable[Any], tensors: list[list[Any]], buffers: list[bytes], depth: int
+) -> list[Any]:
+    """A tensor that is there twice, as x in `attend(x, x, x)`, arrives as one object, too."""
+    items: list[Any] = []
+    known: dict[int, Any] = {}
+    for value in values:
+        item = known.get(id(value)) or _plain(value, tensors, buffers, depth)
+        if isinstance(value, Tensor):
+            known[id(value)] = item
+        items.append(item)
+    return items
 
 
 def _tensor(value: Tensor, tensors: list[list[Any]], buffers: list[bytes]) -> dict[str, Any]:
