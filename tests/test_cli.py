@@ -53,6 +53,7 @@ def classroom(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A class that does everything but hand in a right answer to everything."""
     folder = tmp_path_factory.mktemp("class")
     hand_in(folder, "ada", masks=right("masks"), attention=right("attention"))
+    (folder / "ada" / "draft.ipynb").write_text("{}")
     hand_in(folder, "bela", masks=right("masks"), attention=wrong("attention"))
     stub = stubs.stub(stubs.solution("attention"), "attention")
     hand_in(folder, "carl", attention=stub)
@@ -114,6 +115,11 @@ def test_everything_that_people_hand_in_gets_a_verdict(
         "gina": ("missing", "missing"),
         "h" * 200: ("missing", "missing"),
     }
+
+
+def test_a_notebook_that_is_passed_over_is_said(graded: Graded) -> None:
+    done, _, _ = graded
+    assert "ada: not graded, because other files there are: draft.ipynb." in done.stderr
 
 
 def test_the_json_is_schema_1(

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 
 import pytest
 
 pytest.importorskip("nbgrader", reason="nbgrader is not installed")
 
-from grader.course import cleaning, limits
+from nbconvert.exporters import HTMLExporter
+from nbformat import v4
+from nbformat.notebooknode import NotebookNode
+from traitlets.config import Config
+
+from grader.course import cleaning, configure, limits
 from grader.course.limits import Allowance, TooMuchError
 
 # Each of them takes a parser many seconds, and the last two many gigabytes' worth of steps.
@@ -68,7 +74,38 @@ def test_a_long_text_uses_up_nothing_of_what_sentences_may_take() -> None:
     assert allowance.laid_out(str.upper, "my last words") == "MY LAST WORDS"
 
 
-def test_the_instructors_page_shows_it_as_it_was_typed_too() -> None:
-    shown = cleaning.markdown2html({}, HOSTILE["quotations in quotations"])
-    assert "to be laid out" in shown
-    assert "&gt;" * 1_000 in shown
+@pytest.fixture
+def shown() -> Callable[[NotebookNode], str]:
+    """What formgrader shows an instructor of a cell."""
+    config = Config()
+    configure(config)
+    exporter = HTMLExporter(config=config)
+    return lambda cell: str(exporter.from_notebook_node(v4.new_notebook(cells=[cell]), {})[0])
+
+
+def test_the_instructors_page_shows_it_as_it_was_typed_too(
+    shown: Callable[[NotebookNode], str],
+) -> None:
+    page = shown(v4.new_markdown_cell(HOSTILE["quotations in quotations"]))
+    assert "to be laid out" in page
+    assert "&gt;" * 1_000 in page
+
+
+@pytest.mark.parametrize(
+    "output",
+    [
+        v4.new_output("display_data", {"text/html": HOSTILE["boxes in boxes"]}),
+        v4.new_output("stream", text="\x1b[31ma" * 40_000),
+    ],
+    ids=["HTML", "colours"],
+)
+def test_the_instructors_page_has_limits_for_outputs(
+    shown: Callable[[NotebookNode], str], output: NotebookNode
+) -> None:
+    page = shown(v4.new_code_cell("1", outputs=[output]))
+    assert "to be laid out" in page
+
+
+def test_the_instructors_page_has_limits_for_code(shown: Callable[[NotebookNode], str]) -> None:
+    assert '<span class="k">return</span>' in shown(v4.new_code_cell("return 1"))
+    assert "to be laid out" in shown(v4.new_code_cell("x+" * (limits.PAGE_TAGS // 3)))

@@ -37,6 +37,53 @@ def test_a_folder_of_folders_is_a_class(tmp_path: Path, inside: str) -> None:
     assert [list(one.sources) for one in found] == [["attention"], ["attention"], []]
 
 
+NOTEBOOK = (
+    '{"cells": [{"cell_type": "code", "metadata": {}, "source": "def attention(): ..."}],'
+    ' "metadata": {}, "nbformat": 4, "nbformat_minor": 5}'
+)
+
+
+@pytest.mark.parametrize("notebooks", [["carl"], ["carl", "dora"]])
+def test_notebooks_and_folders_side_by_side_are_all_of_the_class(
+    tmp_path: Path, notebooks: list[str]
+) -> None:
+    write(tmp_path / "ada" / "attention.py")
+    write(tmp_path / "bob" / "transformer.ipynb", NOTEBOOK)
+    for name in notebooks:
+        write(tmp_path / f"{name}.ipynb", NOTEBOOK)
+    found = submission.find(tmp_path)
+    assert [one.name for one in found] == ["ada", "bob", *notebooks]
+    assert all("attention" in one.sources for one in found)
+
+
+def test_a_notebook_with_a_folder_of_pictures_is_one_submission(tmp_path: Path) -> None:
+    write(tmp_path / "ada" / "work.ipynb", NOTEBOOK)
+    write(tmp_path / "ada" / "pictures" / "heads.png", b"")
+    (found,) = submission.find(tmp_path / "ada")
+    assert list(found.sources) == ["attention"]
+    assert found.passed_over == ()
+
+
+def test_what_is_not_graded_beside_other_files_is_known(tmp_path: Path) -> None:
+    write(tmp_path / "ada" / "attention.py")
+    write(tmp_path / "ada" / "draft.ipynb", NOTEBOOK)
+    write(tmp_path / "bob" / "work.ipynb", NOTEBOOK)
+    write(tmp_path / "bob" / "old" / "work.ipynb", NOTEBOOK)
+    ada, bob = submission.find(tmp_path)
+    assert (ada.sources, ada.passed_over) == ({"attention": RIGHT}, ("draft.ipynb",))
+    assert (list(bob.sources), bob.passed_over) == (["attention"], ("old/work.ipynb",))
+
+
+def test_of_two_notebooks_the_student_is_asked_for_one(tmp_path: Path) -> None:
+    for name in ("draft", "final"):
+        write(tmp_path / "ada" / f"{name}.ipynb", NOTEBOOK)
+    write(tmp_path / "bob" / "attention.py")
+    ada, _ = submission.find(tmp_path)
+    assert ada.problems["attention"] == (
+        "There are 2 notebooks, draft.ipynb and final.ipynb: hand in one."
+    )
+
+
 def test_a_single_file_is_a_submission(tmp_path: Path) -> None:
     write(tmp_path / "attention.py")
     (found,) = submission.find(tmp_path / "attention.py")

@@ -32,7 +32,7 @@ def grade(
         list[Path],
         typer.Argument(
             metavar="PATH...",
-            help="A folder with files such as attention.py, a notebook, or a folder of such.",
+            help="A folder with files such as attention.py, a notebook, or a folder of either.",
         ),
     ],
     exercise: Annotated[
@@ -113,6 +113,12 @@ def grade(
         search=search,
     )
     terminal = Terminal()
+    for one in submissions:
+        if one.passed_over:
+            terminal.complain(
+                f"{one.name}: not graded, because other files there are: "
+                f"{', '.join(one.passed_over)}. To grade a notebook, give it by itself."
+            )
     try:
         report = _graded(submissions, plan, json, resume, terminal, recruit, worth)
         if csv is not None:

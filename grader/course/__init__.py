@@ -48,6 +48,10 @@ def configure(c: Any, isolation: str = "jail", search: bool = True) -> None:
     c.HandedIn.search = search
     c.GenerateFeedback.exporter_class = f"{_HERE}.feedback.Feedback"
     c.GenerateFeedback.preprocessors = [f"{_NBGRADER}.GetGrades"]
-    # In formgrader, nbgrader shows a student's Markdown and outputs as they are, scripts and all.
+    # In formgrader, nbgrader shows a student's Markdown and outputs as they are, scripts and all,
+    # however long that takes.
     c.HTMLExporter.preprocessors = [f"{_HERE}.cleaning.SafeOutputs"]
-    c.HTMLExporter.filters = {"markdown2html": f"{_HERE}.cleaning.markdown2html"}
+    c.HTMLExporter.filters = {
+        name: f"{_HERE}.cleaning.{name}"
+        for name in ("markdown2html", "highlight_code", "ansi2html")
+    }

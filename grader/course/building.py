@@ -22,7 +22,7 @@ from grader.submission.cells import POINTS
 TESTS = stubs.SOLUTIONS.parent / "exercises"
 # Where a notebook and its cells say what the kit made of them.
 KEY = "grader"
-SETUP = "%load_ext grader"
+SETUP = "# Run this cell first, each time that you open the notebook.\n%load_ext grader"
 _OURS = ("solutions", "exercises")
 
 
@@ -119,9 +119,11 @@ def _introduction(assignment: str, worth: Mapping[str, float], questions: float)
 Write a Transformer by hand, piece by piece. For every exercise there is an explanation, a cell for
 your code and a cell with tests.
 
-1. Read the explanation. Write your code where `NotImplementedError` is raised, and run the cell.
-2. Run the cell with the tests below it. It says what is right, what is wrong and why.
-3. Before you hand the notebook in, choose *Kernel, Restart and Run All*, or press *Validate*.
+1. Run the cell `%load_ext grader` below, each time that you open this notebook. Until then a cell
+   with tests says that `%%check` is not found.
+2. Read the explanation. Write your code where `NotImplementedError` is raised, and run the cell.
+3. Run the cell with the tests below it. It says what is right, what is wrong and why.
+4. Before you hand the notebook in, choose *Kernel, Restart and Run All*, or press *Validate*.
 
 When it is graded, its cells run from top to bottom, as after *Restart and Run All*; each exercise
 is what its names mean where its tests stand. A cell is stopped after 4 seconds of processor time,

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from functools import cache, lru_cache, partial
 from html import escape, unescape
 from typing import Any
 
 import bleach
 from bleach.css_sanitizer import CSSSanitizer
 from jinja2 import pass_context
+from nbconvert.filters import ansi
+from nbconvert.filters.highlight import Highlight2HTML
 from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
 from nbconvert.preprocessors.sanitize import SanitizeHTML
 from nbformat.notebooknode import NotebookNode
@@ -30,6 +33,8 @@ _PICTURE = re.compile(r"data:image/(?:png|jpe?g|gif|svg\+xml);base64,[A-Za-z0-9+
 _OVERLOOKED = re.compile(r"[`\x00-\x20\x7f-\xa0\s\ufffd]+")
 _PROTOCOLS = ("http", "https", "mailto", "data")
 MAX_TYPED = 20_000
+# Where nbconvert's resources hold what is left of the time for the page that is being made.
+ALLOWANCE = "transformer-by-hand-allowance"
 _HIGHLIGHTED = re.compile(r"highlight|[a-z]{1,2}\d?")
 
 
@@ -48,6 +53,13 @@ class SafeOutputs(SanitizeHTML):
     def _our_styles(self) -> list[str]:
         return sorted(html.properties())
 
+    def preprocess(
+        self, nb: NotebookNode, resources: dict[str, Any]
+    ) -> tuple[NotebookNode, dict[str, Any]]:
+        """Cleans a notebook; all that is laid out for its page shares an allowance of time."""
+        self.allowance = resources[ALLOWANCE] = limits.Allowance()
+        return super().preprocess(nb, resources)
+
     def preprocess_cell(
         self, cell: NotebookNode, resources: dict[str, Any], index: int
     ) -> tuple[NotebookNode, dict[str, Any]]:
@@ -56,15 +68,52 @@ class SafeOutputs(SanitizeHTML):
             return cell, resources
         return super().preprocess_cell(cell, resources, index)
 
+    def sanitize_html_tags(self, html_str: str) -> str:
+        """The HTML without what runs; as it was typed where to clean it takes too long."""
+        try:
+            return self.allowance.laid_out(super().sanitize_html_tags, html_str)
+        except limits.TooMuchError as error:
+            return as_typed(html_str, error)
+
 
 @pass_context
 def markdown2html(context: Any, source: str) -> str:
     """For nbconvert's templates: `markdown` of the cell that is being shown."""
     attachments = context.get("cell", {}).get("attachments", {})
+    render = partial(markdown, attachments=attachments) if attachments else usual_markdown
+    return _of_page(context, render, source)
+
+
+@pass_context
+def highlight_code(
+    context: Any,
+    source: str,
+    language: str | None = None,
+    metadata: Mapping[str, Any] | None = None,
+) -> str:
+    """For nbconvert's templates: its own colours of code, if they do not take too long."""
+    colour = partial(_highlight(), language=language, metadata=metadata)
+    return _of_page(context, colour, source)
+
+
+@pass_context
+def ansi2html(context: Any, source: str) -> str:
+    """For nbconvert's templates: its own colours of what a cell printed, if in time."""
+    return _of_page(context, ansi.ansi2html, source)
+
+
+def _of_page(context: Any, render: Callable[[str], str], source: str) -> str:
+    """What `render` makes of the source, or the source, if that takes more than the page has."""
+    allowance = context.get("resources", {}).get(ALLOWANCE) or limits.Allowance()
     try:
-        return limits.laid_out(lambda text: markdown(text, attachments), source)
+        return str(allowance.laid_out(render, source))
     except limits.TooMuchError as error:
         return as_typed(source, error)
+
+
+@cache
+def _highlight() -> Highlight2HTML:
+    return Highlight2HTML()
 
 
 def as_typed(source: str, reason: Exception) -> str:
@@ -82,6 +131,12 @@ def markdown(source: str, attachments: Mapping[str, Any] | None = None) -> str:
     )
     rendered = MarkdownWithMath(renderer=renderer).render(_TEX_COMMANDS.sub(r"\\ ", source))
     return _clean(rendered, [*html.TAGS, "img"], _allowed)
+
+
+@lru_cache(maxsize=512)
+def usual_markdown(source: str) -> str:
+    """`markdown` of a text without attachments: most of them are the same for a whole class."""
+    return markdown(source)
 
 
 def piece(source: str) -> str:

@@ -136,7 +136,7 @@ def _part(number: int, cell: NotebookNode, ours: dict[str, str], allowance: Allo
         outputs=[shown for one in others if (shown := _shown(one, allowance))],
         # Remarks are for the instructor, and this page is the student's.
         results=[replace(exercise_result(one.data[MIME]), remarks=()) for one in found],
-        comment=_laid_out(_markdown, comment, allowance) if comment else None,
+        comment=_laid_out(cleaning.usual_markdown, comment, allowance) if comment else None,
     )
 
 
@@ -175,12 +175,12 @@ def _source(cell: NotebookNode, ours: dict[str, str], allowance: Allowance) -> M
     if cell.cell_type != "markdown":
         return _verbatim(cell.source)
     if cell.source in ours and not attachments:
-        return Markup(_markdown(cell.source))
+        return Markup(cleaning.usual_markdown(cell.source))
     if attachments:
         return _laid_out(
             partial(cleaning.markdown, attachments=attachments), cell.source, allowance
         )
-    return _laid_out(_markdown, cell.source, allowance)
+    return _laid_out(cleaning.usual_markdown, cell.source, allowance)
 
 
 def _laid_out(render: Callable[[str], str], source: str, allowance: Allowance) -> Markup:
@@ -192,11 +192,6 @@ def _laid_out(render: Callable[[str], str], source: str, allowance: Allowance) -
 
 
 # Most cells are the same for the whole class.
-@functools.lru_cache(maxsize=512)
-def _markdown(source: str) -> str:
-    return cleaning.markdown(source)
-
-
 @functools.lru_cache(maxsize=512)
 def _code(source: str) -> str:
     return highlight(source, PythonLexer(stripnl=False), HtmlFormatter(cssclass="code"))

@@ -20,6 +20,7 @@ from typing import Any, NoReturn
 
 SECONDS, PAGE_SECONDS = 1.0, 2.0
 MEMORY = 1 << 30
+PAGE_TAGS = 60_000  # which nbconvert reads again, a few seconds for so many
 SHORT = 10_000  # characters that no parser was seen to take more than 0.3 s for
 MAX_LONG = 2_000_000
 _MAX_LAID_OUT = 20 << 20
@@ -36,11 +37,12 @@ class Allowance:
     """The processor time that the texts of one page may take: so much the long, so much the short.
 
     Two accounts, so that a long text which nothing gets through leaves the page's sentences as they
-    were meant.
+    were meant. `tags` is how many there may be in all that becomes of them.
     """
 
-    def __init__(self, seconds: float = PAGE_SECONDS) -> None:
+    def __init__(self, seconds: float = PAGE_SECONDS, tags: int = PAGE_TAGS) -> None:
         self._left = {"long": seconds, "short": seconds}
+        self._tags = tags
 
     def laid_out(self, render: Callable[[str], str], source: str) -> str:
         """What `render` makes of the source. Raises `TooMuchError`."""
@@ -49,7 +51,12 @@ class Allowance:
         try:
             if self._left[account] <= 0:
                 raise TooMuchError("The texts of this notebook take too long to be laid out.")
-            return laid_out(render, source, min(self._left[account], SECONDS))
+            found = laid_out(render, source, min(self._left[account], SECONDS))
+            tags = found.count("<")
+            if tags > self._tags:
+                raise TooMuchError("The texts of this notebook are too many to be laid out.")
+            self._tags -= tags
+            return found
         finally:
             self._left[account] -= _used() - before
 

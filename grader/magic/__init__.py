@@ -9,7 +9,9 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from base64 import b64encode
+from functools import cache
 from typing import Any
 
 from grader import curriculum
@@ -113,6 +115,20 @@ def show(exercise: str, namespace: dict[str, Any] | None = None) -> None:
     display(data, metadata={"image/png": {"width": _WIDTH}}, raw=True)
 
 
+@cache
+def _keep_folder_tidy() -> tempfile.TemporaryDirectory[str] | None:
+    """Lets hypothesis write its files elsewhere: beside the notebook, they are handed in with it.
+
+    The folder goes with what is returned, at the end of the session.
+    """
+    asked = "HYPOTHESIS_STORAGE_DIRECTORY"
+    if asked in os.environ:
+        return None
+    folder = tempfile.TemporaryDirectory(prefix="hypothesis-")
+    os.environ[asked] = folder.name
+    return folder
+
+
 def _check_name(exercise: str) -> None:
     if exercise not in curriculum.NAMES:
         there_are = ", ".join(curriculum.NAMES)
@@ -121,6 +137,7 @@ def _check_name(exercise: str) -> None:
 
 def _outcome(exercise: str, tests: str, namespace: dict[str, Any] | None) -> Outcome:
     _check_name(exercise)
+    _keep_folder_tidy()
     if tests:
         _given[exercise] = tests
     path = _TESTS / f"test_{exercise}.py"

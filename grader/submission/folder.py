@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -26,13 +25,14 @@ class Submission:
     """One student's work. `problems` says, by exercise, why a file could not be read.
 
     Where it is a notebook, `cells` are its cells; a source then tells what there is of an exercise,
-    and the cells are what is run.
+    and the cells are what is run. `passed_over` are files that are not graded, since others are.
     """
 
     name: str
     sources: dict[str, str] = field(default_factory=dict)
     problems: dict[str, str] = field(default_factory=dict)
     cells: tuple[Cell, ...] = ()
+    passed_over: tuple[str, ...] = ()
 
     @cached_property
     def layout(self) -> Layout | None:
@@ -61,6 +61,8 @@ class Submission:
 def find(path: Path) -> list[Submission]:
     """The submissions at `path`: one, a folder of them, one exercise's file or a notebook.
 
+    In a class, folders and notebooks lie side by side, and each is a submission.
+
     Raises `SubmissionError` where there is nothing to grade.
     """
     if not path.exists():
@@ -72,10 +74,11 @@ def find(path: Path) -> list[Submission]:
             names = ", ".join(f"{name}.py" for name in curriculum.NAMES)
             raise SubmissionError(f"{path}: not a notebook or the file of an exercise ({names}).")
         return [_read(path.stem, {path.stem: path})]
-    if _files(path, path / "exercises") or len(_notebooks(path)) == 1:
-        return [_in_folder(shown(path.resolve().name), path)]
     folders = sorted(entry for entry in path.iterdir() if _is_student(entry))
-    notebooks = _notebooks(path) if not folders else []
+    notebooks = _notebooks(path)
+    alone = len(notebooks) == 1 and not any(map(_holds_work, folders))
+    if alone or _files(path, path / "exercises"):
+        return [_in_folder(shown(path.resolve().name), path)]
     if not folders and not notebooks:
         raise SubmissionError(
             f"{path}: no submission here. A submission is a notebook, or a folder with files such "
@@ -116,15 +119,27 @@ def from_notebook(name: str, path: Path) -> Submission:
 
 
 def _in_folder(name: str, folder: Path) -> Submission:
+    """A student's work: the files of exercises, or else the one notebook."""
     files = _handed_in(folder)
-    notebooks = [] if files else list(_notebooks_of_a_student(folder))
-    return from_notebook(name, notebooks[0]) if len(notebooks) == 1 else _read(name, files)
+    by_place = [_notebooks(place) for place in (folder, *_only_folder(folder))]
+    there = [file for place in by_place for file in place]
+    graded = [] if files else next(filter(None, by_place), [])
+    if len(graded) > 1:
+        called = " and ".join(shown(file.name) for file in graded)
+        return _refused(name, f"There are {len(graded)} notebooks, {called}: hand in one.")
+    found = from_notebook(name, graded[0]) if graded else _read(name, files)
+    others = [shown(str(file.relative_to(folder))) for file in there if file not in graded]
+    return replace(found, passed_over=tuple(others))
 
 
-def _notebooks_of_a_student(folder: Path) -> Iterator[Path]:
+def _holds_work(folder: Path) -> bool:
+    return bool(_handed_in(folder)) or any(map(_notebooks, (folder, *_only_folder(folder))))
+
+
+def _only_folder(folder: Path) -> list[Path]:
+    """The folder in a student's folder, if there is just one: an archive is often unpacked so."""
     inner = [entry for entry in folder.iterdir() if _is_student(entry)]
-    for place in (folder, *(inner if len(inner) == 1 else [])):
-        yield from _notebooks(place)
+    return inner if len(inner) == 1 else []
 
 
 def _notebooks(folder: Path) -> list[Path]:
@@ -137,8 +152,7 @@ def _is_student(entry: Path) -> bool:
 
 def _handed_in(folder: Path) -> dict[str, Path]:
     """The files in a student's folder, in its `exercises/`, or in the one folder in it."""
-    inner = [entry for entry in folder.iterdir() if _is_student(entry)]
-    return _files(folder, folder / "exercises", *(inner if len(inner) == 1 else []))
+    return _files(folder, folder / "exercises", *_only_folder(folder))
 
 
 def _files(*places: Path) -> dict[str, Path]:
