@@ -12,47 +12,26 @@ Without an exercise it is the core eight. The whole class is graded both ways, n
 from __future__ import annotations
 
 import argparse
-import ctypes
 import os
 import shutil
-import subprocess
-import sys
 import sysconfig
 import tempfile
-import time
-from dataclasses import dataclass
 from pathlib import Path
+
+import costs
+from costs import Cost
 
 from grader.course import CONFIG, making
 from grader.course.example_class import Cells, Member, find, grade_id, hand_in
 from grader.curriculum import mistakes
 from grader.submission.cells import POINTS
 
-ROOT = Path(__file__).parent.parent
 STEPS = ("autograde", "generate_feedback")
 WRONG = [
     mistake
     for exercise in ("attention", "layer_norm", "masks", "positional", "multi_head")
     for mistake in mistakes.load(exercise)[:2]
 ]
-_CHILD_SUBREAPER = 36  # <linux/prctl.h>
-
-
-@dataclass(frozen=True)
-class Cost:
-    """Seconds on the wall and of processor time."""
-
-    wall: float
-    processor: float
-
-    def __add__(self, other: Cost) -> Cost:
-        return Cost(self.wall + other.wall, self.processor + other.processor)
-
-    def __truediv__(self, number: float) -> Cost:
-        return Cost(self.wall / number, self.processor / number)
-
-    def __str__(self) -> str:
-        return f"{self.wall:7.1f} s on the wall, {self.processor:7.1f} s of processor time"
 
 
 def main() -> None:
@@ -64,15 +43,13 @@ def main() -> None:
     parser.add_argument("--students", type=int, default=40)
     parser.add_argument("--exercise", action="append", default=[])
     asked = parser.parse_args()
-    if sys.platform == "linux":  # or what an orphan has cost would be lost
-        ctypes.CDLL(None).prctl(_CHILD_SUBREAPER, 1, 0, 0, 0)
     print(f"{', '.join(asked.exercise) or 'the core eight'}, a class of {asked.students}")
     found = {}
     with tempfile.TemporaryDirectory() as folder:
         for way in ("kit before", "stock", "kit after"):
-            costs = measure(Path(folder) / way, asked.students, asked.exercise)
-            found[way] = sum(costs[1:], costs[0])
-            for step, cost in zip(STEPS, costs, strict=True):
+            steps = measure(Path(folder) / way, asked.students, asked.exercise)
+            found[way] = sum(steps[1:], steps[0])
+            for step, cost in zip(STEPS, steps, strict=True):
                 print(f"{way:<11} {step:<18}{cost}", flush=True)
     kit, stock = (found["kit before"] + found["kit after"]) / 2, found["stock"]
     print(f"nbgrader stock, both steps    {stock}")
@@ -94,11 +71,11 @@ def measure(course: Path, number: int, exercises: list[str]) -> list[Cost]:
     elif shutil.which("bwrap") is None:
         with (course / CONFIG).open("a") as file:
             file.write("c.HandedIn.isolation = 'process'\n")
-    costs = [run(course, not stock, step, making.DEFAULT_ASSIGNMENT) for step in STEPS]
+    steps = [run(course, not stock, step, making.DEFAULT_ASSIGNMENT) for step in STEPS]
     pages = len(list((course / "feedback").glob("*/*/*.html")))
     if pages != number:
         raise SystemExit(f"{pages} of {number} pages of feedback")
-    return costs
+    return steps
 
 
 def member(number: int) -> Member:
@@ -123,36 +100,10 @@ def member(number: int) -> Member:
 
 
 def run(course: Path, by_the_kit: bool, *arguments: str) -> Cost:
-    """One of nbgrader's commands, and what it cost."""
+    """What one of nbgrader's commands costs."""
     paths = os.pathsep.join([sysconfig.get_path("scripts"), os.environ["PATH"]])
-    before, started = os.times(), time.monotonic()
-    done = subprocess.run(
-        [sys.executable, "-m", *(["grader"] if by_the_kit else []), "nbgrader", *arguments],
-        cwd=course,
-        env={**os.environ, "PATH": paths, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    wall = time.monotonic() - started
-    if done.returncode:
-        raise SystemExit(done.stderr[-2000:])
-    _wait_for_orphans()
-    after = os.times()
-    processor = sum(after[2:4]) - sum(before[2:4])  # of the children
-    return Cost(wall, processor)
-
-
-def _wait_for_orphans(seconds: float = 10.0) -> None:
-    """Waits for what the command has left behind, which is about to end."""
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        try:
-            ended, _ = os.waitpid(-1, os.WNOHANG)
-        except ChildProcessError:
-            return
-        if not ended:
-            time.sleep(0.05)
+    command = ["-m", *(["grader"] if by_the_kit else []), "nbgrader", *arguments]
+    return costs.of_command(command, course, PATH=paths)
 
 
 if __name__ == "__main__":

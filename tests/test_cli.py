@@ -117,9 +117,12 @@ def test_everything_that_people_hand_in_gets_a_verdict(
     }
 
 
-def test_a_notebook_that_is_passed_over_is_said(graded: Graded) -> None:
+def test_a_notebook_that_is_passed_over_is_said_and_nothing_else(graded: Graded) -> None:
     done, _, _ = graded
-    assert "ada: not graded, because other files there are: draft.ipynb." in done.stderr
+    assert done.stderr == (
+        "ada: not graded, because other files there are: draft.ipynb. "
+        "To grade a notebook, give it by itself.\n"
+    )
 
 
 def test_the_json_is_schema_1(
@@ -175,7 +178,6 @@ def test_the_terminal_shows_students_words_as_they_are_and_no_colour_in_a_pipe(
     done, _, _ = graded
     assert "\x1b" not in done.stdout
     assert max(map(len, done.stdout.splitlines())) < 120  # however long a student's name
-    assert done.stderr == ""
     options = ("--exercise", "attention", "--isolation", "process", "--seed", "1")
     only = grader("grade", classroom / "=1+1", *options)
     assert "[red]" in only.stdout

@@ -33,15 +33,17 @@ def gradescope(
     except OSError as error:
         raise UsageError(f"{zip} cannot be written: {error.strerror}.") from None
     terminal = Terminal()
-    terminal.say(f"Upload {zip}: Configure Autograder, Zip file upload. Students' code runs in:")
+    terminal.say(f"{zip} is made. In Gradescope: Configure Autograder, Zip file upload.")
     if isolation is Isolation.JAIL:
         terminal.say(
-            "jail. If the test run ends with 'The jail for untrusted code cannot be made here', "
-            "the container allows no namespaces: then collect there and grade here, or make the "
-            "file with --isolation process and read in README what that lets code do."
+            "Students' code runs in the jail there. If a test run ends with 'The jail for "
+            "untrusted code cannot be made here', Gradescope's container allows none: then collect "
+            "there and grade here, or make the file with --isolation process, and read in README "
+            "what that lets code do."
         )
     else:
         terminal.say(
-            "process. Code that wants to can read the checks and write its own grade: look at what "
-            "is suspicious, or grade again here: grader grade submissions/"
+            "Students' code runs without the jail there: code that wants to can read the checks "
+            "and write its own grade. Look at what is suspicious, or grade again here: "
+            "grader grade submissions/"
         )

@@ -13,7 +13,8 @@ from typing import Any
 
 from nbconvert.exporters import NotebookExporter
 from nbformat.notebooknode import NotebookNode
-from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_raw_cell
+from nbformat.v4 import new_notebook
+from nbformat.v4.nbbase import random_cell_id
 from nbgrader.api import Gradebook, MissingEntry
 from nbgrader.utils import rmtree
 from traitlets import Bool, Integer, Unicode
@@ -210,15 +211,25 @@ def _is_plain(path: Path) -> bool:
 
 def _notebook(cells: list[Cell]) -> NotebookNode:
     """The cells as a sound notebook. Of their metadata only nbgrader's name of the cell is kept."""
-    make = {"code": new_code_cell, "markdown": new_markdown_cell, "raw": new_raw_cell}
     made = new_notebook()
     for cell in cells:
-        node = make[cell.kind](cell.source)
+        node = new_cell(cell.kind, cell.source)
         if cell.attachments:
             node.attachments = cell.attachments
         if cell.grade_id:
             node.metadata["nbgrader"] = {"grade_id": cell.grade_id}
         made.cells.append(node)
+    return made
+
+
+def new_cell(kind: str, source: str) -> NotebookNode:
+    """A cell as nbformat makes it. It is validated with the notebook, not by itself before that.
+
+    Cell by cell, that took as long as all else that is done to a notebook here.
+    """
+    made = NotebookNode(id=random_cell_id(), cell_type=kind, metadata=NotebookNode(), source=source)
+    if kind == "code":
+        made.update(execution_count=None, outputs=[])
     return made
 
 

@@ -7,7 +7,6 @@ from functools import lru_cache
 from typing import Any
 
 from nbformat.notebooknode import NotebookNode
-from nbformat.v4 import new_code_cell, new_markdown_cell
 from nbgrader.api import Gradebook
 from nbgrader.preprocessors import (
     CheckCellMetadata,
@@ -19,7 +18,7 @@ from nbgrader.preprocessors import (
 
 from grader import curriculum
 from grader.course.building import KEY
-from grader.course.handed_in import WAITING
+from grader.course.handed_in import WAITING, new_cell
 from grader.submission.notebook import binds
 
 # What nbgrader does to a notebook before it grades it.
@@ -81,8 +80,7 @@ class RepairCells(NbGraderPreprocessor):
 
 
 def _cell(kind: str, source: str, name: str) -> NotebookNode:
-    make = new_code_cell if kind == "code" else new_markdown_cell
-    made = make(source)
+    made = new_cell(kind, source)
     made.metadata["nbgrader"] = {"grade_id": name}
     return made
 

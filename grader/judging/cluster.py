@@ -63,7 +63,7 @@ class Machine:
         pairs = (
             ("Python", self.python, other.python),
             ("torch", self.torch, other.torch),
-            ("this kit", self.kit, other.kit),
+            ("this kit in version", self.kit, other.kit),
         )
         return [
             f"it has {name} {theirs}, here is {own}" for name, own, theirs in pairs if own != theirs
