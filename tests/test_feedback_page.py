@@ -76,6 +76,13 @@ def words(text: str) -> str:
     return " ".join(re.sub(r"<[^>]*>", " ", body).split())
 
 
+def test_a_question_that_waits_for_the_instructor_has_no_zero() -> None:
+    noted = tag("why", grade=True, solution=True, score=0.0, points=10.0)
+    assert "why 0 of 10" in words(page(new_markdown_cell("Because.", metadata=noted)))
+    noted["nbgrader"]["ungraded"] = True
+    assert "why not graded yet, of 10" in words(page(new_markdown_cell("Because.", metadata=noted)))
+
+
 def test_exercises_have_their_names_points_and_pictures() -> None:
     found = page(graded())
     assert "ps1: 12 of 20 points" in words(found)

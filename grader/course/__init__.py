@@ -47,7 +47,10 @@ def configure(c: Any, isolation: str = "jail", search: bool = True) -> None:
     c.HandedIn.isolation = isolation
     c.HandedIn.search = search
     c.GenerateFeedback.exporter_class = f"{_HERE}.feedback.Feedback"
-    c.GenerateFeedback.preprocessors = [f"{_NBGRADER}.GetGrades"]
+    c.GenerateFeedback.preprocessors = [
+        f"{_NBGRADER}.GetGrades",
+        f"{_HERE}.preprocessors.NoteUngraded",
+    ]
     # In formgrader, nbgrader shows a student's Markdown and outputs as they are, scripts and all,
     # however long that takes.
     c.HTMLExporter.preprocessors = [f"{_HERE}.cleaning.SafeOutputs"]

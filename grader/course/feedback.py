@@ -81,7 +81,8 @@ class Part:
     """One cell as the page shows it.
 
     `name` is the exercise, or what the instructor calls the cell; "" for one that nbgrader does not
-    know. `score` and `worth` are the gradebook's, None where there are none. `summary` is there for
+    know. `score` and `worth` are the gradebook's, None where there are none; an `ungraded` one has
+    a score that says nothing yet. `summary` is there for
     what the kit wrote, which need not be read again: the page shows it on demand.
     """
 
@@ -91,6 +92,7 @@ class Part:
     summary: str
     score: float | None
     worth: float | None
+    ungraded: bool
     source: Markup
     outputs: list[Markup]
     results: list[ExerciseResult]
@@ -132,6 +134,7 @@ def _part(number: int, cell: NotebookNode, ours: dict[str, str], allowance: Allo
         summary="The public tests" if found else ours.get(cell.source, ""),
         score=tag.get("score") if graded else None,
         worth=tag.get("points") if graded else None,
+        ungraded=bool(tag.get("ungraded")),
         source=_source(cell, ours, allowance),
         outputs=[shown for one in others if (shown := _shown(one, allowance))],
         # Remarks are for the instructor, and this page is the student's.

@@ -117,6 +117,29 @@ class WriteComments(NbGraderPreprocessor):
         return nb, resources
 
 
+class NoteUngraded(NbGraderPreprocessor):
+    """Notes of what the instructor still has to grade by hand that its zero points are none.
+
+    It comes after `GetGrades`, which writes the points into the notebook.
+    """
+
+    def preprocess(
+        self, nb: NotebookNode, resources: dict[str, Any]
+    ) -> tuple[NotebookNode, dict[str, Any]]:
+        """Puts `ungraded` into nbgrader's metadata of such cells."""
+        about = resources["nbgrader"]
+        by_hand = [cell for cell in nb.cells if utils.is_task(cell) or _is_written(cell)]
+        if by_hand:
+            with Gradebook(about["db_url"]) as gradebook:
+                for cell in by_hand:
+                    grade = gradebook.find_grade(
+                        _name(cell), about["notebook"], about["assignment"], about["student"]
+                    )
+                    waits = grade.needs_manual_grade and grade.manual_score is None
+                    cell.metadata.nbgrader["ungraded"] = waits
+        return nb, resources
+
+
 def _output(result: ExerciseResult) -> NotebookNode:
     """One result: the number that nbgrader takes as the points, and the page for the student."""
     assert result.points is not None
@@ -144,6 +167,11 @@ def _comment(result: ExerciseResult) -> str:
 def _is_test(cell: NotebookNode) -> bool:
     graded = utils.is_grade(cell) and not utils.is_solution(cell)
     return bool(cell.cell_type == "code" and graded)
+
+
+def _is_written(cell: NotebookNode) -> bool:
+    """Whether it is an answer that is graded by hand."""
+    return bool(utils.is_grade(cell) and utils.is_solution(cell))
 
 
 def _name(cell: NotebookNode) -> str:
