@@ -25,6 +25,8 @@ except ImportError:  # Windows has no such locks
     fcntl = None  # type: ignore[assignment]
 
 _KIT = Path(__file__).resolve().parents[1]
+# What only the search for a wrong line is made of.
+_SEARCH = {"call_edits", "edits", "slips", "source", "statement_edits", "trace"}
 
 
 def file(exercise: str, kind: str) -> Path:
@@ -68,7 +70,7 @@ def _version(exercise: str) -> str:
     files = [
         *(stubs.SOLUTIONS / f"{name}.py" for name in (exercise, *closure(exercise))),
         *sorted((_KIT / "checks").rglob("*.py")),
-        *sorted((_KIT / "remote").glob("*.py")),
+        *sorted(one for one in (_KIT / "remote").glob("*.py") if one.stem not in _SEARCH),
         *(_KIT / "judging" / f"{name}.py" for name in ("fingerprints", "recording")),
         *(_KIT / "judging" / f"{name}.py" for name in ("hints", "own_words")),
         *(_KIT / "feedback" / f"{name}.py" for name in ("likeness", "normal_form", "prints")),

@@ -5,6 +5,8 @@ The question does not say what to write; `nearly` does, once somebody asks for t
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 QUESTIONS: dict[str, str] = {
     "argument order": "Which argument does each place of this call stand for? Print their shapes.",
     "axis": "Which axes are meant here? Write down what each axis of the tensor holds.",
@@ -25,12 +27,14 @@ QUESTIONS: dict[str, str] = {
     "missing axis": "How many axes should this have, and against what does it broadcast?",
     "missing call": "Is a step left out here? Compare the line with the formula, step by step.",
     "missing return": "What does a function give back that has no `return`?",
+    "missing term": "Which parts does the formula have here? Is one of them left out?",
     "name": "Which variable is meant here? Say for each name on this line what it holds.",
     "not": "What does True mean in this mask: may be looked at, or is hidden?",
     "not kept": "Does this method change its tensor, or give back a new one that is lost here?",
     "operand order": "Does it matter here what stands on the left and what on the right?",
     "operator": "Which operation does the formula have here? Try the line on two small numbers.",
     "order": "In which order are these expected?",
+    "returned": "What does the signature say that comes back, and in which order?",
     "root": "Is a square root missing here, or one too many?",
     "shape": "Which numbers end up next to each other? Follow one row through this reshape.",
     "sign": "Is the sign right? Try the line on one small number.",
@@ -39,8 +43,13 @@ QUESTIONS: dict[str, str] = {
 }
 
 
-def nearly(was: str, becomes: str, passes: str) -> str:
-    """The last hint: the edit, and the title of a check that passes with it."""
+def nearly(was: str, becomes: str, passes: str, others: Sequence[int] = ()) -> str:
+    """The last hint: the edit, and the title of a check that passes with it.
+
+    `others` are the lines that have to be mended as well for that, if any.
+    """
+    lines = " and ".join(str(line) for line in others)
+    also = f", and the same or the like on line {lines}," if others else ""
     if not becomes:
-        return f"Without `{was}` this passes: {passes}"
-    return f"With `{becomes}` in place of `{was}` this passes: {passes}"
+        return f"Without `{was}`{also} this passes: {passes}"
+    return f"With `{becomes}` in place of `{was}`{also} this passes: {passes}"

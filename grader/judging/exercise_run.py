@@ -31,6 +31,7 @@ from grader.remote.session import (
     Replay,
     StudentError,
 )
+from grader.remote.trace import Value
 from grader.report.results import CheckResult
 
 EXERCISE_SECONDS, EXERCISE_IDLE = 60.0, 10.0
@@ -57,11 +58,13 @@ class Doubt(Interrupted):
 class RightReplies:
     """The replies that were found right, by check, so that equal ones need not be looked at.
 
-    The cases of a run are the same for everybody, and a check sees nothing but the replies.
+    The cases of a run are the same for everybody, and a check sees nothing but the replies. `made`
+    is what the lines of right answers make in some of the cases.
     """
 
     def __init__(self) -> None:
         self.known: set[bytes] = set()
+        self.made: dict[str, list[Value]] = {}
 
     @staticmethod
     def mark(check: Check, bodies: Sequence[bytes | bytearray]) -> bytes:

@@ -18,7 +18,7 @@ from grader.judging.own_words import in_own_words
 from grader.judging.recording import Recordings
 from grader.judging.search import Search
 from grader.judging.student_process import StudentProcess
-from grader.judging.suspicion import suspect
+from grader.judging.suspicion import suspects
 from grader.remote.budget import Budget
 from grader.remote.channel import Times
 from grader.report.results import (
@@ -228,7 +228,7 @@ class Judge:
             return ()
         passing = [one for one in recordings if one.check.name in right]
         mend = Search(found.exercise, process, self.right).mend(failing, passing)
-        return (suspect(mend, found.checks, process.sources),) if mend else ()
+        return suspects(mend, found.checks, process.sources) if mend else ()
 
     def _diagnosed(self, examination: ExerciseRun, passed: Mapping[str, bool]) -> Diagnosed:
         """What mistakes explain; those of equal replies to the same checks are looked for once."""

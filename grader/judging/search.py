@@ -1,38 +1,28 @@
 """Looks for the line that is wrong where no known mistake fits.
 
 Small edits of the student's own code are tried in its sandbox. One that makes a failing check pass,
-and breaks none that passed, points at its line. What is found is no verdict: it costs nothing and
-earns nothing, so that code which deceives the search deceives nobody but its author.
+and breaks none that passed, points at its line. Where none does, two at once are tried, the first
+of which makes one more reply right, or the code survive longer. What is found is no verdict: it
+costs nothing and earns nothing, so that code which deceives the search deceives nobody but its
+author.
 """
 
 from __future__ import annotations
 
-import contextlib
+import re
 import time
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, field
-from pathlib import PurePosixPath
-from typing import Any
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
 
 from grader import curriculum
-from grader.feedback.normal_form import raised
 from grader.judging.exercise_run import RightReplies
-from grader.judging.recording import Example, Recording, frames
+from grader.judging.recording import Recording
 from grader.judging.student_process import StudentProcess
+from grader.judging.target import Target, accepts, cost, place
 from grader.remote.budget import Budget
 from grader.remote.channel import Channel, Times, decoded
-from grader.remote.proxy import Student
-from grader.remote.session import (
-    Diverged,
-    ForbiddenUse,
-    FoundEdit,
-    Interrupted,
-    Live,
-    Lost,
-    Replay,
-    StudentError,
-    student_error,
-)
+from grader.remote.session import ForbiddenUse, FoundEdit, Interrupted, Lost, StudentError
 
 SECONDS, IDLE = 2.0, 20.0
 # What an edit makes of a loop is often one without end.
@@ -40,35 +30,55 @@ TIMES = Times(load=1.0, call=0.4, idle=1.0, cell=1.0, notebook=1.5)
 MAX_LOSSES = 12
 TRACED = 4  # checks that pass
 RIGHTLY = 3.0  # how much less likely an edit is of a line that runs in all of these
+NEAR = 3.0  # how much likelier one is of the line that raised
+LEAVES, OFF = 3.0, 0.5  # and of one that leaves the way of right answers first, or is off it
+SAID = 2.0  # how much likelier one is of a kind that the words of the exception speak of
+TARGETS = 3  # failing checks that edits are tried on
+WAVE = 24  # edits that are tried on one of them before the next has its turn
+STEPS = 3  # edits that help a little, to each of which the others are put
+
+# Kinds of edits by what is raised where they are needed.
+_SPEAKS_OF = (
+    (r"boolean|bool\b|Bool\b|bitwise", r"dtype|function|extra call|not|comparison"),
+    (r"dtype|expected scalar type|Long|Float\b|Double", r"dtype|extra call"),
+    (r"view size is not compatible", r"function|shape"),
+    (r"size of tensor|cannot be multiplied|Expected size|is invalid for|expanded size|must match",
+     r"axis|shape|transpose|missing axis|index|name|argument order|extra call"),
+    (r"Dimension|dim|too many indices|unpack", r"axis|index|shape|missing axis|extra call"),
+    (r"argument|positional|not callable", r"extra argument|missing argument|argument order|name"),
+    (r"has no attribute|not defined|before assignment|not associated", r"name|missing call|list"),
+    (r"NoneType", r"condition|missing return|missing argument|not kept"),
+    (r"__init__\(\) call", r"missing call"),
+)  # fmt: skip
+
+# Those that keep what the line does; one that drops it would let anything survive.
+_MENDING = {
+    "argument order", "axis", "condition", "dtype", "function", "index", "keepdim",
+    "missing argument", "missing axis", "missing return", "name", "not", "not kept", "order",
+    "returned",
+    "shape", "transpose",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Mend:
-    """An edit, and the names of the failing checks that it makes pass."""
+    """An edit, or two at once, and the names of the failing checks that pass with them."""
 
-    edit: FoundEdit
+    edits: tuple[FoundEdit, ...]
     checks: frozenset[str]
 
 
-@dataclass
-class _Target:
-    """A failing check: its first case that fails, and replies that are known to be refused.
+@dataclass(frozen=True)
+class _Outcome:
+    """What became of edits: the failing checks that pass with them, if any.
 
-    `live` is whether the check asked the student's own code more than what was recorded, `raised`
-    where that raised, if it did, and `lines` are those that ran.
+    If none does, `agrees` is whether more replies are right than before, and `further` whether
+    code that raised does so no more, or elsewhere.
     """
 
-    recording: Recording
-    case: Example
-    frames: tuple[tuple[bytes, int], ...]
-    refused: set[bytes] = field(default_factory=set)
-    live: bool | None = None
-    raised: tuple[str, int] | None = None
-    lines: Collection[tuple[str, int]] = ()
-
-    def runs(self, edit: FoundEdit) -> bool:
-        """Whether the line of an edit runs in the case; so it is taken where that is not known."""
-        return not self.lines or (edit.file, edit.line) in self.lines
+    checks: frozenset[str] = frozenset()
+    agrees: bool = False
+    further: bool = False
 
 
 class Search:
@@ -83,64 +93,109 @@ class Search:
         self.right = right
         self.budget = Budget("The search", SECONDS, IDLE)
         self.process = process.another([exercise], self.budget, TIMES)
+        self.edits: list[FoundEdit] = []
+        self.failing: Sequence[Recording] = ()
+        self.passing: Sequence[Recording] = ()
         self.runs: list[set[tuple[str, int]]] = []
         self.losses = 0
+        self.deadly: set[int] = set()
         self.begun = time.process_time()
         self.tried = 0
 
     def mend(self, failing: Sequence[Recording], passing: Sequence[Recording]) -> Mend | None:
-        """The edit that makes most of the failing checks pass and none of the others fail."""
+        """The edit, or the two, with which most of the failing checks pass and no other fails."""
+        self.failing, self.passing = failing, passing
         with self.process:
             try:
-                edits = self.process.open().edits(self.exercise)
-                targets = self._targets(failing) if edits else []
-                self._trace(passing)
+                self.edits = self.process.open().edits(self.exercise)
+                if not self.edits:
+                    return None
+                self._trace()
+                return self._one_or_two()
             except (Interrupted, StudentError):
                 return None
-            best: Mend | None = None
-            for position, target in enumerate(targets):
-                if best is not None and target.recording.check.name in best.checks:
-                    continue
-                for number, edit in self._order(edits, target):
-                    if not self._time_left():
-                        return best
-                    others = targets[:position] + targets[position + 1 :]
-                    found = self._mended(number, target, others, passing)
-                    if len(found) > (len(best.checks) if best else 0):
-                        best = Mend(edit, found)
-                        if len(found) == len(targets):
-                            return best
-            return best
 
-    def _order(
-        self, edits: Sequence[FoundEdit], target: _Target
-    ) -> Iterator[tuple[int, FoundEdit]]:
-        """The edits that can matter to a check: first those of the line that raised, if one did.
+    def _one_or_two(self) -> Mend | None:
+        best: Mend | None = None
+        steps: list[tuple[bool, int, Target]] = []
+        for target, number in self._waves():
+            if not self._time_left():
+                return best
+            if best is not None and target.name in best.checks and best.edits[0].kind in _MENDING:
+                continue
+            found = self._tried((number,), target)
+            if _better(self.edits[number], found.checks, best):
+                best = Mend((self.edits[number],), found.checks)
+                if len(best.checks) == len(self.failing):
+                    return best
+            if found.agrees or found.further:
+                steps.append((found.agrees, number, target))
+        if best is not None:
+            return best
+        for _, first, target in sorted(steps, key=lambda one: not one[0])[:STEPS]:
+            for number in self._order(target):
+                if not self._time_left():
+                    return None
+                found = self._tried((first, number), target)
+                if found.checks:
+                    return Mend((self.edits[first], self.edits[number]), found.checks)
+        return None
+
+    def _waves(self) -> Iterator[tuple[Target, int]]:
+        """The edits that can matter to each check, some for one before the next has its turn.
+
+        With each round one check more is looked at, the cheapest first.
+        """
+        targets = self._targets()
+        orders: list[tuple[Target, Iterator[int]]] = []
+        while True:
+            more = next(targets, None)
+            if more is not None:
+                orders.append((more, iter(self._order(more))))
+            if not orders:
+                return
+            for one in [*orders]:
+                target, order = one
+                wave = [*islice(order, WAVE)]
+                yield from ((target, number) for number in wave)
+                if not wave:
+                    orders.remove(one)
+
+    def _order(self, target: Target) -> list[int]:
+        """The numbers of the edits that can matter to a check, the likeliest first.
 
         Those of lines that do not run in it can not. A line that also runs where all is right is
-        less likely to be wrong.
+        less likely to be wrong, and the one that raised is likelier.
         """
-        numbered = [*enumerate(edits)]
-        near = [one for one in numbered if (one[1].file, one[1].line) == target.raised]
-        others = [
-            one
-            for one in numbered
-            if (one[1].file, one[1].line) != target.raised and target.runs(one[1])
+        said = target.raised.text if target.raised else ""
+        kinds = [kinds for words, kinds in _SPEAKS_OF if said and re.search(words, said)]
+
+        def unlikely(number: int) -> float:
+            edit = self.edits[number]
+            there = (edit.file, edit.line)
+            near = NEAR * (there == target.place) + LEAVES * (there in target.leaving)
+            meant = any(re.fullmatch(one, edit.kind) for one in kinds)
+            share = self._share(edit)
+            return edit.rank + RIGHTLY * share - near - OFF * (there in target.off) - SAID * meant
+
+        some = [
+            number
+            for number, edit in enumerate(self.edits)
+            if (edit.file, edit.line) == target.place or target.runs(edit)
         ]
-        yield from near
-        yield from sorted(others, key=lambda one: one[1].rank + RIGHTLY * self._share(one[1]))
+        return sorted(some, key=unlikely)
 
     def _share(self, edit: FoundEdit) -> float:
         """In how many of the checks that pass the line of an edit runs: 1 for all of them."""
         runs = sum((edit.file, edit.line) in lines for lines in self.runs)
         return runs / len(self.runs) if self.runs else 0.0
 
-    def _trace(self, passing: Sequence[Recording]) -> None:
+    def _trace(self) -> None:
         """Notes the lines that run in some checks that pass."""
-        counted = [one for one in passing if one.check.points]
-        short = sorted(counted, key=lambda one: one.cases[0].size)[:TRACED]
+        counted = [one for one in self.passing if one.check.points]
+        short = sorted(counted, key=lambda one: cost(one.cases[0]))[:TRACED]
         channel = self._loaded()
-        self.runs = [channel.lines_run(one.cases[0].requests) for one in short]
+        self.runs = [channel.follow(one.cases[0].requests)[0] for one in short]
 
     @property
     def seconds(self) -> float:
@@ -153,54 +208,82 @@ class Search:
         )
 
     def _loaded(self) -> Channel:
-        if not self.process.holds_code or not self.process.given:
+        if not self.process.holds_code:  # it did not survive an edit
             self.process.open().edits(self.exercise)
+        if not self.process.given:
             self.process.load(self.exercise, curriculum.closure(self.exercise))
             self.process.given.add(self.exercise)
         return self.process.open()
 
-    def _targets(self, failing: Sequence[Recording]) -> list[_Target]:
-        """The failing checks, each with its first case that fails, the shortest first."""
-        found = []
-        channel = self._loaded()
-        for recording in failing:
+    def _targets(self) -> Iterator[Target]:
+        """The failing checks, each with its first case that fails, the cheapest first."""
+        for recording in sorted(self.failing, key=lambda one: cost(one.cases[0])):
+            channel = self._loaded()
+            channel.edit(self.exercise, ())
             for case in recording.cases:
-                target = _Target(recording, case, frames([case]))
-                if not self._passes(target, channel):
-                    found.append(target)
+                target = Target(recording, case)
+                bodies = self._asked(target, channel)
+                replies = [decoded(body) for body in bodies]
+                if not target.accepts(replies, channel):
+                    target.refused.add(self.right.mark(recording.check, bodies))
+                    target.traced(replies, channel, self.right.made)
+                    yield target
                     break
-        for target in found:
-            target.lines = channel.lines_run(target.case.requests)
-        return sorted(found, key=lambda one: one.case.size)
 
-    def _mended(
-        self,
-        number: int,
-        target: _Target,
-        others: Sequence[_Target],
-        passing: Sequence[Recording],
-    ) -> frozenset[str]:
-        """The failing checks that pass with an edit: none if that breaks another.
+    def _tried(self, numbers: Sequence[int], target: Target) -> _Outcome:
+        """What becomes of these edits: nothing if they break another check.
 
-        Only where it helps in the target the others are looked at.
+        Only where they help in the target the other checks are looked at.
         """
+        if self.deadly.intersection(numbers):
+            return _Outcome()
         self.tried += 1
         try:
             channel = self._loaded()
-            channel.edit(self.exercise, number)
-            if not self._passes(target, channel) or not self._whole(target.recording, channel):
-                return frozenset()
-            if not all(self._whole(one, channel) for one in passing):
-                return frozenset()
-            mended = [one.recording for one in others if self._passes(one, channel)]
-            mended = [target.recording, *(one for one in mended if self._whole(one, channel))]
-            return frozenset(one.check.name for one in mended)
+            channel.edit(self.exercise, numbers)
+            bodies = self._asked(target, channel)
+            mark = self.right.mark(target.recording.check, bodies)
+            if mark in target.refused:
+                return _Outcome()
+            replies = [decoded(body) for body in bodies]
+            if not target.accepts(replies, channel):
+                target.refused.add(mark)
+                return self._helped(numbers, target, replies, channel)
+            if not self._whole(target.recording, channel) or not self._breaks_none(channel):
+                return _Outcome()
+            others = (one for one in self.failing if one is not target.recording)
+            mended = [target.recording, *(one for one in others if self._whole(one, channel))]
+            return _Outcome(frozenset(one.check.name for one in mended))
         except Lost:
             self.losses += 1
+            self.deadly.update(numbers)
             self.process.leave()
         except (ForbiddenUse, StudentError):
             pass
-        return frozenset()
+        return _Outcome()
+
+    def _helped(
+        self, numbers: Sequence[int], target: Target, replies: Sequence[object], channel: Channel
+    ) -> _Outcome:
+        """Whether the target, which still fails, came nearer, and no other check is broken.
+
+        Then another one may pass already.
+        """
+        error = target.error(replies)
+        agrees = target.agreeing(replies) > target.agree
+        further = target.raised is not None and place(error) != target.place
+        further = further and self.edits[numbers[0]].kind in _MENDING
+        if not (agrees or further) or not self._breaks_none(channel):
+            return _Outcome()
+        others = (one for one in self.failing if agrees and one is not target.recording)
+        mended = frozenset(one.check.name for one in others if self._whole(one, channel))
+        return _Outcome(mended, agrees=agrees, further=further)
+
+    def _asked(self, target: Target, channel: Channel) -> list[bytearray]:
+        return [body for frame, count in target.frames for body in channel.gather(frame, count)]
+
+    def _breaks_none(self, channel: Channel) -> bool:
+        return all(self._whole(one, channel) for one in self.passing)
 
     def _whole(self, recording: Recording, channel: Channel) -> bool:
         """Whether a check is passed in all its cases."""
@@ -210,58 +293,15 @@ class Search:
         mark = self.right.mark(recording.check, bodies)
         if mark in self.right.known:
             return True
-        for case, answers in recording.answered([decoded(body) for body in bodies]):
-            if not _accepts(recording, case, answers, channel)[0]:
+        for case, replies in recording.answered([decoded(body) for body in bodies]):
+            if not accepts(recording, case, replies, channel)[0]:
                 return False
         return True
 
-    def _passes(self, target: _Target, channel: Channel) -> bool:
-        bodies = [body for frame, count in target.frames for body in channel.gather(frame, count)]
-        mark = self.right.mark(target.recording.check, bodies)
-        if mark in target.refused:
-            return False
-        replies = [decoded(body) for body in bodies]
-        # Code that raises is asked in float32 as well, which takes long. It is, if it was before.
-        more = target.live is not False or not any(map(raised, replies))
-        accepted, diverged = _accepts(
-            target.recording, target.case, replies, channel if more else None
-        )
-        if target.live is None:
-            target.live, target.raised = diverged, _raised_at(replies)
-        if not accepted:
-            target.refused.add(mark)
-        return accepted
 
-
-def _accepts(
-    recording: Recording, case: Example, replies: Sequence[object], channel: Channel | None
-) -> tuple[bool, bool]:
-    """Whether the check is content with these replies to a case, and whether it asked for more.
-
-    Without a channel more is not to be had, and the check is taken for not content.
-    """
-    body = recording.check.body
-    diverged = False
-    try:
-        try:
-            body(Student(Replay(case.requests, replies), recording.seed), **case.arguments)
-        except Diverged:
-            diverged = True
-            if channel is None:
-                return False, True
-            body(Student(Live(channel), recording.seed), **case.arguments)
-    except (OSError, MemoryError):
-        raise
-    except Exception:
-        return False, diverged
-    return True, diverged
-
-
-def _raised_at(replies: Sequence[Any]) -> tuple[str, int] | None:
-    """The file or cell, and the line, at which the first reply that is an exception was raised."""
-    for reply in filter(raised, replies):
-        with contextlib.suppress(Interrupted):
-            error = student_error(reply["error"])
-            if error.file and error.line:
-                return PurePosixPath(error.file).stem, error.line
-    return None
+def _better(edit: FoundEdit, checks: frozenset[str], best: Mend | None) -> bool:
+    """Whether an edit helps more than the best so far, or as much without leaving things out."""
+    if best is None:
+        return bool(checks)
+    keeps = edit.kind in _MENDING and best.edits[0].kind not in _MENDING
+    return len(checks) >= len(best.checks) + (not keeps)

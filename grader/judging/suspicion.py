@@ -1,4 +1,4 @@
-"""What is said of a line that looks wrong: where, a question, and as the last hint the edit."""
+"""What is said of lines that look wrong: where, a question, and as the last hint the edit."""
 
 from __future__ import annotations
 
@@ -8,16 +8,30 @@ from grader.feedback.finding import Place
 from grader.feedback.questions import QUESTIONS, nearly
 from grader.judging.explanation import quoted
 from grader.judging.search import Mend
-from grader.remote.session import clean
+from grader.remote.session import FoundEdit, clean
 from grader.report.results import CheckResult, SuspectLine
 
 
-def suspect(mend: Mend, checks: Sequence[CheckResult], sources: Mapping[str, str]) -> SuspectLine:
-    """The line that an edit which mends checks points at. `sources` are the student's files."""
-    edit = mend.edit
+def suspects(
+    mend: Mend, checks: Sequence[CheckResult], sources: Mapping[str, str]
+) -> tuple[SuspectLine, ...]:
+    """The lines that edits which mend checks point at. `sources` are the student's files."""
     passing = [check for check in checks if check.check in mend.checks]
+    return tuple(
+        _suspect(edit, [one for one in mend.edits if one is not edit], passing, sources)
+        for edit in mend.edits
+    )
+
+
+def _suspect(
+    edit: FoundEdit,
+    others: Sequence[FoundEdit],
+    passing: Sequence[CheckResult],
+    sources: Mapping[str, str],
+) -> SuspectLine:
     file = clean(edit.file, 80)
     place = Place(f"{file}.py", edit.line, quoted(sources.get(edit.file, ""), edit.line))
-    hint = nearly(clean(edit.was), clean(edit.becomes), passing[0].title)
+    lines = sorted({*edit.more, *(line for one in others for line in (one.line, *one.more))})
+    hint = nearly(clean(edit.was), clean(edit.becomes), passing[0].title, lines)
     asked = QUESTIONS[edit.kind]
     return SuspectLine(place, edit.kind, asked, (hint,), tuple(one.check for one in passing))

@@ -59,6 +59,10 @@ def call_edits(source: Source, scope: Scope, node: ast.Call) -> Iterator[Edit]:
         for value in node.args[1:]:
             for filling in ('float("-inf")', "-1e9"):
                 yield source.replaced(value, "constant", filling, 2)
+    if name in ("cat", "concat") and node.args and isinstance(node.args[0], (ast.Tuple, ast.List)):
+        parts = source.segment(node.args[0])
+        paired = f"torch.stack({parts}, dim=-1).flatten(-2)"
+        yield source.replaced(node, "order", paired, 1)
     if name in _PRODUCTS:
         for argument in node.args:
             turned = f"{atom(source, argument)}.transpose(-2, -1)"

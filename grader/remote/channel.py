@@ -12,7 +12,8 @@ from typing import Any, Protocol, TypeVar
 from grader.remote import wire
 from grader.remote.budget import Budget, Usage
 from grader.remote.guard import Rule
-from grader.remote.session import FoundEdit, Lost, found_edits, found_lines, unwrap
+from grader.remote.session import FoundEdit, Lost, found_edits, found_trace, unwrap
+from grader.remote.trace import Value
 
 Result = TypeVar("Result")
 MAX_REPLIES = 16 << 20
@@ -115,13 +116,22 @@ class Channel:
             if not page or len(found) > MAX_EDITS:
                 return found[:MAX_EDITS]
 
-    def edit(self, exercise: str, number: int) -> None:
-        """Loads the exercise anew with one of the edits. Raises as `load` does."""
-        self._ask({"op": "edit", "exercise": exercise, "number": number})
+    def edit(self, exercise: str, numbers: Sequence[int]) -> None:
+        """Loads the exercise anew with these of the edits. Raises as `load` does.
 
-    def lines_run(self, requests: Sequence[Any]) -> set[tuple[str, int]]:
-        """The lines, by file or cell, that run when these requests are answered. Raises `Lost`."""
-        return found_lines(self._ask({"op": "lines_run", "requests": list(requests)}))
+        `StudentError` too if they overlap.
+        """
+        self._ask({"op": "edit", "exercise": exercise, "numbers": [*numbers]})
+
+    def follow(
+        self, requests: Sequence[Any], noting: bool = False
+    ) -> tuple[set[tuple[str, int]], list[Value]]:
+        """The lines, by file or cell, that run when these requests are answered. Raises `Lost`.
+
+        With `noting` also what they make.
+        """
+        asked = {"op": "follow", "requests": list(requests), "noting": noting}
+        return found_trace(self._ask(asked))
 
     def exchange(self, frame: bytes, count: int) -> list[Any]:
         """Sends a frame of requests and returns the reply to each. Raises as `gather` does."""

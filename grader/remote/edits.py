@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import contextlib
 import copy
+import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -13,9 +14,14 @@ from itertools import pairwise
 from grader.remote.call_edits import atom, call_edits, receiver_of, whole_number
 from grader.remote.slips import slips
 from grader.remote.source import Edit, Scope, Source, code
+from grader.remote.statement_edits import guarded, left_out, made_module, returned, value_edits
 
 MOST = 1500
 LEAST_REPEATED = 6  # letters, so that the same number twice is no repetition
+# What people do alike in every line of a kind.
+_HABITS = {"axis", "shape", "transpose", "order", "function", "missing argument", "missing call"}
+_CALLED = r"\w+(?=\()"
+_VARIABLE = r"(?<![.\w])(?!(?:self|torch|nn|F|math|np)\b)[A-Za-z_]\w*(?![\w(=])"
 _OPERATORS = {
     ast.Add: "- *", ast.Sub: "+", ast.Mult: "/ ** @ + // %", ast.Div: "* ** //", ast.MatMult: "*",
     ast.FloorDiv: "/ % *", ast.Mod: "// /", ast.Pow: "* /", ast.BitAnd: "|", ast.BitOr: "&",
@@ -27,21 +33,43 @@ _SIGNS = {ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">"
 def edits(source: Source) -> list[Edit]:
     """The edits of a source, the likeliest first."""
     with contextlib.suppress(RecursionError):
-        found = list(dict.fromkeys(_every(source)))
+        found = list(dict.fromkeys([*_every(source), *left_out(source)]))
         return sorted([*_everywhere(found), *found], key=lambda edit: edit.rank)[:MOST]
     return []
 
 
 def _everywhere(found: Sequence[Edit]) -> Iterator[Edit]:
-    """What is repeated is wrong everywhere: one edit in all the places where it fits alike."""
+    """What is repeated is wrong everywhere: one edit in all the places where it fits alike.
+
+    Alike are also lines that differ in nothing but their names, as those of query, key and value.
+    """
     alike: dict[tuple[str, str, str], list[Edit]] = defaultdict(list)
     for edit in found:
         if len(edit.was) >= LEAST_REPEATED:
             alike[edit.kind, edit.was, edit.becomes].append(edit)
-    for first, *others in alike.values():
+            if edit.kind in _HABITS:
+                alike[edit.kind, *_nameless(edit.was, edit.becomes)].append(edit)
+                called = re.findall(_CALLED, edit.was), re.findall(_CALLED, edit.becomes)
+                if called[0] != called[1]:
+                    alike[edit.kind, *map(" ".join, called)].append(edit)
+    made = set()
+    for some in alike.values():
+        first, *others = sorted(some, key=lambda one: one.start)
         apart = all(one.end <= two.start for one, two in pairwise([first, *others]))
-        if others and apart:
-            yield replace(first, others=tuple((one.start, one.end, one.text) for one in others))
+        places = tuple((one.start, one.end, one.text) for one in others)
+        if others and apart and (first, places) not in made:
+            made.add((first, places))
+            yield replace(first, others=places)
+
+
+def _nameless(was: str, becomes: str) -> tuple[str, str]:
+    """Both texts with numbers for the names of variables, in the order in which they appear."""
+    names: dict[str, str] = {}
+
+    def number(name: re.Match[str]) -> str:
+        return names.setdefault(name[0], f"_{len(names)}")
+
+    return re.sub(_VARIABLE, number, was), re.sub(_VARIABLE, number, becomes)
 
 
 def _every(source: Source) -> Iterator[Edit]:
@@ -89,6 +117,9 @@ def _at(source: Source, scope: Scope, node: ast.AST) -> Iterator[Edit]:
         yield source.replaced(node, "list", f"nn.ModuleList({source.segment(node)})", 2)
     elif isinstance(node, ast.Constant):
         yield from _constant(source, node)
+        if scope.function.name == "__init__" and node.value is not None:
+            for idle in scope.idle:
+                yield source.replaced(node, "missing argument", idle, 1)
     elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
         yield from _name(source, scope, node)
     elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
@@ -96,7 +127,10 @@ def _at(source: Source, scope: Scope, node: ast.AST) -> Iterator[Edit]:
     elif isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load):
         yield from _subscript(source, node)
     if isinstance(node, (ast.Assign, ast.Return, ast.AugAssign)) and node.value is not None:
-        yield from _value(source, scope, node.value)
+        yield from value_edits(source, scope, node.value)
+        yield from guarded(source, scope, node)
+    if isinstance(node, ast.Return) and node.value is not None:
+        yield from returned(source, scope, node.value)
 
 
 def _slips(source: Source, node: ast.expr, kind: str, rank: int) -> Iterator[Edit]:
@@ -123,6 +157,8 @@ def _operation(source: Source, node: ast.BinOp) -> Iterator[Edit]:
     if isinstance(node.op, (ast.BitAnd, ast.BitOr)):
         for one, text in ((node.left, left), (node.right, right)):
             yield source.replaced(one, "not", f"~{text}", 1)
+    if isinstance(node.op, ast.Add) and "mask" in source.segment(node.right):
+        yield source.replaced(node, "operator", f"{left}.masked_fill(~{right}, -1e9)", 1)
     yield source.replaced(node, "extra term", source.segment(node.left), 2)
     yield source.replaced(node, "extra term", source.segment(node.right), 3)
 
@@ -170,6 +206,9 @@ def _name(source: Source, scope: Scope, node: ast.Name) -> Iterator[Edit]:
 
 
 def _attribute(source: Source, scope: Scope, node: ast.Attribute) -> Iterator[Edit]:
+    if node.attr == "T":
+        turned = f"{atom(source, node.value)}.transpose(-2, -1)"
+        yield source.replaced(node, "transpose", turned, 1)
     if not isinstance(node.value, ast.Name) or node.value.id != "self":
         return
     if node.attr in scope.names:
@@ -193,34 +232,6 @@ def _subscript(source: Source, node: ast.Subscript) -> Iterator[Edit]:
         yield source.replaced(node, "index", f"{whole}[:, {picked}", 3)
 
 
-def _value(source: Source, scope: Scope, value: ast.expr) -> Iterator[Edit]:
-    """What a statement gives, put through one call more."""
-    text = source.segment(value)
-    if isinstance(value, (ast.Tuple, ast.Constant)):
-        return
-    for own in scope.own:
-        if scope.function.name != "__init__":
-            rank = 1 if own in scope.idle_own else 4
-            yield source.replaced(value, "missing call", f"self.{own}({text})", rank)
-    for idle in scope.idle:
-        yield source.replaced(value, "missing call", f"{idle}({text})", 2)
-    whole = atom(source, value)
-    for more, kind, rank in (
-        (f"~{whole}", "not", 2),
-        (f"{whole}.transpose(-2, -1)", "transpose", 2),
-        (f"{whole}.transpose(1, 2)", "transpose", 2),
-        (f"{whole}.float()", "dtype", 4),
-        (f"{whole}.bool()", "dtype", 3),
-        (f"{whole}.unsqueeze(1)", "missing axis", 3),
-        (f"{whole}.unsqueeze(0)", "missing axis", 3),
-        (f"{whole}.unsqueeze(-1)", "missing axis", 4),
-        (f"{whole} ** 0.5", "root", 3),
-        (f"-{whole}", "sign", 4),
-    ):
-        if scope.function.name != "__init__":
-            yield source.replaced(value, kind, more, rank)
-
-
 def _statements(source: Source, scope: Scope) -> Iterator[Edit]:
     """Statements left out, exchanged, or made to count."""
     for node in (scope.function, *scope.nodes):
@@ -230,6 +241,7 @@ def _statements(source: Source, scope: Scope) -> Iterator[Edit]:
                 yield from _block(source, body)
         if isinstance(node, ast.FunctionDef):
             yield from _returns(source, node)
+            yield from made_module(source, scope, node)
         if isinstance(node, ast.If):
             test = source.segment(node.test)
             for other in (f"not ({test})", "True", "False"):
@@ -258,6 +270,9 @@ def _block(source: Source, body: Sequence[ast.AST]) -> Iterator[Edit]:
         receiver = receiver_of(source, call) if isinstance(call, ast.Call) else None
         if receiver is not None and receiver.isidentifier():
             kept = f"{receiver} = {source.segment(one)}"
+            yield source.restated(one, one, "not kept", kept, kept, 1)
+        elif isinstance(call, ast.Call) and call.args and isinstance(call.args[0], ast.Name):
+            kept = f"{call.args[0].id} = {source.segment(one)}"
             yield source.restated(one, one, "not kept", kept, kept, 1)
         if not isinstance(one, (ast.Return, ast.Pass, ast.Import, ast.ImportFrom)):
             yield source.restated(one, one, "extra statement", "pass", "", 2)

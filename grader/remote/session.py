@@ -18,6 +18,7 @@ from torch import Tensor
 from grader.remote import wire
 from grader.remote.nested import alike, leaves
 from grader.remote.server import Server
+from grader.remote.trace import Value
 
 Request = dict[str, Any]
 _ROUNDING = 1e-11
@@ -270,7 +271,7 @@ class FoundEdit:
     """A small edit that a process can make: of which file or cell, where, what by what.
 
     The lower the `rank`, the likelier is it that such a slip was made. The texts are the student's,
-    not cleaned yet.
+    not cleaned yet. `more` are the other lines on which the like is done at the same time.
     """
 
     file: str
@@ -279,24 +280,28 @@ class FoundEdit:
     was: str
     becomes: str
     rank: int
+    more: tuple[int, ...] = ()
 
 
 def found_edits(told: Any) -> list[FoundEdit]:
     """The edits that a process tells of, checked before they are used. Raises `Lost`."""
     if type(told) is not list or any(type(one) is not tuple for one in told):
         raise Lost("protocol", "The reply is none of the kit's.")
-    if any([*map(type, one)] != [str, int, str, str, str, int] for one in told):
+    kinds = [str, int, str, str, str, int, tuple]
+    if any([*map(type, one)] != kinds or {*map(type, one[-1])} - {int} for one in told):
         raise Lost("protocol", "The reply is none of the kit's.")
     return [FoundEdit(*one) for one in told]
 
 
-def found_lines(told: Any) -> set[tuple[str, int]]:
-    """The lines that a process tells of, checked before they are used. Raises `Lost`."""
-    if type(told) is not list or any(type(one) is not tuple for one in told):
+def found_trace(told: Any) -> tuple[set[tuple[str, int]], list[Value]]:
+    """The lines and values that a process tells of, checked before they are used. Raises `Lost`."""
+    if type(told) is not tuple or [*map(type, told)] != [list, list]:
         raise Lost("protocol", "The reply is none of the kit's.")
-    if any([*map(type, one)] != [str, int] for one in told):
-        raise Lost("protocol", "The reply is none of the kit's.")
-    return {(file, line) for file, line in told}
+    lines, values = told
+    for some, kinds in ((lines, [str, int]), (values, [int, str, int, int, int, float, float])):
+        if any(type(one) is not tuple or [*map(type, one)] != kinds for one in some):
+            raise Lost("protocol", "The reply is none of the kit's.")
+    return set(lines), values
 
 
 def _texts(value: Any) -> list[str]:

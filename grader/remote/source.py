@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import ast
 import contextlib
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise
 
 MAX_SIZE = 60_000
 MAX_SHOWN = 100
@@ -70,6 +72,10 @@ class Source:
         start = self.starts[node.lineno - 1] + node.col_offset
         return start, self.starts[node.end_lineno - 1] + node.end_col_offset
 
+    def line(self, position: int) -> int:
+        """The number of the line that a byte is on."""
+        return bisect_right(self.starts, position)
+
     def segment(self, node: ast.expr | ast.stmt) -> str:
         """The text of a node."""
         start, end = self.span(node)
@@ -89,11 +95,15 @@ class Source:
         was = _short(self.segment(first))
         return Edit(first.lineno, kind, was, _short(becomes), start, end, text, rank)
 
-    def edited(self, edit: Edit) -> str:
-        """The text with an edit carried out."""
+    def edited(self, *edits: Edit) -> str:
+        """The text with these edits carried out. Raises `ValueError` where two overlap."""
+        places = sorted(
+            place for one in edits for place in ((one.start, one.end, one.text), *one.others)
+        )
+        if any(end > start for (_, end, _), (start, _, _) in pairwise(places)):
+            raise ValueError("two edits of the same place")
         edited = self.bytes
-        places = [(edit.start, edit.end, edit.text), *edit.others]
-        for start, end, text in sorted(places, reverse=True):
+        for start, end, text in reversed(places):
             edited = edited[:start] + text.encode() + edited[end:]
         return edited.decode()
 

@@ -6,9 +6,7 @@ Nothing that this process says is believed by the judge. Requests are trusted, r
 from __future__ import annotations
 
 import socket
-import sys
 import time
-import types
 from collections.abc import Sequence
 from typing import Any
 
@@ -21,6 +19,7 @@ from grader.remote.remarks import remarks
 from grader.remote.server import Server, describe
 from grader.remote.settings import Settings
 from grader.remote.source import Edit, Source, parsed
+from grader.remote.trace import follow
 
 PAGE = 300  # edits to a reply
 PATIENCE = 0.02
@@ -99,41 +98,37 @@ class Work:
             self.found = sorted(every, key=lambda one: one[1].rank)
         page = self.found[start : start + PAGE]
         return {
-            "ok": [(file, one.line, one.kind, one.was, one.becomes, one.rank) for file, one in page]
+            "ok": [
+                (file, one.line, one.kind, one.was, one.becomes, one.rank, self._lines(file, one))
+                for file, one in page
+            ]
         }
 
-    def lines_run(self, requests: Sequence[dict[str, Any]]) -> dict[str, Any]:
-        """The lines that run when these requests are answered, by file or cell."""
-        seen: dict[str, set[int]] = {file_name(name): set() for name in self.parsed}
+    def _lines(self, file: str, edit: Edit) -> tuple[int, ...]:
+        return tuple(self.parsed[file].line(start) for start, *_ in edit.others)
 
-        def trace(frame: types.FrameType, *_: Any) -> Any:
-            lines = seen.get(frame.f_code.co_filename)
-            if lines is None:
-                return None
-            lines.add(frame.f_lineno)
-            return trace
-
-        sys.settrace(trace)
-        try:
-            for request in requests:
-                self.server.answer(request)
-        finally:
-            sys.settrace(None)
+    def follow(self, requests: Sequence[dict[str, Any]], noting: bool) -> dict[str, Any]:
+        """The lines that run when these requests are answered, and with `noting` what they make."""
+        names = {file_name(name): name for name in self.parsed}
+        trace, _ = follow(self.server.answer, requests, names.get, noting)
         self.guard.take()
-        ran = {name: self.parsed[name].whole(seen[file_name(name)]) for name in self.parsed}
-        return {"ok": [(name, line) for name, lines in ran.items() for line in sorted(lines)]}
+        ran = {name: self.parsed[name].whole(lines) for name, lines in trace.lines.items()}
+        lines = [(name, line) for name, some in ran.items() for line in sorted(some)]
+        return {"ok": (lines, trace.values)}
 
-    def edit(self, exercise: str, number: int) -> dict[str, Any]:
-        """Loads an exercise with one edit, in the place of what was loaded before."""
+    def edit(self, exercise: str, numbers: Sequence[int]) -> dict[str, Any]:
+        """Loads an exercise with some of the edits, in the place of what was loaded before."""
         self.settings.restore()
         self.server = Server(guard=self.guard)
-        file, edit = self.found[number]
         try:
-            edited = self.parsed[file].edited(edit)
+            texts = dict(self.texts)
+            for name in {self.found[number][0] for number in numbers}:
+                made = [edit for file, edit in map(self.found.__getitem__, numbers) if file == name]
+                texts[name] = self.parsed[name].edited(*made)
             if self.notebook:
-                self.server.module = self.notebook.reload({**self.texts, file: edited})
+                self.server.module = self.notebook.reload(texts)
             else:
-                self.server.module = self.modules.reload(exercise, edited)
+                self.server.module = self.modules.reload(exercise, texts[exercise])
         except BaseException as error:  # an edited module may raise anything, too
             return self.server.noticed({"error": describe(error)})
         return self.server.noticed({"ok": None})
