@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+import torch
 
 from grader.feedback.questions import QUESTIONS
 from grader.judging import judge as judging
 from grader.judging import workers
+from grader.judging.divergence import leaving
 from grader.judging.judge import Judge
 from grader.judging.places import located
 from grader.judging.recording import Recordings
 from grader.remote.edits import edits
 from grader.remote.source import MAX_SIZE, Source, parsed
+from grader.remote.trace import Value, follow
 from grader.report.results import ExerciseResult, exercise_fields, exercise_result
 from grader.sandbox.host import Host
 from grader.submission import Submission
@@ -135,3 +139,77 @@ def test_what_has_to_do_with_files_is_not_edited(line: str) -> None:
 def test_slips_that_beginners_make_are_undone(source: str, becomes: str) -> None:
     text = Source(source)
     assert any(becomes in text.edited(one) for one in edits(text))
+
+
+@pytest.mark.parametrize(
+    ("source", "becomes"),
+    [
+        (
+            "def f(x):\n    def g(self, y):\n        return y\n    return self.g(x)",
+            "return (g(self, x))",
+        ),
+        (
+            "def f(a, mask=None):\n    a = a + mask\n    return a",
+            "if mask is not None: a = a + mask",
+        ),
+        ("def f(a, mask):\n    return a + mask", "return (a.masked_fill(~mask, -1e9))"),
+        (
+            "class A:\n    def __init__(self):\n        self.x = 1",
+            "super().__init__()\n        self",
+        ),
+        ("def f(x):\n    self.norm(x)\n    return x", "x = self.norm(x)"),
+        ("def f(x):\n    y = x.exp()\n    return y", "return (y, x)"),
+        ("def f(x):\n    return x.T @ x", "return (x.transpose(-2, -1)) @ x"),
+    ],
+)
+def test_so_are_slips_of_whole_statements(source: str, becomes: str) -> None:
+    text = Source(source)
+    assert any(becomes in text.edited(one) for one in edits(text))
+
+
+def test_what_is_done_alike_for_query_and_key_is_mended_in_both() -> None:
+    text = Source("def f(q, k, b, h):\n    q = q.view(b, h, 3)\n    k = k.view(b, h, 3)\n")
+    turned = "transpose(1, 2).reshape"
+    assert any(text.edited(one).count(turned) == 2 for one in edits(text))
+
+
+def test_a_layer_too_many_is_left_out_with_its_use() -> None:
+    text = Source(
+        "class A:\n    def __init__(self):\n        self.more = Norm(3)\n"
+        "    def forward(self, x):\n        return self.more(x)\n"
+    )
+    left = [text.edited(one) for one in edits(text)]
+    assert any("Norm" not in one and "return (x)" in one for one in left)
+
+
+def test_two_edits_of_one_place_are_refused() -> None:
+    text = Source("def f(x):\n    return x.softmax(dim=0)")
+    first, second, *_ = (one for one in edits(text) if one.kind == "axis")
+    with pytest.raises(ValueError, match="same place"):
+        text.edited(first, second)
+
+
+def test_the_line_that_leaves_the_way_of_right_answers_is_known() -> None:
+    """Whatever the order of the axes, what a right answer makes too is on the way."""
+
+    def values(*lines: str) -> list[Value]:
+        names: dict[str, Any] = {}
+        exec(compile("\n".join(("def f(x):", *lines)), "mine", "exec"), names)
+        x = torch.arange(12.0).reshape(3, 4)
+        known = {"mine": "mine"}
+        return follow(lambda one: names["f"](one["x"]), [{"x": x}], known.get, True)[0].values
+
+    right = values(" a = x * 2", " b = a.exp()", " return b - 1")
+    theirs = values(" u = (x * 2).T", " v = u.exp2()", " w = v - 1", " return w")
+    assert leaving(theirs, right, wrong={0}, crashed=()) == (
+        {("mine", 3)},
+        {("mine", 4), ("mine", 5)},
+    )
+
+
+def test_two_slips_of_which_one_hides_the_other_are_both_told(judge: Judge) -> None:
+    """Neither edit alone makes a check pass."""
+    twice = NORM.replace(RIGHT, WRONG).replace("c = c * self.weight", "c = c * self.weigth")
+    first, second = graded(judge, twice).lines
+    assert (first.place.source, second.place.line) == ("c = c * self.weigth", LINE)
+    assert f"and the same or the like on line {LINE}, this passes" in first.hints[-1]

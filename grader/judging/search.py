@@ -17,7 +17,7 @@ from itertools import islice
 
 from grader import curriculum
 from grader.judging.exercise_run import RightReplies
-from grader.judging.recording import Recording
+from grader.judging.recording import Example, Recording
 from grader.judging.student_process import StudentProcess
 from grader.judging.target import Target, accepts, cost, place
 from grader.remote.budget import Budget
@@ -25,6 +25,7 @@ from grader.remote.channel import Channel, Times, decoded
 from grader.remote.session import ForbiddenUse, FoundEdit, Interrupted, Lost, StudentError
 
 SECONDS, IDLE = 2.0, 20.0
+ALONE = 1.0  # seconds after which two edits are tried, if one helped a little
 # What an edit makes of a loop is often one without end.
 TIMES = Times(load=1.0, call=0.4, idle=1.0, cell=1.0, notebook=1.5)
 MAX_LOSSES = 12
@@ -121,6 +122,8 @@ class Search:
         for target, number in self._waves():
             if not self._time_left():
                 return best
+            if best is None and steps and self.seconds > ALONE:
+                break
             if best is not None and target.name in best.checks and best.edits[0].kind in _MENDING:
                 continue
             found = self._tried((number,), target)
@@ -133,12 +136,22 @@ class Search:
         if best is not None:
             return best
         for _, first, target in sorted(steps, key=lambda one: not one[0])[:STEPS]:
-            for number in self._order(target):
-                if not self._time_left():
-                    return None
-                found = self._tried((first, number), target)
-                if found.checks:
-                    return Mend((self.edits[first], self.edits[number]), found.checks)
+            found = self._second(first, target)
+            if found is not None:
+                return found
+        return None
+
+    def _second(self, first: int, target: Target) -> Mend | None:
+        """That edit and another one, looked for where the code goes wrong with the first."""
+        begun = self._target(target.recording, target.case, (first,))
+        if begun is None:
+            return None
+        for number in self._order(begun):
+            if not self._time_left():
+                return None
+            found = self._tried((first, number), begun)
+            if found.checks:
+                return Mend((self.edits[first], self.edits[number]), found.checks)
         return None
 
     def _waves(self) -> Iterator[tuple[Target, int]]:
@@ -218,17 +231,23 @@ class Search:
     def _targets(self) -> Iterator[Target]:
         """The failing checks, each with its first case that fails, the cheapest first."""
         for recording in sorted(self.failing, key=lambda one: cost(one.cases[0])):
-            channel = self._loaded()
-            channel.edit(self.exercise, ())
-            for case in recording.cases:
-                target = Target(recording, case)
-                bodies = self._asked(target, channel)
-                replies = [decoded(body) for body in bodies]
-                if not target.accepts(replies, channel):
-                    target.refused.add(self.right.mark(recording.check, bodies))
-                    target.traced(replies, channel, self.right.made)
-                    yield target
-                    break
+            some = (self._target(recording, case, ()) for case in recording.cases)
+            found = next((one for one in some if one is not None), None)
+            if found is not None:
+                yield found
+
+    def _target(self, recording: Recording, case: Example, numbers: Sequence[int]) -> Target | None:
+        """How the code with these edits does in a case; None where the check is content with it."""
+        channel = self._loaded()
+        channel.edit(self.exercise, numbers)
+        target = Target(recording, case)
+        bodies = self._asked(target, channel)
+        replies = [decoded(body) for body in bodies]
+        if target.accepts(replies, channel):
+            return None
+        target.refused.add(self.right.mark(recording.check, bodies))
+        target.traced(replies, channel, self.right.made)
+        return target
 
     def _tried(self, numbers: Sequence[int], target: Target) -> _Outcome:
         """What becomes of these edits: nothing if they break another check.

@@ -43,7 +43,7 @@ def _everywhere(found: Sequence[Edit]) -> Iterator[Edit]:
 
     Alike are also lines that differ in nothing but their names, as those of query, key and value.
     """
-    alike: dict[tuple[str, str, str], list[Edit]] = defaultdict(list)
+    alike: dict[tuple[str, ...], list[Edit]] = defaultdict(list)
     for edit in found:
         if len(edit.was) >= LEAST_REPEATED:
             alike[edit.kind, edit.was, edit.becomes].append(edit)
