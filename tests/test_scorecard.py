@@ -88,6 +88,21 @@ def test_a_figure_that_falls_is_told_with_both_numbers() -> None:
     assert scorecard.faults([after], [after]) == []
 
 
+def test_one_mistake_that_is_named_no_more_is_told() -> None:
+    before = Score("masks", known=41, first=41, within_two=41)
+    after = Score("masks", known=41, first=40, within_two=41)
+    assert scorecard.faults([after], [before]) == ["masks: first: 40 of 41, before 41 of 41"]
+
+
+def test_a_new_mistake_has_to_be_named() -> None:
+    before = Score("masks", known=40, first=40, within_two=40)
+    after = Score("masks", known=41, first=40, within_two=40)
+    assert scorecard.faults([after], [before]) == [
+        "masks: first: 40 of 41, before 40 of 40",
+        "masks: within two: 40 of 41, before 40 of 40",
+    ]
+
+
 def test_other_pairs_may_fare_a_little_worse_but_not_much() -> None:
     before = Score("masks", pairs=100, pairs_first=90, pairs_both=90)
     assert (

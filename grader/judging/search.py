@@ -136,9 +136,9 @@ class Search:
         if best is not None:
             return best
         for _, first, target in sorted(steps, key=lambda one: not one[0])[:STEPS]:
-            found = self._second(first, target)
-            if found is not None:
-                return found
+            both = self._second(first, target)
+            if both is not None:
+                return both
         return None
 
     def _second(self, first: int, target: Target) -> Mend | None:

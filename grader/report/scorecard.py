@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
-_GROWN = 0.03  # a share of an exercise's known mistakes: one that is new may not be named yet
 _SAMPLED = 0.02  # a share of drawn pairs or small edits may fall by this much: others were drawn
 _TIMED = 0.1  # a slower machine finds fewer lines in the time that there is for it
 _HEAD = (
@@ -150,7 +149,7 @@ def faults(scores: Sequence[Score], kept: Sequence[Score]) -> list[str]:
                 for part, words in _COUNTED.items()
                 if getattr(score, part) < getattr(before[name], part)
             ]
-            found += _fallen(score, before[name], {"first": "known", "within_two": "known"}, _GROWN)
+            found += _fallen(score, before[name], {"first": "known", "within_two": "known"}, 0)
     both = [one for one in scores if one.exercise in before]
     sums, old = total(both), total([before[one.exercise] for one in both])
     sampled = {"pairs_first": "pairs", "pairs_both": "pairs", "edits_caught": "edits"}
