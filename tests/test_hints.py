@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 from test_board_run import WorkspaceRun
+from test_edition import answers
 
 from grader.board import known
-from grader.curriculum import mistakes, reference, stubs
+from grader.curriculum import NAMES, mistakes, reference, stubs
 from grader.feedback import quoting
 from grader.feedback.finding import Finding, Grid, Place
 from grader.judging.hints import write_hints
@@ -150,3 +151,26 @@ def test_the_students_own_line_is_quoted() -> None:
     place = Place("attention.py", 42, "return value @ weights")
     said = "Your line (attention.py, line 42): `return value @ weights`"
     assert quoting.line((place,)) == said
+
+
+@pytest.mark.parametrize("exercise", NAMES)
+def test_no_hint_says_a_line_of_the_answer(exercise: str) -> None:
+    """The last hint goes as far as what to change, and leaves the writing."""
+    lines = answers([exercise])[exercise]
+    for mistake in mistakes.load(exercise):
+        said = (mistake.tells, mistake.asks, mistake.read, mistake.nearly)
+        assert not [line for line in lines for text in said if line in text], mistake.name
+
+
+@pytest.mark.parametrize("exercise", NAMES)
+def test_the_last_hint_says_more_than_the_first_two(exercise: str) -> None:
+    for mistake in mistakes.load(exercise):
+        assert mistake.nearly not in {mistake.tells, mistake.asks}, mistake.name
+        assert not mistake.nearly.endswith("?"), mistake.name
+
+
+@pytest.mark.parametrize(
+    "exercise", ["attention", "masks", "layer_norm", "multi_head", "positional"]
+)
+def test_what_public_code_gets_wrong_most_has_a_last_hint(exercise: str) -> None:
+    assert [one.name for one in mistakes.load(exercise) if not one.nearly] == []
