@@ -19,7 +19,7 @@ from grader.feedback.prints import Fingerprints, Prints
 MAX_MISTAKES = 3
 IN_SIGHT = 0.3  # the share of what a mistake shows that no other one covers
 LIKELY = 20  # pairs that are made and looked at
-LITTLE = 0.2  # the share of what is left that a single mark has to be, to speak for a mistake
+LITTLE = 0.1  # the share of what is left that one tensor has to be, to speak for a mistake
 OPEN = 0.5  # the share of what is left that a pair may explain, to be one of them
 MIXED = 0.5  # what a mark of both counts for, of which nobody knows yet what it looks like
 CLEAN = 0.9  # the share of what a mistake shows that is there, if nothing else mixes with it
@@ -150,9 +150,10 @@ class Evidence:
             | ((sights >= 2) & (recall >= 0.4) & (precision >= 0.4))
         )
         fits &= size >= IN_SIGHT * full_size
-        # One number of many that are wrong may look so by chance.
-        single = (explains & ~self.accepted).sum(dim=-1) < 2
-        fits &= ~single | (recall >= LITTLE) | (self._weight(explains & self.accepted) > 0)
+        # One tensor of many that are wrong may look so by chance; what is no number does not.
+        sure = explains & ~self.crashed & (self.right.rounding == 0)
+        few = ((explains & ~sure & ~self.accepted).sum(dim=-1) < 2) & (recall < LITTLE)
+        fits &= ~few | sure.any(dim=-1) | (explains & self.accepted).any(dim=-1)
         score = 2 * precision * recall / (precision + recall).clamp(min=1e-9)
         score *= (size / full_size) ** 0.5  # one that hides behind others is the less likely one
         fits &= torch.tensor([not taken & set(one) for one in names])

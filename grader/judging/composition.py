@@ -23,7 +23,7 @@ STARTS = 2  # mistakes that are begun with
 TRIED = 12  # mistakes that are put to those found
 LOOKED_AT = 4  # of those tried, the best in a short check, that are looked at in all checks
 ENOUGH = 0.97  # of what is wrong: what explains this much is not added to
-ALONE = 0.2  # of what is wrong, what a mistake has to explain to which none could be put
+ALONE = 0.2  # of what is wrong, what one mistake explains if it explains no check as a whole
 GAIN = 0.04  # of what is wrong, what one more mistake has to explain
 AGAINST = 0.02  # of what is wrong, what may be shown where the student's answer shows otherwise
 
@@ -94,8 +94,9 @@ class _Composition:
             state = more
         if state is not begun:
             return state
-        alone = state is not None and len(start) == 1
-        return state if alone and state.explained >= ALONE * self.total else None
+        if state is None or len(start) > 1:
+            return None
+        return state if state.whole or state.explained >= ALONE * self.total else None
 
     def _step(self, state: Composed) -> Composed | None:
         """With one mistake more, the one that lets most come out; None if no check more does."""
