@@ -115,10 +115,11 @@ def test_a_late_hint_is_the_line() -> None:
     wrong = right.replace("math.sqrt(query.size(-1))", "query.size(-1)")
     names = cell(wrong, 4)
     outcome = run("attention", tests, names)
-    shown = [as_text(hinted(outcome, names, given)) for _ in range(4)]
+    shown = [as_text(hinted(outcome, names, given)) for _ in range(5)]
     line = "scores = query @ key.transpose(-2, -1) / query.size(-1)"
     assert line in wrong
-    assert [line in one for one in shown] == [False, False, False, True]
+    assert [line in one for one in shown] == [False, False, False, True, True]
+    assert "Nearly the answer" in shown[-1]
     assert "That was the last hint." in shown[-1]
 
 

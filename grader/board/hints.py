@@ -20,7 +20,10 @@ from grader.feedback.likeness import likely_line
 _WRONG, _QUESTION, _READ, _WHERE, _NEARLY = (
     "What is wrong", "A question", "Where to read", "Where to look", "Nearly the answer",
 )  # fmt: skip
-_UNKNOWN = "This is none of the mistakes that people are known to make here."
+_UNKNOWN = (
+    "No single one of the mistakes that are known here looks like this. It may be two at once: "
+    "mend what you find, and ask again."
+)
 _OR = "Or, which looks the same from here: {}"
 _PENCIL = (
     "Take the small numbers of the failing test and work them out with a pencil, line by line of "
