@@ -99,7 +99,7 @@ def test_scores_and_weights() -> None:
 
 
 def test_large_scores() -> None:
-    """Scores of 2000 / √2 are no trouble for the weights, though their exp is infinite."""
+    """Large scores make weights without NaN, though their exp is infinite."""
     layer = layer_of_four(batch_first=True)
     layer.self_attn.in_proj_weight.data[:4] *= 1000
     help = "The softmax of a row stays what it is when its largest score is taken off all of them."

@@ -13,6 +13,7 @@ from grader.checks.framework.precision import either_precision
 from grader.checks.stack_cases import AXES, DECODER, StackCase, cases
 from grader.checks.stack_masks import (
     assert_causal_mask_hides,
+    assert_mask_of_heads,
     assert_padding_hides,
     check_other,
     check_same,
@@ -27,11 +28,12 @@ stack.declare_layer_checks(DECODER)
 def test_tgt_mask_hides_tokens(student: Any, post: StackCase, pre: StackCase) -> None:
     """What tgt_mask hides changes no other token, through all layers, and what it shows does.
 
-    Sees a mask that is ignored, read the other way round, or handed to the first layer only.
-    Compares your decoder with itself.
+    Sees a mask that is ignored, read the other way round, or handed to the first layer only, and
+    one of three axes taken for the batch's. Compares your decoder with itself.
     """
     assert_padding_hides(student, post)
     assert_causal_mask_hides(student, pre)
+    assert_mask_of_heads(student, post)
 
 
 @check(points=1, inputs=cases(DECODER), examples=1)
@@ -55,6 +57,7 @@ def test_memory_mask_hides_the_source(student: Any, case: StackCase) -> None:
     check_same(after, before, everywhere, "What memory_mask hides changes the output.")
     seen = stack(x, torch.where(is_hidden[..., None], memory, memory + noise), None, mask)
     check_other(seen, before, everywhere, "What memory_mask shows changes nothing.")
+    assert_mask_of_heads(student, case, attention=1)
 
 
 stack.declare_stack_checks(DECODER)

@@ -8,7 +8,11 @@ from grader.checks import stack
 from grader.checks.framework import check
 from grader.checks.framework.precision import either_precision
 from grader.checks.stack_cases import ENCODER, StackCase, cases
-from grader.checks.stack_masks import assert_causal_mask_hides, assert_padding_hides
+from grader.checks.stack_masks import (
+    assert_causal_mask_hides,
+    assert_mask_of_heads,
+    assert_padding_hides,
+)
 
 stack.declare_layer_checks(ENCODER)
 
@@ -18,11 +22,12 @@ stack.declare_layer_checks(ENCODER)
 def test_mask_hides_tokens(student: Any, post: StackCase, pre: StackCase) -> None:
     """What the mask hides changes no other token, through all layers, and what it shows does.
 
-    Sees a mask that is ignored, read the other way round, or handed to the first layer only.
-    Compares your encoder with itself.
+    Sees a mask that is ignored, read the other way round, or handed to the first layer only, and
+    one of three axes taken for the batch's. Compares your encoder with itself.
     """
     assert_padding_hides(student, post)
     assert_causal_mask_hides(student, pre)
+    assert_mask_of_heads(student, post)
 
 
 stack.declare_stack_checks(ENCODER)

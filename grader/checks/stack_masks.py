@@ -49,6 +49,26 @@ def assert_causal_mask_hides(student: Any, case: StackCase) -> None:
     assert_finite(stack(x, *memory, nothing), "output with an empty row in the mask", axes=AXES)
 
 
+def assert_mask_of_heads(student: Any, case: StackCase, attention: int = 0) -> None:
+    """A mask (n_heads, Lq, Lk) is one for each head, the same for all sentences.
+
+    `attention` is 0 for self-attention, 1 for that over the memory.
+    """
+    keys = case.inputs[attention].size(1)
+    mask = case.numbers.mask("by head", case.sizes.n_heads, case.sizes.length, keys)
+    stack = case.stack(student)
+    others = [None] * attention
+    wanted = stack(*case.inputs, *others, mask[None])
+    assert_shape(wanted, dict(zip(AXES, case.inputs[0].shape, strict=True)))
+    assert_matches(
+        stack(*case.inputs, *others, mask),
+        wanted,
+        axes=AXES,
+        help="A mask of three axes is (n_heads, Lq, Lk): it broadcasts as it is.",
+        sides=("mask (n_heads, Lq, Lk)", "mask (1, n_heads, Lq, Lk)"),
+    )
+
+
 def check_same(after: Any, before: Tensor, where: Tensor, what: str) -> None:
     """The tokens at the places `where` are what they were before a change."""
     assert_shape(after, tuple(before.shape))
