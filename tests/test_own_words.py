@@ -69,6 +69,17 @@ def test_where_the_code_raised_is_the_line() -> None:
     assert told.shows == "Your line (attention.py, line 7): `att = ...`"
 
 
+def test_a_wrong_shape_is_quoted_rather_than_numbers_of_a_later_check() -> None:
+    """Those may be another mistake's."""
+    library = fingerprints.load("attention")
+    shape = "The shape of your output is (3,); it should be (2, 3)."
+    checks = (
+        result("agrees_with_torch", Finding(shape)),
+        result("gradients_agree_with_torch", weights()),
+    )
+    assert in_own_words(DIAGNOSIS, library, checks, "").shows == shape
+
+
 def test_no_line_is_quoted_where_two_are_as_likely() -> None:
     twice = ATTENTION.replace("    if dropout", "    p = F.softmax(p, dim=-2)\n    if dropout", 1)
     assert line_of(["softmax-over-queries"], "attention", twice) is None

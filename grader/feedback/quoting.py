@@ -13,8 +13,15 @@ _FAR_FROM_ONE = 5e-3
 
 
 def numbers(finding: Finding | None) -> str:
-    """The most telling of the student's wrong numbers, in a sentence; "" where there are none."""
-    if finding is None or finding.grid is None or not finding.grid.expected:
+    """The most telling of the student's wrong numbers, in a sentence; "" where there are none.
+
+    Where there are none to show, as with a wrong shape, what is wrong tells what the student has.
+    """
+    if finding is None:
+        return ""
+    if finding.grid is None:
+        return "" if finding.places else finding.headline
+    if not finding.grid.expected:
         return ""
     return _row_sum(finding.grid) or _cell(finding.grid)
 
