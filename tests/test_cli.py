@@ -6,7 +6,6 @@ import csv
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 from dataclasses import replace
@@ -15,7 +14,6 @@ from typing import Any
 
 import pytest
 
-from grader import curriculum
 from grader.curriculum import mistakes, stubs
 from grader.curriculum.mistakes import variants
 
@@ -261,28 +259,6 @@ def test_the_demo_grades_a_class_through_nbgrader(tmp_path: Path) -> None:
     again = grader("demo", course)
     assert again.returncode == 2
     assert "is there already" in again.stderr
-
-
-def test_stubs_are_up_to_date_and_a_students_work_is_kept(tmp_path: Path) -> None:
-    assert grader("stubs", "--exercises", tmp_path).returncode == 0
-    assert {path.stem for path in tmp_path.glob("*.py")} == set(curriculum.NAMES)
-    lacking = grader("stubs", "--check", "--exercises", tmp_path)
-    assert lacking.returncode == 1
-    assert "test_masks.py" in lacking.stderr
-    for path in (Path(__file__).parent.parent / "exercises").glob("test_*.py"):
-        shutil.copy(path, tmp_path)
-    assert grader("stubs", "--check", "--exercises", tmp_path).returncode == 0
-    picture = tmp_path / "pictures" / "masks.svg"
-    picture.write_text(picture.read_text().replace("True", "Truth"))
-    old = grader("stubs", "--check", "--exercises", tmp_path)
-    assert (old.returncode, old.stderr) == (1, "Out of date: masks.svg. Run: grader stubs\n")
-    assert str(picture) in grader("stubs", "--exercises", tmp_path).stdout
-    work = tmp_path / "masks.py"
-    work.write_text("half finished")
-    done = grader("stubs", "--exercises", tmp_path)
-    assert work.read_text() == "half finished"
-    assert "kept" in done.stdout
-    assert grader("stubs", "--check", "--exercises", tmp_path).returncode == 1
 
 
 def test_doctor_tells_what_the_machine_can_do() -> None:

@@ -3,6 +3,7 @@
 import importlib
 import inspect
 import re
+import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,7 +11,9 @@ from types import FunctionType
 from typing import Any
 
 import pytest
+import typer
 
+from grader.cli.handout import make_stubs
 from grader.curriculum import NAMES, find
 from grader.curriculum.stubs import (
     BEGIN,
@@ -222,3 +225,34 @@ def test_wrong_marks_are_named_with_their_line_and_the_next_command(
 def test_a_solution_that_is_not_there_is_named(folders: tuple[Path, Path]) -> None:
     with pytest.raises(StubError, match=r"solutions/thrice\.py: no such file"):
         write(*folders, ["thrice"])
+
+
+def test_the_command_brings_stubs_up_to_date_and_keeps_a_students_work(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def command(check: bool) -> tuple[int, str, str]:
+        try:
+            make_stubs(check=check, force=False, folder=tmp_path)
+        except typer.Exit as ended:
+            return ended.exit_code, *capsys.readouterr()
+        return 0, *capsys.readouterr()
+
+    assert command(check=False)[0] == 0
+    assert {path.stem for path in tmp_path.glob("*.py")} == set(NAMES)
+    status, _, said = command(check=True)
+    assert status == 1
+    assert "test_masks.py" in said
+    for path in (SOLUTIONS.parent / "exercises").glob("test_*.py"):
+        shutil.copy(path, tmp_path)
+    assert command(check=True)[0] == 0
+    picture = tmp_path / "pictures" / "masks.svg"
+    picture.write_text(picture.read_text("utf-8").replace("True", "Truth"), "utf-8")
+    status, _, said = command(check=True)
+    assert (status, said) == (1, "Out of date: masks.svg. Run: grader stubs\n")
+    assert str(picture) in command(check=False)[1]
+    work = tmp_path / "masks.py"
+    work.write_text("half finished")
+    _, done, _ = command(check=False)
+    assert work.read_text() == "half finished"
+    assert "kept" in done
+    assert command(check=True)[0] == 1
