@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 import torch
 
-from grader.board import time_limit
+from grader.board import forbidden, time_limit
 from grader.board.failure import failure
 from grader.board.probe import is_done
 from grader.board.progress import WRONG, Progress, find_blocked, next_exercise
@@ -370,3 +370,11 @@ def test_public_tests_can_be_read_and_called(name: str) -> None:
 def test_an_exercise_without_tests_is_not_done(workspace: Workspace) -> None:
     """Nothing is right before something has said so."""
     assert not is_done(workspace, "masks")
+
+
+def test_a_rule_imports_nothing_that_the_code_did_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Some parts of torch that a rule names take longer to import than the public tests to run."""
+    part = "torch.nn.attention.bias"
+    monkeypatch.delitem(sys.modules, part, raising=False)
+    with forbidden.watch(Workspace(REPOSITORY / "exercises", REPOSITORY), "masks"):
+        assert part not in sys.modules
