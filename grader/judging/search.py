@@ -101,7 +101,6 @@ class Search:
         self.losses = 0
         self.deadly: set[int] = set()
         self.begun = time.process_time()
-        self.tried = 0
 
     def mend(self, failing: Sequence[Recording], passing: Sequence[Recording]) -> Mend | None:
         """The edit, or the two, with which most of the failing checks pass and no other fails."""
@@ -256,7 +255,6 @@ class Search:
         """
         if self.deadly.intersection(numbers):
             return _Outcome()
-        self.tried += 1
         try:
             channel = self._loaded()
             channel.edit(self.exercise, numbers)
