@@ -197,7 +197,7 @@ def test_the_line_that_leaves_the_way_of_right_answers_is_known() -> None:
         exec(compile("\n".join(("def f(x):", *lines)), "mine", "exec"), names)
         x = torch.arange(12.0).reshape(3, 4)
         known = {"mine": "mine"}
-        return follow(lambda one: names["f"](one["x"]), [{"x": x}], known.get, True)[0].values
+        return follow(lambda one: names["f"](one["x"]), [{"x": x}], known.get, True).values
 
     right = values(" a = x * 2", " b = a.exp()", " return b - 1")
     theirs = values(" u = (x * 2).T", " v = u.exp2()", " w = v - 1", " return w")

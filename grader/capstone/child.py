@@ -39,7 +39,6 @@ MOST_WRONG = 12
 SHOWN = ("English", "Japanese", "Spanish")  # of each the longest, with its attention
 POSITIONS = 40
 WITH_PROBES = (parts, wholes)  # imported for the probes that they hold
-STEP_SECONDS = 60.0
 # Steps are measured in processor time, so that a busy machine ends nobody's training; code that
 # waits instead is ended after so many times as long.
 WAITING = 2.5
@@ -57,7 +56,7 @@ class Worker:
         self.asked: queue.Queue[str | None] = queue.Queue()
         self.doing = "reading your files"
         self.last_sign = _clocks()
-        self.patience = STEP_SECONDS
+        self.patience = 0.0  # the job says it
 
     def work(self) -> None:
         """Everything, until the other side hangs up."""

@@ -35,8 +35,8 @@ def follow(
     requests: Sequence[dict[str, Any]],
     files: Callable[[str], str | None],
     noting: bool = False,
-) -> tuple[Trace, list[Any]]:
-    """Has the requests answered; what ran meanwhile, and the replies.
+) -> Trace:
+    """Has the requests answered, and gives what ran meanwhile.
 
     `files` gives the name for a file whose code is followed, None for others. With `noting` the
     values are noted, which takes longer.
@@ -54,14 +54,13 @@ def follow(
             return _lines(ran)
         return _Notes(trace, number, name, ran, frame).event
 
-    replies = []
     sys.settrace(begun)
     try:
         for number, request in enumerate(requests):  # noqa: B007 - `begun` reads it
-            replies.append(answer(request))
+            answer(request)
     finally:
         sys.settrace(None)
-    return trace, replies
+    return trace
 
 
 def _lines(ran: set[int]) -> Callable[..., Any]:

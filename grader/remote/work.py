@@ -110,7 +110,7 @@ class Work:
     def follow(self, requests: Sequence[dict[str, Any]], noting: bool) -> dict[str, Any]:
         """The lines that run when these requests are answered, and with `noting` what they make."""
         names = {file_name(name): name for name in self.parsed}
-        trace, _ = follow(self.server.answer, requests, names.get, noting)
+        trace = follow(self.server.answer, requests, names.get, noting)
         self.guard.take()
         ran = {name: self.parsed[name].whole(lines) for name, lines in trace.lines.items()}
         lines = [(name, line) for name, some in ran.items() for line in sorted(some)]
