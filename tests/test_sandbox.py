@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -131,6 +132,20 @@ def test_a_lost_child_is_told_apart(host: Host, body: str, status: str, message:
     found = lost(host, body)
     assert found.status == status
     assert message in found.message
+
+
+def test_waiting_for_a_slow_disk_is_no_idleness(
+    host: Host, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a machine that waits for its disk all the time, as far as its pressure file tells."""
+    pressure = tmp_path / "pressure"
+    monkeypatch.setattr("grader.sandbox.host.PRESSURE", str(pressure))
+    pressure.write_text("some avg10=0.00 total=0\n")
+    with line(host.fork()) as child:
+        load(child, "import time\ndef answer():\n    time.sleep(1.8)\n    return 1")
+        a_wait = "some avg10=99.00 total=1500000\n"
+        threading.Timer(0.5, pressure.write_text, [a_wait]).start()
+        assert call(child, "answer") == 1
 
 
 def test_processor_time_is_limited(host: Host) -> None:

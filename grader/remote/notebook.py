@@ -14,6 +14,7 @@ import contextlib
 import importlib
 import linecache
 import os
+import resource
 import signal
 import sys
 import time
@@ -286,16 +287,17 @@ class Notebook:
     def _limited(self) -> Iterator[None]:
         seconds = max(LEAST, min(self.cell_seconds, self.seconds))
         patience = max(LEAST_IDLE, min(IDLE, MAX_IDLE - self.idle))
-        ran = time.process_time()
+        ran, read = time.process_time(), _blocks_read()
 
         def used_up(*_: object) -> None:
             if self.armed:
                 raise CellTimeUpError(f"{seconds:.2g} seconds of processor time")
 
         def look(*_: object) -> None:
-            nonlocal ran
-            before, ran = ran, time.process_time()
-            if self.armed and ran - before < patience / 50:
+            nonlocal ran, read
+            before, ran = (ran, read), time.process_time()
+            read = _blocks_read()
+            if self.armed and ran - before[0] < patience / 50 and read == before[1]:
                 self.idle += patience
                 raise CellTimeUpError(f"{patience:.2g} seconds in which it did nothing")
 
@@ -318,6 +320,12 @@ class Notebook:
 def cell_sources(cells: Sequence[str | None]) -> dict[str, str]:
     """The cells that are run, by the names of their files."""
     return {f"cell_{index}": source for index, source in enumerate(cells) if source is not None}
+
+
+def _blocks_read() -> int:
+    """How often this process has waited for a disk, which is no idleness of its own."""
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    return used.ru_inblock + used.ru_majflt
 
 
 def _file(index: int) -> str:

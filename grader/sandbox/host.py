@@ -6,6 +6,7 @@ import os
 import signal
 import socket
 import time
+from functools import cache
 
 from grader.sandbox.forkserver import Ending, ForkServer, HostError
 from grader.sandbox.jail import PROGRAM
@@ -15,6 +16,7 @@ from grader.sandbox.pids import PidsGroup
 __all__ = ["ISOLATIONS", "Child", "Host", "HostError", "Limits"]
 
 ISOLATIONS = ("jail", "process")
+PRESSURE = "/proc/pressure/io"  # https://docs.kernel.org/accounting/psi.html
 
 
 class Host:
@@ -106,23 +108,29 @@ class Child:
         self.sock = sock
         self.pidfd = pidfd
         self.limits = limits
-        self.began = time.monotonic()
+        self.began, self.idle = time.monotonic(), 0.0
+        self.busy, self.looked = _stalled(), self.began
         self.pid = None if pidfd is None else _pid(pidfd)
         self.accounts = -1 if self.pid is None else _accounts(self.pid)
 
     def usage(self) -> tuple[float, float, float]:
         """What it has used: seconds of processor time, seconds idle, seconds on the wall.
 
-        Idle is when it neither runs nor waits for a processor. Where the system does not tell, half
-        of the time on the wall counts as processor time.
+        Idle is when it neither runs nor waits for a processor, nor anybody for a disk: a slow one
+        is not the student's doing. Where the system does not tell, half of the time on the wall
+        counts as processor time.
         """
-        wall = time.monotonic() - self.began
+        now = time.monotonic()
+        wall = now - self.began
         try:
             ran, waited, _ = os.pread(self.accounts, 99, 0).split()
         except (OSError, ValueError):  # it has ended, or there is no such file
             return wall / 2, 0.0, wall
         processor = int(ran) / 1e9
-        return processor, max(wall - processor - int(waited) / 1e9, 0.0), wall
+        busy = processor + int(waited) / 1e9 + _stalled()
+        self.idle += max(now - self.looked - (busy - self.busy), 0.0)
+        self.busy, self.looked = busy, now
+        return processor, self.idle, wall
 
     def ending(self) -> str:
         """How it ended, in a sentence, once it has hung up.
@@ -166,6 +174,27 @@ def _accounts(pid: int) -> int:
         return os.open(f"/proc/{pid}/schedstat", os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
         return -1
+
+
+@cache
+def _pressure(path: str) -> int:
+    try:
+        return os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return -1
+
+
+def _stalled() -> float:
+    """For how many seconds so far some process of this machine has waited for a disk.
+
+    0 where the system does not tell. It tells of no single process, so that a sleeper gains what
+    others wait; the clock on the wall still ends that.
+    """
+    try:
+        some, *_ = os.pread(_pressure(PRESSURE), 199, 0).splitlines()
+        return int(some.rpartition(b"total=")[2]) / 1e6
+    except (OSError, ValueError):
+        return 0.0
 
 
 _CLOSED = "Your code closed its connection to the grader."
