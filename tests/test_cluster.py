@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import replace
+from pathlib import Path
 from socket import create_server
 
 import pytest
@@ -72,6 +73,12 @@ def graded(found: Iterator[SubmissionResult]) -> dict[str, SubmissionResult]:
     return {one.submission: one for one in found}
 
 
+def fork_servers(worker: subprocess.Popen[bytes]) -> list[str]:
+    """The processes that a worker has started, where the system tells."""
+    tasks = Path(f"/proc/{worker.pid}/task").glob("*/children")
+    return [number for task in tasks for number in task.read_text().split()]
+
+
 def test_a_lost_worker_and_a_lost_scheduler_change_no_grade(plan: workers.Plan) -> None:
     handed_in = a_class(24)
     alone = graded(workers.grade(handed_in, plan))
@@ -92,7 +99,8 @@ def test_a_lost_worker_and_a_lost_scheduler_change_no_grade(plan: workers.Plan) 
                 scheduler.wait()
                 time.sleep(1)
                 found.scheduler()
-                found.worker()
+                last = found.worker()
+        assert not fork_servers(last), "a worker keeps a process with torch in it"
     assert spread == alone
     assert {one.points for one in alone.values()} == {0, 3, 10}
 

@@ -7,6 +7,7 @@ was at, which goes to another, and a scheduler that is lost costs what was under
 
 from __future__ import annotations
 
+import asyncio
 import atexit
 import contextlib
 import hashlib
@@ -117,7 +118,8 @@ def recruit(where: str) -> Callable[[Plan, int, Iterable[str]], Workforce]:
             "-e '.[grader,cluster]'"
         ) from None
     # What it has to say of a scheduler that comes and goes, `ClusterError` says in a sentence.
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)
+    for name in ("distributed", "distributed.client"):  # which has a level of its own
+        logging.getLogger(name).setLevel(logging.CRITICAL)
     return lambda plan, count, exercises: Workforce(plan, count, exercises, address)
 
 
@@ -138,7 +140,9 @@ class Workforce:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.stack.close()
+        """Gives back what the workers keep for this run: each a process with torch in it."""
+        with self.stack, contextlib.suppress(ClusterError), self._client(patience=0.0) as client:
+            client.run(_end_judges, on_error="return")
 
     def results(self, work: dict[str, Submission]) -> Iterator[tuple[str, SubmissionResult]]:
         """Yields what each submission comes to, in the order in which they are finished.
@@ -319,6 +323,10 @@ def _judge(plan: Plan, recordings: Recordings) -> Judge:
         torch.set_num_threads(1)
         _judges[key] = Judge(plan.exercises, recordings, Host(plan.isolation), searches=plan.search)
     return _judges[key]
+
+
+async def _end_judges() -> None:
+    await asyncio.wrap_future(_thread.submit(_dismiss))
 
 
 @atexit.register
