@@ -8,6 +8,7 @@ code has two or three faults at once. Where the evidence is thin nothing is said
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 import torch
@@ -46,17 +47,21 @@ Pairs = Callable[["Evidence", Explanation | None, set[str]], Explanation | None]
 
 
 def explain(
-    known: Fingerprints, theirs: Prints, better_pair: Pairs | None = None
+    known: Fingerprints,
+    theirs: Prints,
+    better_pair: Pairs | None = None,
+    refused: AbstractSet[str] = frozenset(),
 ) -> list[Explanation]:
     """What explains the marks of a student's answer, each taken out before the next.
 
-    `better_pair` looks further where no single mistake explains what is left without a rest.
+    `better_pair` looks further where no single mistake explains what is left without a rest; the
+    mistakes in `refused` are not there, whatever the marks look like.
     """
     evidence = Evidence(known, theirs)
     names = [(name,) for name in known.names]
     found: list[Explanation] = []
-    taken: set[str] = set()
-    while len(taken) < MAX_MISTAKES and bool(evidence.left.any()):
+    taken = set(refused)
+    while len(taken) < MAX_MISTAKES + len(refused) and bool(evidence.left.any()):
         best = evidence.best(evidence.same, known.shown, names, taken)
         if better_pair is not None and (best is None or best.precision < CLEAN):
             best = better_pair(evidence, best, taken)

@@ -25,6 +25,7 @@ class Combined:
         self.modules: dict[Names, ModuleType | None] = {}
         self.known: dict[tuple[Names, int], Prints] = {}
         self.rows: dict[str, int | None] = {}
+        self.spares: dict[tuple[Names | int, int], Prints | None] = {}
 
     def prints(self, mistakes: Names, number: int) -> Prints | None:
         """What all of these mistakes at once answer to the probe of that number.
@@ -42,6 +43,25 @@ class Combined:
             self.known[key] = asked(self.library.probes[number], module)
         return self.known[key]
 
+    def spare(self, made: Names | int, number: int) -> Prints | None:
+        """What an answer says to the spare probe of that number.
+
+        It is the one with these mistakes at once (the right one, if there are none), or the known
+        one of a row.
+        """
+        key = (made, number)
+        if key not in self.spares:
+            if len(self.spares) >= MAX_KEPT:
+                self.spares.clear()
+            module = self._known(made) if isinstance(made, int) else self._module(made)
+            self.spares[key] = module and asked(self.library.spares[number], module)
+        return self.spares[key]
+
+    def _known(self, row: int) -> ModuleType | None:
+        library = self.library
+        found = reference.variant(library.exercise, library.variants[row].source)
+        return found if isinstance(found, ModuleType) else None
+
     def _alone(self, name: str, number: int) -> Prints | None:
         """What one mistake answers, in the first form that takes it: the library holds it."""
         if name not in self.rows:
@@ -56,7 +76,12 @@ class Combined:
             if len(self.modules) >= MAX_KEPT:
                 self.modules.clear()
                 self.known.clear()
-            variant = together([self.library.mistakes[name] for name in names])
-            found = variant and reference.variant(self.library.exercise, variant.source)
-            self.modules[names] = found if isinstance(found, ModuleType) else None
+            self.modules[names] = self._made(names)
         return self.modules[names]
+
+    def _made(self, names: Names) -> ModuleType | None:
+        if not names:
+            return reference.module(self.library.exercise)
+        variant = together([self.library.mistakes[name] for name in names])
+        found = variant and reference.variant(self.library.exercise, variant.source)
+        return found if isinstance(found, ModuleType) else None

@@ -9,6 +9,7 @@ comes out exactly as it does with the student's code.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 import torch
@@ -46,18 +47,25 @@ class Composed:
     whole: int
 
 
-def compose(combined: Combined, evidence: Evidence, begun: Sequence[str]) -> Composed | None:
+def compose(
+    combined: Combined,
+    evidence: Evidence,
+    begun: Sequence[str],
+    refused: AbstractSet[str] = frozenset(),
+) -> Composed | None:
     """Mistakes that together explain what is wrong: more than those begun with, or None.
 
-    Where none is begun with, the ones that explain most by themselves are tried.
+    Where none is begun with, the ones that explain most by themselves are tried; those in `refused`
+    are not.
     """
-    return _Composition(combined, evidence).grown(tuple(begun))
+    return _Composition(combined, evidence, refused).grown(tuple(begun))
 
 
 class _Composition:
     """The mistakes of one student."""
 
-    def __init__(self, combined: Combined, evidence: Evidence) -> None:
+    def __init__(self, combined: Combined, evidence: Evidence, refused: AbstractSet[str]) -> None:
+        self.refused = refused
         self.combined = combined
         self.library = library = combined.library
         self.evidence = evidence
@@ -171,7 +179,7 @@ class _Composition:
     def _ordered(self, score: Tensor, least: float) -> list[str]:
         order = score.argsort(descending=True).tolist()
         names = [self.library.names[index] for index in order if float(score[index]) > least]
-        return list(dict.fromkeys(names))
+        return [name for name in dict.fromkeys(names) if name not in self.refused]
 
     def _probes(self, where: Tensor) -> list[int]:
         """The checks in which something is, the shortest first."""

@@ -25,6 +25,7 @@ from grader.feedback.prints import Prints, Probe
 from grader.judging import fingerprints
 from grader.judging.combined import Combined
 from grader.judging.composition import compose
+from grader.judging.confirmation import confirmed
 from grader.judging.fingerprints import asked
 from grader.report.results import Diagnosis
 
@@ -33,6 +34,8 @@ ENOUGH = 4  # probes that have to agree with a mistake before the others are tak
 NEAR = 10  # mistakes whose pairs are looked at
 WIDE = 30  # mistakes that are looked at together with the nearest one
 MAX_SPARES = 6
+ROUNDS = 3  # of looking for mistakes without those that other examples do not bear out
+SURE = 0.97  # the share of what is wrong, and of what a mistake shows, that needs no other example
 MOSTLY = 0.5  # the share of what is wrong in a check that no mistake explains, if it is told
 
 Ask = Callable[[Sequence[dict[str, Any]]], Sequence[Any] | None]
@@ -63,10 +66,7 @@ class Diagnostician:
         """
         named: list[tuple[str, ...]] = []
         theirs = self.prints(passed, ask)
-        explained = explain(self.library, theirs, self._better_pair)
-        begun = [name for one in explained for name in one.mistakes]
-        more = compose(self.combined, Evidence(self.library, theirs), begun)
-        either = [(name,) for name in begun] + list(more.either[len(begun) :] if more else ())
+        either, explains = self._confirmed(theirs, ask)
         for first, *others in either:
             same = dict.fromkeys((*alike(self.library, first, theirs), *others))
             names = self._told_apart(list(same), passed, ask)
@@ -75,8 +75,39 @@ class Diagnostician:
         found = tuple(self._diagnosis(names) for names in named[:MAX_MISTAKES])
         if not found:
             return Diagnosed((), tuple(name for name, state in passed.items() if not state))
-        parts = [one.explains for one in explained] + ([more.explains] if more else [])
-        return Diagnosed(found, self._unexplained(theirs, torch.stack(parts).any(dim=0)))
+        return Diagnosed(found, self._unexplained(theirs, explains))
+
+    def _confirmed(self, theirs: Prints, ask: Ask) -> tuple[list[tuple[str, ...]], Tensor]:
+        """The mistakes found, each with those that do the same in its place, and what they explain.
+
+        Where they do not explain all, other examples are asked, and what these do not bear out is
+        left out when the rest is looked for again.
+        """
+        replies: dict[int, Prints] = {}
+
+        def spare(number: int) -> Prints:
+            if number not in replies:
+                replies[number] = _read(self.library.spares[number], ask)
+            return replies[number]
+
+        refused: set[str] = set()
+        for _ in range(ROUNDS):
+            explained = explain(self.library, theirs, self._better_pair, refused)
+            begun = [name for one in explained for name in one.mistakes]
+            more = compose(self.combined, Evidence(self.library, theirs), begun, refused)
+            parts = [one.explains for one in explained] + ([more.explains] if more else [])
+            either = [(name,) for name in begun] + list(more.either[len(begun) :] if more else ())
+            if not either or (not more and _leaves_nothing(explained)):
+                break
+            explains = torch.stack(parts).any(dim=0)
+            names = [first for first, *_ in either]
+            kept = confirmed(self.combined, names, theirs, explains, spare)
+            either = [one for one in either if one[0] in kept]
+            if len(kept) == len(names):
+                break
+            refused |= set(names) - set(kept)
+        nothing = torch.zeros_like(theirs.said)
+        return either, torch.stack([nothing, *parts]).any(dim=0)
 
     def _unexplained(self, theirs: Prints, explained: Tensor) -> tuple[str, ...]:
         """The checks in which most of what is wrong is none of this."""
@@ -222,6 +253,13 @@ class Diagnostician:
 def _read(probe: Probe, ask: Ask) -> Prints:
     replies = ask(probe.requests)
     return Prints.blank(len(probe.keys)) if replies is None else probe.read(replies)
+
+
+def _leaves_nothing(explained: Sequence[Explanation]) -> bool:
+    """Whether one known mistake shows all that is wrong, and nothing else."""
+    if len(explained) != 1 or len(explained[0].mistakes) != 1:
+        return False
+    return min(explained[0].precision, explained[0].recall) > SURE
 
 
 def _message(found: Sequence[Mistake]) -> str:

@@ -67,6 +67,13 @@ class Library(Fingerprints):
         ]
         probes = [some[-1] for some in drawn]
         spares = [one for some in drawn for one in some[:-1]]
+        # What has a single example has none to spare: another draw has.
+        single = {one.check.name for one in recordings if len(one.cases) == 1}
+        spares += [
+            probe(one.check.name, one.cases[-1].requests, answer)
+            for one in Recordings(SEED + 1).of(exercise)
+            if one.check.name in single
+        ]
         rows = [Prints.join([asked(probe, answer) for probe in probes])]
         failed = []
         for variant in variants(exercise):
