@@ -213,6 +213,19 @@ def test_the_whole_message() -> None:
     ]
 
 
+def test_a_single_number_needs_no_grid() -> None:
+    found = mismatch(assert_matches, torch.tensor(2.5), torch.tensor(2.25), "loss")
+    assert found.headline == "Your loss is 2.5; it should be 2.25."
+    assert found.grid is None
+
+
+def test_two_answers_of_the_same_student_differ_and_none_is_called_wrong() -> None:
+    found = mismatch(
+        assert_matches, torch.ones(2, 2), torch.zeros(2, 2), "output", sides=("after", "before")
+    )
+    assert found.headline.startswith("All 4 numbers in your output are different")
+
+
 def test_swapped_booleans_are_recognised() -> None:
     """A mask with True and False exchanged is told as such; another dtype is told first."""
     mask = torch.ones(3, 3).tril().bool()

@@ -113,6 +113,13 @@ def test_a_missing_check_is_named_beside_another_fault() -> None:
     assert found == {"odd-not-refused", "halves-for-pairs"}
 
 
+def test_what_looks_like_a_mistake_in_one_example_only_is_not_named() -> None:
+    """Where there are d_k² keys, the root of their number is d_k."""
+    source = stubs.reference_source("attention")
+    by_the_keys = source.replace("math.sqrt(query.size(-1))", "key.size(-2) ** 0.5")
+    assert named("attention", by_the_keys) == [("scaled-by-the-length",)]
+
+
 def test_which_operation_meets_a_none_first_makes_no_difference() -> None:
     source = stubs.reference_source("attention").replace("if mask is not None:", "if True:")
     other = source.replace("masked_fill(~mask,", "masked_fill(mask.logical_not(),")

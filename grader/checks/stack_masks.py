@@ -70,11 +70,12 @@ def assert_mask_of_heads(student: Any, case: StackCase, attention: int = 0) -> N
 
 
 def check_same(after: Any, before: Tensor, where: Tensor, what: str) -> None:
-    """The tokens at the places `where` are what they were before a change."""
+    """The tokens at the places `where` are what they were before a change; else says `what`."""
     assert_shape(after, tuple(before.shape))
-    assert_matches(
-        after[where], before[where], "output", help=what, sides=("after a change", "before it")
-    )
+    try:
+        assert_matches(after[where], before[where], sides=("after a change", "before it"))
+    except Mismatch as found:
+        raise Mismatch(what, found.finding.grid, found.finding.headline) from None
 
 
 def check_other(after: Any, before: Tensor, where: Tensor, what: str) -> None:

@@ -20,7 +20,7 @@ import torch
 from torch import Tensor
 from torch.nn import Module
 
-from grader.feedback.finding import Grid
+from grader.feedback.finding import SIDES, Grid
 from grader.feedback.grids import cut_grid
 from grader.feedback.mismatch import Mismatch
 from grader.feedback.shapes import shape_mismatch, sizes_in_words
@@ -65,7 +65,7 @@ def assert_matches(
     help: str = "",
     rtol: float | None = None,
     atol: float | None = None,
-    sides: tuple[str, str] = ("yours", "expected"),
+    sides: tuple[str, str] = SIDES,
 ) -> None:
     """Check type, shape and numbers of `actual` against `expected`.
 
@@ -338,7 +338,11 @@ def _value_mismatch(
     sides: tuple[str, str],
 ) -> Mismatch:
     count, total = int(wrong.sum().item()), wrong.numel()
-    headline = f"{_share(count, wanted, what)} wrong"
+    if total == 1 and wanted.dim() == 0 and sides == SIDES and wanted.dtype.is_floating_point:
+        mine, right = yours.item(), wanted.item()
+        return Mismatch(f"Your {what} is {mine:.7g}; it should be {right:.7g}.", None, help)
+    # Where two answers of the student's are compared, neither is the right one.
+    headline = f"{_share(count, wanted, what)} {'wrong' if sides == SIDES else 'different'}"
     if wanted.dtype == torch.bool:
         if count == total > 1 and not help:
             help = "True and False are swapped throughout: which of the two means visible?"

@@ -27,6 +27,9 @@ class Status(StrEnum):
     GRADER_ERROR = "grader_error"
 
 
+SIDES = ("yours", "expected")  # of a grid: an answer, and the right one
+
+
 @dataclass(frozen=True)
 class Place:
     """A line of the student's code: the file or cell it is in, and what stands there.
@@ -56,7 +59,7 @@ class Grid:
     rows: tuple[str, ...]
     columns: tuple[str, ...]
     where: str = ""
-    sides: tuple[str, str] = ("yours", "expected")
+    sides: tuple[str, str] = SIDES
     kind: str = "float"
 
 

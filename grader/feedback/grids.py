@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from grader.feedback.finding import Grid
+from grader.feedback.finding import SIDES, Grid
 
 _MAX_ROWS = 5
 _MAX_COLUMNS = 4
@@ -18,7 +18,7 @@ def cut_grid(
     expected: Tensor | None,
     wrong: Tensor,
     axes: Sequence[str] = (),
-    sides: tuple[str, str] = ("yours", "expected"),
+    sides: tuple[str, str] = SIDES,
 ) -> Grid | None:
     """The two-dimensional slice around the worst wrong number, at most 5 by 4.
 

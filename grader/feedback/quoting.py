@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 
-from grader.feedback.finding import Finding, Grid, Place
+from grader.feedback.finding import SIDES, Finding, Grid, Place
 from grader.feedback.text import grid_texts
 
-_SIDES = ("yours", "expected")
 _NEAR_ONE = 1e-3
 _FAR_FROM_ONE = 5e-3
 
@@ -37,7 +36,7 @@ def line(places: tuple[Place, ...]) -> str:
 
 def _row_sum(grid: Grid) -> str:
     """For rows that should sum to one, the row whose sum is furthest from it."""
-    if grid.sides != _SIDES or grid.kind != "float" or any(min(row) < 0 for row in grid.expected):
+    if grid.sides != SIDES or grid.kind != "float" or any(min(row) < 0 for row in grid.expected):
         return ""
     if any(abs(sum(row) - 1) > _NEAR_ONE for row in grid.expected):
         return ""
@@ -65,7 +64,7 @@ def _cell(grid: Grid) -> str:
     yours, expected = grid_texts(grid)
     where = f"{grid.rows[row]}, {grid.columns[column]}"
     mine, other = yours[row][column], expected[row][column]
-    if grid.sides != _SIDES:
+    if grid.sides != SIDES:
         return f"At {where} your code gives {mine} ({grid.sides[0]}) and {other} ({grid.sides[1]})."
     return f"At {where} you have {mine} where {other} belongs."
 
