@@ -4,7 +4,8 @@ What a mistake explains are the marks that it leaves and that the student's answ
 one that explains most is named; what it explains is taken out, and the rest looked at again, since
 real code has two or three faults at once. Where two faults mix in the same numbers, pairs of the
 known mistakes that come near are made and looked at as one, and where something is left, more of
-them (`composition`). Where the evidence is thin nothing is said.
+them (`composition`). What does not explain all is tried on other examples (`confirmation`). Where
+the evidence is thin nothing is said.
 """
 
 from __future__ import annotations
