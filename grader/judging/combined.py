@@ -54,7 +54,8 @@ class Combined:
             if len(self.spares) >= MAX_KEPT:
                 self.spares.clear()
             module = self._known(made) if isinstance(made, int) else self._module(made)
-            self.spares[key] = module and asked(self.library.spares[number], module)
+            probe = self.library.spares[number]
+            self.spares[key] = None if module is None else asked(probe, module)
         return self.spares[key]
 
     def _known(self, row: int) -> ModuleType | None:
