@@ -201,3 +201,31 @@ def test_a_name_is_printable_and_nobody_elses(tmp_path: Path) -> None:
     assert len(set(found)) == len(names)
     assert all(name.isprintable() for name in found)
     assert {"ada", "Zoë"} <= set(found)
+
+
+@pytest.mark.skipif(not hasattr(os, "seteuid"), reason="Windows locks no folder by its mode")
+@pytest.mark.parametrize("inside", ["", "exercises"])
+def test_a_folder_that_may_not_be_opened_is_that_students_problem(
+    tmp_path: Path, inside: str
+) -> None:
+    """An archive may bring folders that nobody may open; the others are graded all the same."""
+    write(tmp_path / "ada" / "attention.py")
+    write(tmp_path / "bob" / inside / "attention.py")
+    locked = tmp_path / "bob" / inside
+    locked.chmod(0)
+    me = os.geteuid()
+    closed = [path for path in (tmp_path, *tmp_path.parents) if not path.stat().st_mode & 0o5]
+    modes = {path: path.stat().st_mode for path in closed}
+    try:
+        if me == 0:  # root may open everything
+            for path in closed:
+                path.chmod(0o755)
+            os.seteuid(65534)
+        ada, bob = submission.find(tmp_path)
+    finally:
+        os.seteuid(me)
+        locked.chmod(0o755)
+        for path, mode in modes.items():
+            path.chmod(mode)
+    assert list(ada.sources) == ["attention"]
+    assert set(bob.problems.values()) == {"The folder could not be read: Permission denied."}

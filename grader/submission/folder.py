@@ -120,8 +120,11 @@ def from_notebook(name: str, path: Path) -> Submission:
 
 def _in_folder(name: str, folder: Path) -> Submission:
     """A student's work: the files of exercises, or else the one notebook."""
-    files = _handed_in(folder)
-    by_place = [_notebooks(place) for place in (folder, *_only_folder(folder))]
+    try:
+        files = _handed_in(folder)
+        by_place = [_notebooks(place) for place in (folder, *_only_folder(folder))]
+    except OSError as error:
+        return _refused(name, f"The folder could not be read: {error.strerror}.")
     there = [file for place in by_place for file in place]
     graded = [] if files else next(filter(None, by_place), [])
     if len(graded) > 1:
@@ -133,7 +136,10 @@ def _in_folder(name: str, folder: Path) -> Submission:
 
 
 def _holds_work(folder: Path) -> bool:
-    return bool(_handed_in(folder)) or any(map(_notebooks, (folder, *_only_folder(folder))))
+    try:
+        return bool(_handed_in(folder)) or any(map(_notebooks, (folder, *_only_folder(folder))))
+    except OSError:  # what cannot be looked at may hold some, and is to be told of
+        return True
 
 
 def _only_folder(folder: Path) -> list[Path]:
