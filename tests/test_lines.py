@@ -71,14 +71,15 @@ def notebook(*sources: str) -> Submission:
 
 def test_right_code_is_not_searched(judge: Judge, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(judging, "Search", None)
-    assert graded(judge, NORM).lines == ()
+    result = graded(judge, NORM)
+    assert result.lines == result.remarks == ()
 
 
 def test_a_named_mistake_is_not_searched(judge: Judge, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(judging, "Search", None)
     result = graded(judge, NORM.replace("c = c * self.weight", "pass"))
     assert result.diagnoses
-    assert result.lines == ()
+    assert result.lines == result.remarks == ()
 
 
 @pytest.mark.parametrize("search", [True, False])
@@ -87,6 +88,26 @@ def test_a_run_searches_unless_it_is_told_not_to(search: bool) -> None:
     plan = workers.Plan(("layer_norm",), seed=3, isolation="process", jobs=1, search=search)
     (result,) = workers.grade([submission], plan)
     assert bool(result.exercises[0].lines) == search
+
+
+def test_a_slip_that_the_first_case_does_not_show_is_searched_for(judge: Judge) -> None:
+    """The case in which it shows is told from the others by itself, not by its tensors."""
+    slip = "torch.exp((1.5 if len(v) > 4 else 0.5) *"
+    result = graded(judge, NORM.replace(RIGHT, slip))
+    assert result.status == "failed"
+    assert not result.remarks
+
+
+def test_where_the_search_itself_fails_the_points_stand(
+    judge: Judge, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wrong = NORM.replace(RIGHT, WRONG)
+    points = graded(judge, wrong).points
+    monkeypatch.setattr(judging, "Search", None)  # calling it is a TypeError
+    result = graded(judge, wrong + "\n# once more\n")
+    assert (result.status, result.points) == ("failed", points)
+    (remark,) = result.remarks
+    assert remark.startswith("The grader failed while it looked for the cause; the points stand (")
 
 
 def test_where_no_edit_helps_nothing_is_said(judge: Judge) -> None:

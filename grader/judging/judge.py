@@ -21,6 +21,7 @@ from grader.judging.student_process import StudentProcess
 from grader.judging.suspicion import suspects
 from grader.remote.budget import Budget
 from grader.remote.channel import Times
+from grader.remote.session import clean
 from grader.report.results import (
     CheckResult,
     ExerciseResult,
@@ -35,6 +36,7 @@ from grader.submission.structure import structure
 
 SUBMISSION_SECONDS, SUBMISSION_IDLE = 120.0, 20.0
 MAX_DIAGNOSED = 10_000
+_NO_WORDS = "The grader failed while it looked for the cause; the points stand"
 # Where the student's code came back, with whatever.
 _ANSWERED = {Status.PASSED, Status.FAILED, Status.ERROR, Status.TODO}
 
@@ -197,6 +199,17 @@ class Judge:
         found = replace(summary(name, results, examination.verdict), remarks=remarks)
         if found.status is Status.PASSED or examination.verdict is not None:
             return found
+        try:
+            return self._explained(found, examination, searches and self.searches)
+        except Exception as error:  # words only: the points were found before
+            failed = f"{_NO_WORDS} ({type(error).__name__}: {clean(str(error))})."
+            return replace(found, remarks=(*remarks, failed))
+
+    def _explained(
+        self, found: ExerciseResult, examination: ExerciseRun, searches: bool
+    ) -> ExerciseResult:
+        """The result with the mistakes that explain what is wrong, and the lines to look at."""
+        name, results = found.exercise, found.checks
         passed = {
             result.check: result.status is Status.PASSED
             for result in results
@@ -208,7 +221,7 @@ class Judge:
             in_own_words(one, diagnostician.library, results, source) for one in diagnosed.mistakes
         )
         found = replace(found, diagnoses=tuple(diagnoses))
-        if not (searches and self.searches):
+        if not searches:
             return found
         return replace(found, lines=self._lines(found, diagnosed.unexplained, examination.process))
 
