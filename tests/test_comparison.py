@@ -86,11 +86,15 @@ def test_attention_in_float32_passes(seed: int, scale: float) -> None:
     assert_matches(scores.softmax(-1) @ value.float(), exact)
 
 
-def test_bfloat16_passes_where_float64_is_expected() -> None:
-    """The coarser of the two dtypes sets the tolerance."""
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_what_was_asked_for_sets_the_tolerance(dtype: torch.dtype) -> None:
+    """Fewer digits than were asked for hide a small mistake, and are told of."""
     x = normal(0, 30, 40)
-    assert_matches(x.bfloat16(), x)
-    assert_matches(x.half(), x)
+    assert_matches(x.to(dtype), x.to(dtype))
+    assert_matches(x.to(dtype).double() * (1 + 1e-3), x.to(dtype))
+    with pytest.raises(Mismatch, match=f"comes back as {str(dtype)[6:]}, which holds only about"):
+        assert_matches(x.to(dtype), x)
+    assert_matches(x.to(dtype), x, rtol=0.1)
 
 
 def test_other_forms_of_the_same_numbers_pass() -> None:

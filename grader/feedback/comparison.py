@@ -53,6 +53,10 @@ _NAN_HELP = (
     "NaN typically comes from 0/0 or inf/inf, from inf - inf, from softmax over a row that is -inf "
     "throughout, or from the square root of a negative number."
 )
+_COARSE = (
+    "It comes back as {dtype}, which holds only about three digits of a number; keep the dtype of "
+    "what comes in."
+)
 _INF_HELP = "Infinity typically comes from a division by zero or from exp of a large number."
 
 
@@ -90,7 +94,9 @@ def assert_matches(
         raise _dtype_mismatch(yours, "a floating dtype such as float32", what, help)
     if yours.numel() == 0:
         return
-    tolerance = max(TOLERANCE[yours.dtype], TOLERANCE[wanted.dtype])
+    # That of what was asked for: who hands back fewer digits is no righter for it.
+    tolerance = TOLERANCE[wanted.dtype]
+    coarse = yours.dtype if TOLERANCE[yours.dtype] > tolerance else None
     yours, wanted = yours.double(), wanted.double()
     magnitude = wanted.abs()
     largest = magnitude.max().item()
@@ -104,6 +110,8 @@ def assert_matches(
         note(difference, limit)
         if (difference <= limit).all().item():
             return
+    if coarse is not None and rtol is atol is None:
+        help = f"{_COARSE.format(dtype=str(coarse).removeprefix('torch.'))} {help}".strip()
     _slow_check(yours, wanted, tolerance, rtol, atol, what, axes, help, sides)
 
 
