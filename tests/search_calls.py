@@ -16,7 +16,7 @@ from operator import attrgetter
 from typing import Any
 
 import torch
-from search_tasks import Task
+from search_tasks import Named, Task
 from torch import Tensor, nn
 
 COMBINATIONS = 160
@@ -52,17 +52,47 @@ def operators() -> Iterator[str]:
 
 
 def functions(inside: Sequence[str]) -> Iterator[str]:
-    """Every function and module class of these modules of torch's, as `module:name`."""
+    """Everything of these modules of torch's that can be called, as `module:name`.
+
+    That is each function, each class of layers, each object with `__call__`; with `name.method`
+    what a class offers without an object of it; with `name[key]` what a table of functions holds.
+    """
     seen: set[int] = set()
-    for name in sorted(modules(inside)):
-        module = sys.modules[name]
-        for attribute, value in sorted(vars(module).items()):
-            torchs = str(getattr(value, "__module__", None) or "torch").startswith("torch")
-            layer = isinstance(value, type) and issubclass(value, nn.Module)
-            kinds = (types.FunctionType, types.BuiltinFunctionType)
-            if torchs and (layer or isinstance(value, kinds)) and id(value) not in seen:
-                seen.add(id(value))
-                yield f"{name}:{attribute}"
+    outer = [
+        (name, attribute, value)
+        for name in sorted(modules(inside))
+        for attribute, value in sorted(vars(sys.modules[name]).items())
+    ]
+    inner = [(name, *pair) for name, attribute, value in outer for pair in _inner(attribute, value)]
+    for name, path, found in (*outer, *inner):
+        if id(found) not in seen and _is_torchs(found):
+            seen.add(id(found))
+            yield f"{name}:{path}"
+
+
+def _inner(attribute: str, value: object) -> list[tuple[str, object]]:
+    if isinstance(value, dict):
+        return [(f"{attribute}[{key}]", found) for key, found in list(value.items())]
+    if not isinstance(value, type) or not str(value.__module__).startswith("torch"):
+        return []
+    free = [
+        name
+        for name, found in list(vars(value).items())
+        if isinstance(found, (staticmethod, classmethod))
+        # A layer's own methods are tried on objects of it; those of an autograd function are free.
+    ] + ["apply"] * issubclass(value, torch.autograd.Function)
+    return [(f"{attribute}.{name}", getattr(value, name, None)) for name in free]
+
+
+def _is_torchs(value: object) -> bool:
+    if isinstance(value, type):
+        return issubclass(value, nn.Module) and str(value.__module__).startswith("torch")
+    # Operators are searched by themselves.
+    known = (torch._ops.OpOverload, torch._ops.OpOverloadPacket, torch._ops._OpNamespace)
+    home = str(getattr(value, "__module__", None) or type(value).__module__ or "torch")
+    return (
+        callable(value) and not isinstance(value, known) and home.startswith(("torch", "builtins"))
+    )
 
 
 def modules(inside: Sequence[str]) -> set[str]:
@@ -87,17 +117,20 @@ def modules(inside: Sequence[str]) -> set[str]:
 
 
 class Limited:
-    """Ends what takes more processor time, with `TimeoutError`."""
+    """Ends what takes more processor time, or waits four times as long, with `TimeoutError`."""
 
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
 
     def __enter__(self) -> None:
-        signal.signal(signal.SIGPROF, self.ring)
+        for number in (signal.SIGPROF, signal.SIGALRM):
+            signal.signal(number, self.ring)
         signal.setitimer(signal.ITIMER_PROF, self.seconds)
+        signal.setitimer(signal.ITIMER_REAL, 4 * self.seconds)
 
     def __exit__(self, *_: object) -> None:
-        signal.setitimer(signal.ITIMER_PROF, 0)
+        for timer in (signal.ITIMER_PROF, signal.ITIMER_REAL):
+            signal.setitimer(timer, 0)
 
     @staticmethod
     def ring(*_: object) -> None:
@@ -117,7 +150,10 @@ def resolve(name: str) -> Callable[..., Any]:
             *given[: -len(named)], **dict(zip(named, given[-len(named) :], strict=True))
         )
     module, _, path = name.partition(":")
+    path, bracket, key = path.partition("[")
     found = attrgetter(path)(importlib.import_module(module))
+    if bracket:
+        found = next(one for known, one in found.items() if f"{known}]" == key)
     if isinstance(found, type):
         return lambda *arguments: found(*arguments[:-1])(arguments[-1])
     return found  # type: ignore[no-any-return]
@@ -172,6 +208,7 @@ def combinations(task: Task, name: str, found: Callable[..., Any]) -> Iterator[l
     if "::" in name:
         yield from sampled(chosen)
         return
+    yield from by_name(task, found)
     pool = [*task.tensors, *task.numbers, *task.lists, None, False, True]
     for length in (
         {len(chosen), 1, 2, 3} if not isinstance(found, types.FunctionType) else {len(chosen)}
@@ -181,6 +218,23 @@ def combinations(task: Task, name: str, found: Callable[..., Any]) -> Iterator[l
             for others in itertools.islice(rest, COMBINATIONS // 3):
                 yield [*task.tensors[:start], *others]
         yield from map(list, itertools.islice(itertools.product(pool, repeat=length), 50))
+
+
+def by_name(task: Task, found: Callable[..., Any]) -> Iterator[list[Any]]:
+    """What the names of the parameters suggest: with all that are known, and with the needed."""
+    try:
+        parameters = inspect.signature(found).parameters.values()
+    except (TypeError, ValueError):
+        return
+    needed = [
+        one.name
+        for one in parameters
+        if one.default is one.empty and one.kind in (one.KEYWORD_ONLY, one.POSITIONAL_OR_KEYWORD)
+    ]
+    known = [one.name for one in parameters if one.name in task.named and one.name not in needed]
+    if task.named.keys() & {*needed, *known}:
+        for names in ([*needed, *known], needed):
+            yield [Named({name: task.named.get(name) for name in names})]
 
 
 def sampled(chosen: Sequence[Sequence[Any]]) -> Iterator[list[Any]]:
@@ -204,4 +258,18 @@ def sampled(chosen: Sequence[Sequence[Any]]) -> Iterator[list[Any]]:
 
 def copies(arguments: Sequence[Any]) -> list[Any]:
     """The arguments anew, since a call may change them."""
-    return [one.clone() if isinstance(one, Tensor) else one for one in arguments]
+    return [
+        Named(zip(one, copies([*one.values()]), strict=True))
+        if isinstance(one, Named)
+        else one.clone()
+        if isinstance(one, Tensor)
+        else one
+        for one in arguments
+    ]
+
+
+def carry_out(found: Callable[..., Any], arguments: Sequence[Any]) -> Any:
+    """The call with copies of these arguments, of which the last may be those with names."""
+    given = copies(arguments)
+    named = given.pop() if given and isinstance(given[-1], Named) else {}
+    return found(*given, **named)

@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
+
+
+class Named(dict[str, Any]):
+    """Arguments that are given by name."""
 
 
 @dataclass(frozen=True)
 class Task:
     """An exercise as a search sees it: what may be handed to a call, and what must not come out.
 
-    `tensors`, `numbers` and `lists` are in the order in which they are tried.
+    `tensors`, `numbers` and `lists` are in the order in which they are tried; `named` is what
+    a parameter of that name is likely to want.
     """
 
     tensors: Sequence[Tensor]
@@ -23,6 +29,7 @@ class Task:
     numbers: Sequence[Any] = ()
     lists: Sequence[Any] = ()
     random: bool = False
+    named: Mapping[str, Any] = field(default_factory=dict)
 
 
 def _drawn(*shape: int, dtype: torch.dtype = torch.float64) -> Tensor:
@@ -54,13 +61,29 @@ def tasks(dtype: torch.dtype) -> dict[str, Task]:
             ),
             (1e-5, 8, 2, -1, 1),
             ((8,), [2], [-1], [3, 8], (8,)),
+            named={
+                **dict.fromkeys(("input", "a", "x", "inp", "self", "X", "hidden_states"), x),
+                **{name: [8] for name in ("normalized_shape", "shape")},
+                **dict.fromkeys(("eps", "epsilon"), 1e-5),
+                **{name: [-1] for name in ("dim", "dims", "axis", "norm_dims")},
+                **{"weight": weight, "bias": bias, "gamma": weight, "beta": bias},
+            },
         ),
         "attention": Task(
             (heads, key, value, torch.zeros(3, 3, dtype=dtype)),
             (scores.softmax(-1) @ value,),
             (0.5, 2.0, 0.0, 2, 4),
             ([2, 3], (8,)),
+            named={
+                **{"query": heads, "key": key, "value": value, "q": heads, "k": key, "v": value},
+                **{"Q": heads, "K": key, "V": value, "scale": 0.5, "inv_scale": 2.0},
+                **{"scale_factor": 0.5, "dropout_p": 0.0, "is_causal": False, "causal": False},
+                **{"attn_mask": None, "score_mod": None, "block_mask": None, "num_heads": 2},
+            },
         ),
+        "multi_head": _multi_head(dtype),
+        "rope": _rope(dtype),
+        "training": _training(dtype),
         "embedding": Task((table, ids), (torch.stack([table[one] for one in ids]),), (-1, 0, 1)),
         "linear": Task(
             (x, matrix, _drawn(6, dtype=dtype)),
@@ -93,10 +116,59 @@ def tasks(dtype: torch.dtype) -> dict[str, Task]:
     }
 
 
+def _multi_head(dtype: torch.dtype) -> Task:
+    x, inner, outer = (_drawn(*shape, dtype=dtype) for shape in ((2, 3, 8), (24, 8), (8, 8)))
+    first, last = _drawn(24, dtype=dtype), _drawn(8, dtype=dtype)
+    parts = (x @ inner.mT + first).view(2, 3, 3, 2, 4).permute(2, 0, 3, 1, 4)
+    query, key, value = parts
+    mixed = (query @ key.mT / 2).softmax(-1) @ value
+    answer = mixed.transpose(1, 2).reshape(2, 3, 8) @ outer.mT + last
+    named = {
+        **dict.fromkeys(("query", "key", "value", "src", "x", "q", "k", "v"), x),
+        **{"embed_dim": 8, "embed_dim_to_check": 8, "num_heads": 2, "num_head": 2, "nhead": 2},
+        **{"in_proj_weight": inner, "in_proj_bias": first, "qkv_weight": inner, "qkv_bias": first},
+        **{"out_proj_weight": outer, "out_proj_bias": last, "proj_weight": outer},
+        **{"proj_bias": last, "bias_k": None, "bias_v": None, "add_zero_attn": False},
+        **{"dropout_p": 0.0, "training": False, "need_weights": True},
+    }
+    return Task((x, inner, first, outer, last), (answer,), (8, 2), named=named)
+
+
+def _rope(dtype: torch.dtype) -> Task:
+    x, angles = _drawn(2, 2, 3, 4, dtype=dtype), _drawn(3, 2, dtype=dtype)
+    cos, sin = angles.cos(), angles.sin()
+    even, odd = x[..., ::2], x[..., 1::2]
+    answer = torch.stack((even * cos - odd * sin, even * sin + odd * cos), -1).flatten(-2)
+    rows = (cos.expand(2, 3, 2).clone(), sin.expand(2, 3, 2).clone())
+    named = {
+        **dict.fromkeys(("input", "x", "X", "q", "query"), x),
+        **{"cos": cos, "sin": sin, "cos_cache": rows[0], "sin_cache": rows[1], "angles": angles},
+        **{"freqs": angles, "freqs_cis": torch.polar(torch.ones_like(angles), angles)},
+        **{"interleaved": True, "num_heads": 2, "rotary_embedding_dim": 4},
+    }
+    return Task((x, *rows, angles), (answer,), (True, 4), named=named)
+
+
+def _training(dtype: torch.dtype) -> Task:
+    logits, labels = _drawn(6, 5, dtype=dtype), torch.tensor([1, 2, 0, 3, 3, 1])
+    logs = logits.log_softmax(-1)
+    each = -0.9 * logs.gather(-1, labels[:, None])[:, 0] - 0.1 * logs.mean(-1)
+    real = labels != 0
+    named = {
+        **dict.fromkeys(("input", "logits", "x", "self", "pred"), logits),
+        **dict.fromkeys(("target", "labels", "label", "y"), labels),
+        **{"label_smoothing": 0.1, "ignore_index": 0, "reduction": "mean", "smoothing": 0.1},
+    }
+    answers = (each[real].mean(), each * real, (each * real).sum(), each.mean(), each)
+    return Task((logits, labels), answers, (0.1, 0), named=named)
+
+
 def is_answer(task: Task, value: Any) -> bool:
     """Whether this result, or a part of it, does the exercise's work."""
     if isinstance(value, (tuple, list)):
         return any(is_answer(task, one) for one in value[:8])
+    if isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind in "bif":
+        value = torch.as_tensor(value)
     if not isinstance(value, Tensor) or value.is_meta:
         return False
     if value.layout != torch.strided:
@@ -121,6 +193,10 @@ def describe(task: Task, arguments: Sequence[Any]) -> list[Any]:
     """Arguments as JSON: a tensor of the task by its number, a list of them by theirs."""
     described: list[Any] = []
     for one in arguments:
+        if isinstance(one, Named):
+            pairs = zip(one, describe(task, [*one.values()]), strict=True)
+            described.append({"named": dict(pairs)})
+            continue
         numbers = [number for number, tensor in enumerate(task.tensors) if tensor is one]
         if numbers:
             described.append({"tensor": numbers[0]})
@@ -137,6 +213,9 @@ def recall(task: Task, described: Sequence[Any]) -> list[Any]:
     for one in described:
         if isinstance(one, dict) and "tensor" in one:
             found.append(task.tensors[one["tensor"]].clone())
+        elif isinstance(one, dict) and "named" in one:
+            values = recall(task, [*one["named"].values()])
+            found.append(Named(zip(one["named"], values, strict=True)))
         elif isinstance(one, dict):
             found.append([task.tensors[item].clone() for item in one["tensors"]])
         else:

@@ -12,6 +12,8 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import select
+import signal
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,7 +21,7 @@ from typing import Any
 
 import torch
 import torch.nn.functional as F
-from search_calls import Limited, combinations, copies, functions, operators, resolve
+from search_calls import Limited, carry_out, combinations, functions, operators, resolve
 from search_tasks import Task, describe, is_answer, tasks
 
 FOUND = Path(__file__).parent / "forbidden" / "found.json"
@@ -33,7 +35,7 @@ def hits(task: Task, name: str) -> list[Any] | None:
         found = resolve(name)
         for arguments in combinations(task, name, found):
             try:
-                if is_answer(task, found(*copies(arguments))):
+                if is_answer(task, carry_out(found, arguments)):
                     return arguments
             except TimeoutError:
                 raise
@@ -63,12 +65,14 @@ def search(task: Task, names: Sequence[str]) -> dict[str, list[Any]]:
                 os.write(writing, (text + "\n").encode())
             os._exit(0)
         os.close(writing)
-        with os.fdopen(reading) as pipe:
-            for line in pipe:
+        with os.fdopen(reading, "rb", 0) as pipe:
+            # Who waits in compiled code hears no signal.
+            while select.select([pipe], [], [], 20 * SECONDS)[0] and (line := pipe.readline()):
                 arguments = json.loads(line)
                 if arguments is not None:
                     found[names[position]] = arguments
                 position += 1
+        os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
         position += 1  # what ended the process, or the end
     return found

@@ -194,7 +194,10 @@ _RULES: dict[str, tuple[Targets, str]] = {
                 "aten::pad_sequence",
                 "torch._decomp.decompositions:pad_sequence",
             ),
-            "torch._pad_packed_sequence": ("aten::_pad_packed_sequence",),
+            "torch._pad_packed_sequence": (
+                "aten::_pad_packed_sequence",
+                "aten::_pack_padded_sequence_backward",
+            ),
             "nested.to_padded_tensor": (
                 "aten::to_padded_tensor",
                 "aten::nested_to_padded_tensor",
@@ -235,6 +238,10 @@ _RULES: dict[str, tuple[Targets, str]] = {
                 "aten::mkldnn_linear",
                 "mkldnn::_linear_pointwise",
                 "mkl::_mkl_linear",
+                # Weights are rounded there. Two that are rounded make one that is not.
+                "aten::fbgemm_linear_fp16_*",
+                "quantized::linear_*fp16*",
+                "onednn::linear_*fp16",
             ),
             "nn.Bilinear": ("torch.nn:Bilinear",),
             "F.bilinear": ("aten::bilinear",),
@@ -288,6 +295,8 @@ _RULES: dict[str, tuple[Targets, str]] = {
                 "mkldnn::_convolution_pointwise_",
                 "mkldnn::_convolution_transpose_pointwise",
                 "mkldnn_prepacked::conv2d_run",
+                "quantized::linear_relu_dynamic_fp16",
+                "onednn::linear_relu_dynamic_fp16",
             ),
             "recurrent layers": (
                 "aten::lstm",

@@ -5,7 +5,9 @@ A rule maps the readable name of what is forbidden to its targets. A target is o
 - an operator of torch's dispatcher, `"aten::native_layer_norm"`. Its kernels are replaced, and they
   are what every way of calling it ends in: `F`, `nn`, `torch._C`, `torch.ops`, a tensor's method,
   TorchScript; in another thread, under `vmap`, in any autograd mode, with Python's modes disabled.
-  With it go its overloads, its form that works in place, the one for lists and its derivative.
+  With it go its overloads, its form that works in place, the one for lists and its derivative,
+  and all these in every other namespace that has them, as `quantized::layer_norm`. Behind the
+  colons `*` stands for anything.
 - a Python function, `"torch.nn.functional:multi_head_attention_forward"`. Its code is replaced in
   place, so that a reference taken earlier leads to the new code as well. In a module that is not
   imported yet it is replaced when that is.
@@ -26,6 +28,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import fnmatch
 import functools
 import importlib.abc
 import importlib.machinery
@@ -70,12 +73,20 @@ _KEYS = (
 )
 
 # The forms in which torch has an operator: itself, in place, for a list of tensors, its derivative.
-_FORMS = ("{}::{}", "{}::{}_", "{}::_foreach_{}", "{}::_foreach_{}_", "{}::{}_backward")
+_FORMS = ("{}", "{}_", "_foreach_{}", "_foreach_{}_", "{}_backward")
 
 # The full names of every operator's overloads, by the operator's: aten::tanh and aten::tanh.out.
 _OVERLOADS: defaultdict[str, list[str]] = defaultdict(list)
+# Its namesakes elsewhere, by what stands behind the colons: quantized::linear for aten::linear.
+_NAMESAKES: defaultdict[str, set[str]] = defaultdict(set)
+# The operators of each namespace, without it.
+_SPACES: defaultdict[str, set[str]] = defaultdict(set)
 for _name in torch._C._dispatch_get_all_op_names():
-    _OVERLOADS[_name.partition(".")[0]].append(_name)
+    _operator = _name.partition(".")[0]
+    _OVERLOADS[_operator].append(_name)
+    _space, _, _base = _operator.partition("::")
+    _NAMESAKES[_base].add(_operator)
+    _SPACES[_space].add(_base)
 
 # Every overload's dispatch keys that have a kernel.
 _KERNELS: defaultdict[str, list[Any]] = defaultdict(list)
@@ -168,13 +179,23 @@ def _replace_kernels(stops: Mapping[str, Stop]) -> None:
         _hold(ctypes.py_object(library))
 
 
+def operators(pattern: str) -> list[str]:
+    """The operators that a target means: itself, or in a namespace all whose names are like it."""
+    space, _, name = pattern.partition("::")
+    if "*" not in name:
+        return [pattern]
+    return [f"{space}::{one}" for one in fnmatch.filter(_SPACES[space], name)]
+
+
 def _with_their_kind(stops: Mapping[str, Stop]) -> dict[str, Stop]:
     found: dict[str, Stop] = {}
+    stops = {one: stop for pattern, stop in stops.items() for one in operators(pattern)}
     for operator, stop in stops.items():
-        space, _, name = operator.partition("::")
+        name = operator.partition("::")[2]
         for form in _FORMS:
-            for overload in _OVERLOADS.get(form.format(space, name), ()):
-                found.setdefault(overload, stop)
+            for namesake in _NAMESAKES.get(form.format(name), ()):
+                for overload in _OVERLOADS[namesake]:
+                    found.setdefault(overload, stop)
     # What is named itself goes by its own name.
     found |= {one: stop for operator, stop in stops.items() for one in _OVERLOADS.get(operator, ())}
     return found
