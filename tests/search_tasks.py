@@ -119,10 +119,14 @@ def tasks(dtype: torch.dtype) -> dict[str, Task]:
 def _multi_head(dtype: torch.dtype) -> Task:
     x, inner, outer = (_drawn(*shape, dtype=dtype) for shape in ((2, 3, 8), (24, 8), (8, 8)))
     first, last = _drawn(24, dtype=dtype), _drawn(8, dtype=dtype)
-    parts = (x @ inner.mT + first).view(2, 3, 3, 2, 4).permute(2, 0, 3, 1, 4)
-    query, key, value = parts
-    mixed = (query @ key.mT / 2).softmax(-1) @ value
-    answer = mixed.transpose(1, 2).reshape(2, 3, 8) @ outer.mT + last
+
+    def attended(x: Tensor) -> Tensor:
+        parts = (x @ inner.mT + first).unflatten(-1, (3, 2, 4)).permute(2, 0, 3, 1, 4)
+        query, key, value = parts
+        mixed = (query @ key.mT / 2).softmax(-1) @ value
+        return mixed.transpose(1, 2).flatten(-2) @ outer.mT + last
+
+    first_axis = attended(x.transpose(0, 1)).transpose(0, 1)  # where that is the sequence's
     named = {
         **dict.fromkeys(("query", "key", "value", "src", "x", "q", "k", "v"), x),
         **{"embed_dim": 8, "embed_dim_to_check": 8, "num_heads": 2, "num_head": 2, "nhead": 2},
@@ -131,7 +135,7 @@ def _multi_head(dtype: torch.dtype) -> Task:
         **{"proj_bias": last, "bias_k": None, "bias_v": None, "add_zero_attn": False},
         **{"dropout_p": 0.0, "training": False, "need_weights": True},
     }
-    return Task((x, inner, first, outer, last), (answer,), (8, 2), named=named)
+    return Task((x, inner, first, outer, last), (attended(x), first_axis), (8, 2), named=named)
 
 
 def _rope(dtype: torch.dtype) -> Task:

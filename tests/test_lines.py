@@ -72,14 +72,16 @@ def notebook(*sources: str) -> Submission:
 def test_right_code_is_not_searched(judge: Judge, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(judging, "Search", None)
     result = graded(judge, NORM)
-    assert result.lines == result.remarks == ()
+    assert not result.lines
+    assert not result.remarks
 
 
 def test_a_named_mistake_is_not_searched(judge: Judge, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(judging, "Search", None)
     result = graded(judge, NORM.replace("c = c * self.weight", "pass"))
     assert result.diagnoses
-    assert result.lines == result.remarks == ()
+    assert not result.lines
+    assert not result.remarks
 
 
 @pytest.mark.parametrize("search", [True, False])

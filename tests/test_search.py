@@ -36,8 +36,20 @@ ALLOWED = {
         "torch._decomp.decompositions:get_scale_value",
         "torch._decomp.decompositions:params_hiddens",
     },
-    "linear": {"aten::inner"},
-    "activations": {"aten::clamp_min", "aten::clamp_min_"},
+    "linear": {
+        "aten::inner",
+        "torch._numpy._funcs_impl:inner",
+        "torch.distributions.lowrank_multivariate_normal:_batch_mv",
+    },
+    "activations": {
+        "aten::clamp_min",
+        "aten::clamp_min_",
+        "torch._prims:_maximum_aten",
+        "torch._refs:maximum",
+        "torch.distributions.binomial:_clamp_by_zero",
+        "torch.distributions.wishart:_clamp_above_eps",
+    },
+    "masks": {"torch._numpy._funcs_impl:tri"},
 }
 
 
@@ -92,6 +104,10 @@ def test_what_was_found_does_the_work_without_a_rule() -> None:
         ("embedding", "aten::embedding"),
         ("activations", "aten::tanh"),
         ("dropout", "aten::native_dropout"),
+        ("multi_head", "torch.nn.functional:multi_head_attention_forward"),
+        ("rope", "torch.onnx.ops:rotary_embedding"),
+        ("training", "torch.nn.functional:cross_entropy"),
+        ("layer_norm", "torch._decomp:decomposition_table[aten.native_layer_norm.default]"),
     ],
 )
 def test_the_search_finds_what_the_rules_name(exercise: str, name: str) -> None:
