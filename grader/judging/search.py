@@ -2,9 +2,11 @@
 
 Small edits of the student's own code are tried in its sandbox. One that makes a failing check pass,
 and breaks none that passed, points at its line. Where none does, two at once are tried, the first
-of which makes one more reply right, or the code survive longer. What is found is no verdict: it
-costs nothing and earns nothing, so that code which deceives the search deceives nobody but its
-author.
+of which makes one more reply right, or the code survive longer. Where a right answer is nearly the
+same (`alignment`), what it has otherwise is looked at first, and not much else.
+
+What is found is no verdict: it costs nothing and earns nothing, so that code which deceives the
+search deceives nobody but its author.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from grader import curriculum
+from grader.judging.alignment import Differences, differences
 from grader.judging.exercise_run import RightReplies
 from grader.judging.recording import Example, Recording
 from grader.judging.student_process import StudentProcess
@@ -33,9 +36,11 @@ TRACED = 4  # checks that pass
 RIGHTLY = 3.0  # how much less likely an edit is of a line that runs in all of these
 NEAR = 3.0  # how much likelier one is of the line that raised
 LEAVES, OFF = 3.0, 0.5  # and of one that leaves the way of right answers first, or is off it
+DIFFERS, RESTORES = 5.0, 3.0  # and of one that a right answer has otherwise, and has like this
 SAID = 2.0  # how much likelier one is of a kind that the words of the exception speak of
 TARGETS = 3  # failing checks that edits are tried on
 WAVE = 24  # edits that are tried on one of them before the next has its turn
+BESIDE = 60  # edits of other lines that are tried where a right answer is nearly the same
 STEPS = 3  # edits that help a little, to each of which the others are put
 
 # Kinds of edits by what is raised where they are needed.
@@ -98,6 +103,8 @@ class Search:
         self.failing: Sequence[Recording] = ()
         self.passing: Sequence[Recording] = ()
         self.runs: list[set[tuple[str, int]]] = []
+        self.differences: Differences | None = None
+        self.beside = 0
         self.losses = 0
         self.deadly: set[int] = set()
         self.begun = time.process_time()
@@ -110,6 +117,8 @@ class Search:
                 self.edits = self.process.open().edits(self.exercise)
                 if not self.edits:
                     return None
+                source = self.process.sources.get(self.exercise, "")
+                self.differences = differences(self.exercise, source)
                 self._trace()
                 return self._one_or_two()
             except (Interrupted, StudentError):
@@ -188,7 +197,8 @@ class Search:
             near = NEAR * (there == target.place) + LEAVES * (there in target.leaving)
             meant = any(re.fullmatch(one, edit.kind) for one in kinds)
             share = self._share(edit)
-            return edit.rank + RIGHTLY * share - near - OFF * (there in target.off) - SAID * meant
+            likely = near + OFF * (there in target.off) + SAID * meant + self._otherwise(edit)
+            return edit.rank + RIGHTLY * share - likely
 
         some = [
             number
@@ -196,6 +206,17 @@ class Search:
             if (edit.file, edit.line) == target.place or target.runs(edit)
         ]
         return sorted(some, key=unlikely)
+
+    def _differs(self, edit: FoundEdit) -> bool:
+        """Whether a right answer that is nearly the same has something else on the line."""
+        return edit.file == self.exercise and edit.line in (self.differences or {})
+
+    def _otherwise(self, edit: FoundEdit) -> float:
+        """How much likelier an edit is for what a right answer has in its place."""
+        if not self._differs(edit):
+            return 0.0
+        wanted = (self.differences or {})[edit.line]
+        return DIFFERS + RESTORES * (edit.becomes in wanted and edit.was not in wanted)
 
     def _share(self, edit: FoundEdit) -> float:
         """In how many of the checks that pass the line of an edit runs: 1 for all of them."""
@@ -216,7 +237,10 @@ class Search:
 
     def _time_left(self) -> bool:
         return (
-            self.seconds < SECONDS and self.losses <= MAX_LOSSES and self.budget.refusal() is None
+            (self.differences is None or self.beside < BESIDE)
+            and self.seconds < SECONDS
+            and self.losses <= MAX_LOSSES
+            and self.budget.refusal() is None
         )
 
     def _loaded(self) -> Channel:
@@ -255,6 +279,7 @@ class Search:
         """
         if self.deadly.intersection(numbers):
             return _Outcome()
+        self.beside += not self._differs(self.edits[numbers[-1]])
         try:
             channel = self._loaded()
             channel.edit(self.exercise, numbers)

@@ -180,15 +180,11 @@ def _missing(source: Source, scope: Scope, node: ast.Call, name: str) -> Iterato
 
 def _with(node: ast.Call, argument: str, position: int | None = None) -> str:
     """The call with one more argument: of those without a name at `position`, else the last."""
-    changed = copy.deepcopy(node)
     added = ast.parse(f"f({argument})", mode="eval").body
     assert isinstance(added, ast.Call)
-    if position is None:
-        changed.args += added.args
-    else:
-        changed.args[position:position] = added.args
-    changed.keywords += added.keywords
-    return ast.unparse(changed)
+    where = len(node.args) if position is None else position
+    args = [*node.args[:where], *added.args, *node.args[where:]]
+    return ast.unparse(ast.Call(node.func, args, [*node.keywords, *added.keywords]))
 
 
 def receiver_of(source: Source, node: ast.Call) -> str | None:
