@@ -11,13 +11,16 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+import torch
 
 from grader import curriculum
 from grader.curriculum import mistakes, reference, stubs
 from grader.curriculum.mistakes.variants import both, together
 from grader.judging import fingerprints
 from grader.judging.diagnosis import Diagnostician
+from grader.judging.question import Question
 from grader.judging.recording import Recordings
+from grader.remote import wire
 from grader.remote.proxy import Student
 from grader.remote.server import Server
 from grader.remote.session import Recorder, answers
@@ -52,8 +55,8 @@ def named(exercise: str, source: str) -> list[tuple[str, ...]]:
     module = reference.variant(exercise, source)
     assert isinstance(module, ModuleType), module
 
-    def ask(requests: Any) -> list[Any]:
-        return answers(module, requests)
+    def ask(question: Question) -> list[Any]:
+        return answers(module, question.requests)
 
     found = diagnostician(exercise).diagnose(passed(exercise, module), ask)
     return [one.mistakes for one in found.mistakes]
@@ -165,7 +168,7 @@ def test_hints_go_from_where_to_read_to_what_to_write() -> None:
     module = reference.variant("masks", known.apply(stubs.reference_source("masks")))
     assert isinstance(module, ModuleType)
     found = diagnostician("masks").diagnose(
-        passed("masks", module), lambda requests: answers(module, requests)
+        passed("masks", module), lambda question: answers(module, question.requests)
     )
     assert found.mistakes[0].hints == (known.read, known.nearly)
 
@@ -196,3 +199,13 @@ def attention(query, key, value, mask=None, dropout=None):
     return weights @ value, weights
 """
     assert set(named("attention", source)) == {("scaled-by-d-k",), ("mask-turned-round",)}
+
+
+def test_a_reply_of_the_very_bytes_of_the_right_one_is_not_taken_apart() -> None:
+    question = diagnostician("layer_norm").library.questions[0]
+    bodies = [bytearray(one) for one in question.bodies]
+    replies = question.replies(bodies)
+    assert all(mine is right for mine, right in zip(replies, question.right, strict=True))
+    assert not bool(question.read(replies).differs(question.right_prints).any())
+    bodies[-1] = bytearray(wire.body(wire.encode({"ok": torch.ones(2)})))
+    assert bool(question.read(question.replies(bodies)).differs(question.right_prints).any())

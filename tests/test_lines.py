@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 
+from grader.curriculum import stubs
 from grader.feedback.questions import QUESTIONS
 from grader.judging import judge as judging
 from grader.judging import workers
@@ -16,6 +17,7 @@ from grader.judging.divergence import leaving
 from grader.judging.judge import Judge
 from grader.judging.places import located
 from grader.judging.recording import Recordings
+from grader.remote.channel import Channel
 from grader.remote.edits import edits
 from grader.remote.source import MAX_SIZE, Source, parsed
 from grader.remote.trace import Value, follow
@@ -50,6 +52,23 @@ def test_the_line_is_told_with_a_question_and_the_edit_comes_last(judge: Judge) 
     assert found.asks == QUESTIONS["constant"]
     assert "0.5" not in found.message
     assert found.hints[-1].startswith("With `0.5` in place of `1.5` this passes:")
+
+
+def test_where_a_right_answer_is_nearly_the_same_few_edits_are_tried(
+    judge: Judge, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried: list[Sequence[int]] = []
+    edit = Channel.edit
+
+    def counted(channel: Channel, exercise: str, numbers: Sequence[int]) -> None:
+        tried.append(numbers)
+        edit(channel, exercise, numbers)
+
+    monkeypatch.setattr(Channel, "edit", counted)
+    wrong = stubs.reference_source("layer_norm").replace("+ self.eps", "- self.eps")
+    (found,) = graded(judge, wrong).lines
+    assert found.place.line == 1 + wrong[: wrong.index("- self.eps")].count("\n")
+    assert len([one for one in tried if one]) < 10
 
 
 def test_the_report_keeps_the_line(judge: Judge) -> None:

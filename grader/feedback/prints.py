@@ -53,14 +53,35 @@ class Probe:
         """How many of its requests make an object or run the code: about what asking it takes."""
         return sum(request["op"] in _COSTLY for request in self.requests)
 
+    @cached_property
+    def columns(self) -> dict[int, list[int]]:
+        """Which of the keys are those of a reply, by its number."""
+        found: dict[int, list[int]] = defaultdict(list)
+        for column, (number, _) in enumerate(self.keys):
+            found[number].append(column)
+        return found
+
+    @cached_property
+    def right_prints(self) -> Prints:
+        """The marks of the reference's replies."""
+        return Prints.of([mark for _, some in self._marks(self.right) for mark in some.values()])
+
     def read(self, replies: Sequence[Any]) -> Prints:
-        """The marks of somebody's replies. What a crash has hidden has none."""
-        found = {
-            (number, path): mark
-            for number, some in self._marks(replies)
-            for path, mark in some.items()
-        }
-        return Prints.of([found.get(key) for key in self.keys])
+        """The marks of somebody's replies. What a crash has hidden has none.
+
+        A reply that is the reference's own object is not looked at.
+        """
+        unsaid = hidden(self.requests, replies)
+        columns: list[int] = []
+        found: list[Mark | None] = []
+        for number, own in self.columns.items():
+            reply, right = replies[number], self.right[number]
+            if reply is right and number not in unsaid:
+                continue
+            some = {} if number in unsaid else marks(self.requests[number], reply, right)
+            columns += own
+            found += [some.get(self.keys[column][1]) for column in own]
+        return self.right_prints.replaced(columns, Prints.of(found))
 
     def _marks(self, replies: Sequence[Any]) -> Iterator[tuple[int, Marks]]:
         unsaid = hidden(self.requests, replies)
@@ -114,6 +135,17 @@ class Prints:
 
     def __getitem__(self, index: Any) -> Prints:
         return Prints(self.codes[index], self.values[index], self.size[index], self.rounding[index])
+
+    def replaced(self, columns: Sequence[int], others: Prints) -> Prints:
+        """These marks with others in some of the columns."""
+        if not columns:
+            return self
+        where = torch.tensor(columns)
+        parts = [one.clone() for one in (self.codes, self.values, self.size, self.rounding)]
+        others_parts = (others.codes, others.values, others.size, others.rounding)
+        for part, other in zip(parts, others_parts, strict=True):
+            part[where] = other
+        return Prints(*parts)
 
     @property
     def said(self) -> Tensor:

@@ -10,7 +10,7 @@ from types import ModuleType
 from grader.curriculum import reference
 from grader.curriculum.mistakes.variants import together
 from grader.feedback.prints import Prints
-from grader.judging.fingerprints import Library, asked
+from grader.judging.fingerprints import Library
 
 MAX_KEPT = 1000  # answers; a module takes about 50 KB
 
@@ -40,7 +40,7 @@ class Combined:
             return None
         key = (names, number)
         if key not in self.known:
-            self.known[key] = asked(self.library.probes[number], module)
+            self.known[key] = self.library.questions[number].asked(module)
         return self.known[key]
 
     def spare(self, made: Names | int, number: int) -> Prints | None:
@@ -55,7 +55,7 @@ class Combined:
                 self.spares.clear()
             module = self._known(made) if isinstance(made, int) else self._module(made)
             probe = self.library.spares[number]
-            self.spares[key] = None if module is None else asked(probe, module)
+            self.spares[key] = None if module is None else probe.asked(module)
         return self.spares[key]
 
     def _known(self, row: int) -> ModuleType | None:

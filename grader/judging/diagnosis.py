@@ -22,12 +22,12 @@ from torch import Tensor
 from grader.curriculum import reference, stubs
 from grader.curriculum.mistakes import Mistake
 from grader.feedback.evidence import CLEAN, MAX_MISTAKES, Evidence, Explanation, alike, explain
-from grader.feedback.prints import Prints, Probe
+from grader.feedback.prints import Prints
 from grader.judging import fingerprints
 from grader.judging.combined import Combined
 from grader.judging.composition import compose
 from grader.judging.confirmation import confirmed
-from grader.judging.fingerprints import asked
+from grader.judging.question import Question
 from grader.report.results import Diagnosis
 
 MAX_ALIKE = 2
@@ -39,7 +39,7 @@ ROUNDS = 3  # of looking for mistakes without those that other examples do not b
 SURE = 0.97  # the share of what is wrong, and of what a mistake shows, that needs no other example
 MOSTLY = 0.5  # the share of what is wrong in a check that no mistake explains, if it is told
 
-Ask = Callable[[Sequence[dict[str, Any]]], Sequence[Any] | None]
+Ask = Callable[[Question], Sequence[Any] | None]
 
 
 @dataclass(frozen=True)
@@ -62,8 +62,8 @@ class Diagnostician:
         """The mistakes that explain a student's replies, the one that explains most first.
 
         `passed` says which checks were passed and which failed; others are not asked for. `ask`
-        sends requests to the student's code and returns its replies, or None if it did not survive
-        them.
+        puts a question to the student's code and returns its replies, or None if it did not survive
+        it.
         """
         named: list[tuple[str, ...]] = []
         theirs = self.prints(passed, ask)
@@ -142,7 +142,7 @@ class Diagnostician:
         likely = self._fail_no_more(passed)
         for count, number in enumerate(waiting, 1):
             where = library.checks == number
-            found[number] = _read(library.probes[number], ask)
+            found[number] = _read(library.questions[number], ask)
             likely = likely[library.known[likely][:, where].equal(found[number]).all(dim=-1)]
             rest = waiting[count:]
             if count >= ENOUGH and self._agree(likely, rest) and self._shows_before(rest):
@@ -240,7 +240,7 @@ class Diagnostician:
             module = reference.variant(library.exercise, source)
             probe = library.spares[number]
             self.spare_prints[key] = (
-                asked(probe, module)
+                probe.asked(module)
                 if isinstance(module, ModuleType)
                 else Prints.blank(len(probe.keys))
             )
@@ -251,8 +251,8 @@ class Diagnostician:
         return Diagnosis(names, _message(found), _hints(found[0]) if len(found) == 1 else ())
 
 
-def _read(probe: Probe, ask: Ask) -> Prints:
-    replies = ask(probe.requests)
+def _read(probe: Question, ask: Ask) -> Prints:
+    replies = ask(probe)
     return Prints.blank(len(probe.keys)) if replies is None else probe.read(replies)
 
 

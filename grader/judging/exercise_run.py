@@ -16,9 +16,9 @@ from grader.checks.framework import Check
 from grader.curriculum.rules import rule
 from grader.feedback.finding import Finding, Status
 from grader.judging.explanation import explain, explain_use
+from grader.judging.question import Question
 from grader.judging.recording import Example, Recording
 from grader.judging.student_process import StudentProcess
-from grader.remote import wire
 from grader.remote.budget import Budget
 from grader.remote.channel import Channel, decoded
 from grader.remote.proxy import Student
@@ -255,13 +255,12 @@ class ExerciseRun:
             test(None)
         return failures[-1] if failures else None
 
-    def ask(self, requests: Sequence[dict[str, Any]]) -> list[Any] | None:
+    def ask(self, question: Question) -> list[Any] | None:
         """What the student's code replies to requests of no check; None if it does not survive."""
         if self.losses >= MAX_LOSSES or self.budget.refusal():
             return None
         try:
-            bodies = self._loaded().gather(wire.encode(list(requests)), len(requests))
-            return [decoded(body) for body in bodies]
+            return question.replies(self._loaded().gather(question.frame, len(question.requests)))
         except Lost:
             self.lose()
         except NotImportableError:

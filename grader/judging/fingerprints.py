@@ -22,6 +22,7 @@ from torch import Tensor
 from grader.curriculum import kept, mistakes, reference
 from grader.curriculum.mistakes.variants import variants
 from grader.feedback.prints import Fingerprints, Prints, Probe, rows_from
+from grader.judging.question import Question
 from grader.judging.recording import Recording, Recordings
 from grader.remote import wire
 from grader.remote.proxy import Student
@@ -31,24 +32,20 @@ from grader.remote.session import Diverged, Recorder, Replay, answers
 SEED = 1706
 
 
-def asked(one: Probe, module: ModuleType) -> Prints:
-    """The marks of what code in this process replies to a probe."""
-    return one.read(answers(module, one.requests))
-
-
 class Library(Fingerprints):
     """The fingerprints of an exercise, with the mistakes, and examples kept for telling apart."""
 
     def __init__(
         self,
         exercise: str,
-        probes: Sequence[Probe],
-        spares: Sequence[Probe],
+        probes: Sequence[Question],
+        spares: Sequence[Question],
         rows: Prints,
         failed: Tensor,
     ) -> None:
         """`rows` and `failed` are those of `Fingerprints`, in the order of `variants`."""
         self.exercise = exercise
+        self.questions = probes
         self.spares = spares
         self.mistakes = {one.name: one for one in mistakes.load(exercise)}
         self.variants = variants(exercise)
@@ -74,7 +71,7 @@ class Library(Fingerprints):
             for one in Recordings(SEED + 1).of(exercise)
             if one.check.name in single
         ]
-        rows = [Prints.join([asked(probe, answer) for probe in probes])]
+        rows = [Prints.join([probe.right_prints for probe in probes])]
         failed = []
         for variant in variants(exercise):
             module = reference.variant(exercise, variant.source)
@@ -92,7 +89,7 @@ class Library(Fingerprints):
         module = reference.variant(self.exercise, source)
         if not isinstance(module, ModuleType):
             return True
-        theirs = Prints.join([asked(probe, module) for probe in self.probes])
+        theirs = Prints.join([probe.asked(module) for probe in self.questions])
         rows = Prints.stack([self.right, *(self.known[i] for i in range(len(self.variants)))])
         return bool(rows.equal(theirs).all(dim=-1).any())
 
@@ -130,7 +127,7 @@ class Library(Fingerprints):
     def decoded(cls, exercise: str, packed: bytes) -> Library:
         """The library that `encoded` wrote."""
         data = wire.decode_trusted(zlib.decompress(packed)[4:])
-        probes, spares = ([Probe(**one) for one in data[name]] for name in ("probes", "spares"))
+        probes, spares = ([Question(**one) for one in data[name]] for name in ("probes", "spares"))
         return cls(exercise, probes, spares, rows_from(data), data["failed"])
 
 
@@ -187,11 +184,11 @@ def _read(exercise: str, file: Path) -> Library | None:
     return None
 
 
-def probe(check: str, requests: Sequence[dict[str, Any]], answer: ModuleType) -> Probe:
+def probe(check: str, requests: Sequence[dict[str, Any]], answer: ModuleType) -> Question:
     """A probe of these requests. Weights that do not fit are told of, and then passed over."""
     asked: list[dict[str, Any]] = []
     for request in requests:
         asked.append(request)
         if request["op"] == "load" and request.get("strict", True):
             asked.append({**request, "strict": False})
-    return Probe(check, asked, answers(answer, asked))
+    return Question(check, asked, answers(answer, asked))

@@ -196,9 +196,14 @@ def decode_trusted(body: bytes | bytearray) -> Any:
     return _decode(body, _LENGTH.size + length, limit=_UNLIMITED)
 
 
+def body(frame: bytes) -> bytes:
+    """What of a frame comes after its length, as `Inbox.receive` gives it."""
+    return frame[_LENGTH.size :]
+
+
 def crossed(value: Any) -> Any:
     """What `value` is on the other side, for code that serves itself as the other side would."""
-    return decode_trusted(encode(value)[_LENGTH.size :])
+    return decode_trusted(body(encode(value)))
 
 
 def _decode(body: bytes | bytearray, start: int, limit: int = MAX_TENSORS) -> Any:

@@ -1,0 +1,54 @@
+"""A probe as it is asked: the frame that goes out, and the replies as they come over the line.
+
+Most replies are right, even of code that is wrong. One that came as the very bytes of the
+reference's is taken for it, and not taken apart again.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from grader.feedback.prints import Prints, Probe
+from grader.remote import wire
+from grader.remote.channel import decoded
+from grader.remote.server import Server
+
+
+@dataclass(frozen=True)
+class Question(Probe):
+    """A probe with what is needed to ask it again and again."""
+
+    @cached_property
+    def frame(self) -> bytes:
+        """The frame that carries the requests."""
+        return wire.encode(list(self.requests))
+
+    @cached_property
+    def bodies(self) -> list[bytes]:
+        """The reference's replies as they would come over the line."""
+        return [wire.body(wire.encode(reply)) for reply in self.right]
+
+    def replies(self, bodies: Sequence[bytearray]) -> list[Any]:
+        """What came, taken apart; the reference's own reply where it is that. Raises `Lost`."""
+        return self._replies(bodies, decoded)
+
+    def asked(self, module: Any) -> Prints:
+        """The marks of what code in this process replies."""
+        server = Server(module)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what is wrong in the code is told in other words
+            found = [
+                wire.body(wire.encode(server.answer(one)))
+                for one in wire.decode_trusted(wire.body(self.frame))
+            ]
+        return self.read(self._replies(found, wire.decode_trusted))
+
+    def _replies(self, bodies: Sequence[Any], decode: Callable[[Any], Any]) -> list[Any]:
+        return [
+            right if body == known else decode(body)
+            for body, known, right in zip(bodies, self.bodies, self.right, strict=True)
+        ]
