@@ -124,7 +124,11 @@ def _in_folder(name: str, folder: Path) -> Submission:
         files = _handed_in(folder)
         by_place = [_notebooks(place) for place in (folder, *_only_folder(folder))]
     except OSError as error:
-        return _refused(name, f"The folder could not be read: {error.strerror}.")
+        return _refused(
+            name,
+            f"The folder could not be read: {error.strerror}. Let it be read (chmod -R u+rX), and "
+            "grade it again.",
+        )
     there = [file for place in by_place for file in place]
     graded = [] if files else next(filter(None, by_place), [])
     if len(graded) > 1:
