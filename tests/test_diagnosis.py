@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -51,14 +51,15 @@ def passed(exercise: str, module: ModuleType) -> dict[str, bool]:
     return found
 
 
+def ask(module: ModuleType, question: Question) -> list[Any]:
+    return answers(module, question.requests)
+
+
 def named(exercise: str, source: str) -> list[tuple[str, ...]]:
     module = reference.variant(exercise, source)
     assert isinstance(module, ModuleType), module
 
-    def ask(question: Question) -> list[Any]:
-        return answers(module, question.requests)
-
-    found = diagnostician(exercise).diagnose(passed(exercise, module), ask)
+    found = diagnostician(exercise).diagnose(passed(exercise, module), partial(ask, module))
     return [one.mistakes for one in found.mistakes]
 
 
@@ -121,6 +122,19 @@ def test_what_looks_like_a_mistake_in_one_example_only_is_not_named() -> None:
     source = stubs.reference_source("attention")
     by_the_keys = source.replace("math.sqrt(query.size(-1))", "key.size(-2) ** 0.5")
     assert named("attention", by_the_keys) == [("scaled-by-the-length",)]
+
+
+def test_a_mistake_is_told_apart_in_whichever_form_it_was_made() -> None:
+    diagnose = diagnostician("encoder").diagnose
+    library = diagnostician("encoder").library
+    forms = [n for n, name in enumerate(library.names) if name == "dropout_after_the_norm"]
+    for number in forms:
+        module = reference.variant("encoder", library.variants[number].source)
+        assert isinstance(module, ModuleType)
+        failed = library.failed[number].tolist()
+        checks = {one.check: not fails for one, fails in zip(library.probes, failed, strict=True)}
+        found = diagnose(checks, partial(ask, module)).mistakes
+        assert "dropout_after_the_norm" in found[0].mistakes
 
 
 def test_which_operation_meets_a_none_first_makes_no_difference() -> None:

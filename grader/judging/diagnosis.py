@@ -13,13 +13,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from types import ModuleType
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from grader.curriculum import reference, stubs
+from grader.curriculum import stubs
 from grader.curriculum.mistakes import Mistake
 from grader.feedback.evidence import CLEAN, MAX_MISTAKES, Evidence, Explanation, alike, explain
 from grader.feedback.prints import Prints
@@ -56,7 +55,6 @@ class Diagnostician:
     def __init__(self, exercise: str) -> None:
         self.library = fingerprints.load(exercise)
         self.combined = Combined(self.library)
-        self.spare_prints: dict[tuple[str, int], Prints] = {}
 
     def diagnose(self, passed: Mapping[str, bool], ask: Ask) -> Diagnosed:
         """The mistakes that explain a student's replies, the one that explains most first.
@@ -220,31 +218,25 @@ class Diagnostician:
             return tuple(names)
         spares = [n for n, probe in enumerate(library.spares) if passed.get(probe.check) is False]
         for number in spares[:MAX_SPARES]:
-            probe = library.spares[number]
-            prints = {name: self._spare(name, number) for name in names}
-            first, *others = prints.values()
+            forms = {name: self._forms(name, number) for name in names}
+            first, *others = [one for some in forms.values() for one in some]
             if not any(bool(first.differs(other).any()) for other in others):
                 continue
-            theirs = _read(probe, ask)
-            left = [name for name in names if not bool(prints[name].differs(theirs).any())]
+            theirs = _read(library.spares[number], ask)
+            left = [
+                name
+                for name, some in forms.items()
+                if not all(bool(one.differs(theirs).any()) for one in some)
+            ]
             if left:
                 return tuple(left)
         return tuple(names)
 
-    def _spare(self, name: str, number: int) -> Prints:
-        """What a known mistake answers to one of the spare probes."""
-        key = (name, number)
-        if key not in self.spare_prints:
-            library = self.library
-            source = next(one.source for one in library.variants if one.mistakes == (name,))
-            module = reference.variant(library.exercise, source)
-            probe = library.spares[number]
-            self.spare_prints[key] = (
-                probe.asked(module)
-                if isinstance(module, ModuleType)
-                else Prints.blank(len(probe.keys))
-            )
-        return self.spare_prints[key]
+    def _forms(self, name: str, number: int) -> list[Prints]:
+        """What a known mistake answers to one of the spare probes, in every form that it has."""
+        rows = [row for row, one in enumerate(self.library.names) if one == name]
+        found = [self.combined.spare(row, number) for row in rows]
+        return [one for one in found if one is not None]
 
     def _diagnosis(self, names: tuple[str, ...]) -> Diagnosis:
         found = [self.library.mistakes[name] for name in names]
