@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
+
 import pytest
 
 from grader.curriculum import stubs
+from grader.feedback.likeness import likely_line
 from grader.judging.alignment import differences
 
 NORM = stubs.reference_source("layer_norm")
@@ -36,3 +39,11 @@ def test_comments_and_texts_are_no_difference() -> None:
 @pytest.mark.parametrize("source", ["", "x = (", "x = 1\n" * 1000, "a = 1", "(" * 5000])
 def test_what_is_like_no_right_answer_shows_nothing(source: str) -> None:
     assert differences("layer_norm", source) is None
+
+
+def test_what_python_warns_of_in_a_students_text_is_not_printed() -> None:
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        differences("layer_norm", NORM + 'pattern = "\\d"\n')
+        likely_line(NORM + 'pattern = "\\d"\n', [])
+    assert not told

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import math
 import re
+import warnings
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -41,6 +42,18 @@ def words(code: str) -> Words:
     }
 
 
+def parsed(source: str) -> ast.Module | None:
+    """Somebody's source as a tree; None where it is no Python, too long or too deep."""
+    if len(source) > MAX_SOURCE:
+        return None
+    try:
+        with warnings.catch_warnings():  # which are the author's business
+            warnings.simplefilter("ignore")
+            return ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+
+
 def simple_statements(source: str) -> list[str]:
     """The simple statements of a source, each on one line."""
     return [ast.unparse(node) for node in ast.walk(ast.parse(source)) if isinstance(node, _SIMPLE)]
@@ -52,11 +65,12 @@ def likely_line(source: str, wrong: Iterable[Words]) -> int | None:
     None where no line is like them, or a second one nearly as much, or the source is no Python, too
     long or too deep.
     """
-    if len(source) > MAX_SOURCE:
+    tree = parsed(source)
+    if tree is None:
         return None
     try:
-        lines = list(_lines(ast.parse(source)))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        lines = list(_lines(tree))
+    except RecursionError:
         return None
     common = Counter(word for _, made_of in lines for word in made_of)
     best: dict[int, float] = {}

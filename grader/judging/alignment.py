@@ -13,7 +13,7 @@ from difflib import SequenceMatcher
 from functools import cache
 
 from grader.curriculum import mistakes, stubs
-from grader.feedback.likeness import MAX_SOURCE
+from grader.feedback.likeness import parsed
 
 MOST = 300  # statements
 NEARLY = 0.7  # of the statements, those that have to be the same
@@ -67,15 +67,14 @@ def _right(exercise: str) -> list[list[str]]:
 
 def _statements(source: str) -> list[Statement]:
     """The statements in their order, but for texts that stand alone."""
-    if len(source) > MAX_SOURCE:
+    tree = parsed(source)
+    nodes = [node for node in ast.walk(tree) if isinstance(node, ast.stmt)] if tree else []
+    if len(nodes) > MOST:
         return []
+    nodes.sort(key=lambda node: (node.lineno, node.col_offset))
     try:
-        nodes = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.stmt)]
-        if len(nodes) > MOST:
-            return []
-        nodes.sort(key=lambda node: (node.lineno, node.col_offset))
         return [_statement(node) for node in nodes if not _is_text(node)]
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    except RecursionError:
         return []
 
 
