@@ -18,7 +18,7 @@ from grader.curriculum import mistakes, reference, stubs
 from grader.curriculum.mistakes.variants import both, together
 from grader.judging import fingerprints
 from grader.judging.diagnosis import Diagnostician
-from grader.judging.question import Question
+from grader.judging.question import Outcome, Question
 from grader.judging.recording import Recordings
 from grader.remote import wire
 from grader.remote.proxy import Student
@@ -213,6 +213,66 @@ def attention(query, key, value, mask=None, dropout=None):
     return weights @ value, weights
 """
     assert set(named("attention", source)) == {("scaled-by-d-k",), ("mask-turned-round",)}
+
+
+def graded_run(exercise: str, module: ModuleType, check: str) -> Outcome:
+    """Where a run on this code finds the replies to the largest case of a check wrong."""
+    recordings = {one.check.name: one for one in RECORDINGS.of(exercise)}
+    largest = recordings[check].largest
+    return largest.outcome(largest.read(answers(module, largest.requests)))
+
+
+def questions_asked(seen: bool) -> tuple[list[tuple[str, ...]], int]:
+    """What is named of a known mistake, and after how many questions.
+
+    If not `seen`, the graded replies were wrong elsewhere.
+    """
+    known = next(one for one in mistakes.load("layer_norm") if one.name == "mean-not-subtracted")
+    module = reference.variant("layer_norm", known.apply(stubs.reference_source("layer_norm")))
+    asked: list[str] = []
+
+    def counted(question: Question) -> list[Any]:
+        asked.append(question.check)
+        return answers(module, question.requests)
+
+    def graded(check: str) -> Outcome:
+        assert isinstance(module, ModuleType)
+        outcome = graded_run("layer_norm", module, check)
+        return outcome if seen else (("begin", "wrong"), *outcome[1:])
+
+    assert isinstance(module, ModuleType)
+    found = diagnostician("layer_norm").diagnose(passed("layer_norm", module), counted, graded)
+    return [one.mistakes for one in found.mistakes], len(asked)
+
+
+def test_checks_that_went_wrong_as_a_mistake_does_are_not_asked_about_again() -> None:
+    names, few = questions_asked(seen=True)
+    every, more = questions_asked(seen=False)
+    assert few < more
+    assert names == every == [("mean-not-subtracted",)]
+
+
+@pytest.mark.parametrize(
+    "pair",
+    [
+        ("dropout-ignored", "returns-in-the-other-order"),
+        ("softmax-twice", "weights-cut-from-the-graph"),
+    ],
+)
+def test_a_mistake_that_goes_wrong_where_another_one_does_is_asked_for(
+    pair: tuple[str, str],
+) -> None:
+    """The graded replies are wrong at the same requests with the one and with both."""
+    known = {one.name: one for one in mistakes.load("attention")}
+    found = both(*(known[name] for name in pair))
+    module = found and reference.variant("attention", found.source)
+    assert isinstance(module, ModuleType)
+    diagnosed = diagnostician("attention").diagnose(
+        passed("attention", module),
+        partial(ask, module),
+        partial(graded_run, "attention", module),
+    )
+    assert {name for one in diagnosed.mistakes for name in one.mistakes} == set(pair)
 
 
 def test_a_reply_of_the_very_bytes_of_the_right_one_is_not_taken_apart() -> None:

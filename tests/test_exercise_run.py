@@ -14,7 +14,7 @@ from grader.checks.framework import Check
 from grader.curriculum import mistakes, stubs
 from grader.curriculum.rules import rule
 from grader.feedback.finding import Place
-from grader.judging.diagnosis import Ask, Diagnosed, Diagnostician
+from grader.judging.diagnosis import Ask, Diagnosed, Diagnostician, Graded
 from grader.judging.exercise_run import ExerciseRun, RightReplies
 from grader.judging.judge import Judge
 from grader.judging.recording import Recording, Recordings
@@ -191,9 +191,11 @@ def test_equal_replies_are_diagnosed_once(judge: Judge, monkeypatch: pytest.Monk
     asked = []
     real = Diagnostician.diagnose
 
-    def noted(self: Diagnostician, passed: Mapping[str, bool], ask: Ask) -> Diagnosed:
+    def noted(
+        self: Diagnostician, passed: Mapping[str, bool], ask: Ask, graded: Graded
+    ) -> Diagnosed:
         asked.append(self.library.exercise)
-        return real(self, passed, ask)
+        return real(self, passed, ask, graded)
 
     monkeypatch.setattr(Diagnostician, "diagnose", noted)
     judge.diagnosed.clear()  # as the first in their class

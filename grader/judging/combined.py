@@ -22,7 +22,7 @@ class Combined:
 
     def __init__(self, library: Library) -> None:
         self.library = library
-        self.modules: dict[Names, ModuleType | None] = {}
+        self.modules: dict[Names | int, ModuleType | None] = {}
         self.known: dict[tuple[Names, int], Prints] = {}
         self.rows: dict[str, int | None] = {}
         self.spares: dict[tuple[Names | int, int], Prints | None] = {}
@@ -53,7 +53,7 @@ class Combined:
         if key not in self.spares:
             if len(self.spares) >= MAX_KEPT:
                 self.spares.clear()
-            module = self._known(made) if isinstance(made, int) else self._module(made)
+            module = self._module(made)
             probe = self.library.spares[number]
             self.spares[key] = None if module is None else probe.asked(module)
         return self.spares[key]
@@ -72,13 +72,13 @@ class Combined:
         row = self.rows[name]
         return None if row is None else self.library.known[row][self.library.checks == number]
 
-    def _module(self, names: Names) -> ModuleType | None:
-        if names not in self.modules:
+    def _module(self, made: Names | int) -> ModuleType | None:
+        if made not in self.modules:
             if len(self.modules) >= MAX_KEPT:
                 self.modules.clear()
                 self.known.clear()
-            self.modules[names] = self._made(names)
-        return self.modules[names]
+            self.modules[made] = self._known(made) if isinstance(made, int) else self._made(made)
+        return self.modules[made]
 
     def _made(self, names: Names) -> ModuleType | None:
         if not names:

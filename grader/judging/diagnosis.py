@@ -26,19 +26,25 @@ from grader.judging import fingerprints
 from grader.judging.combined import Combined
 from grader.judging.composition import compose
 from grader.judging.confirmation import confirmed
-from grader.judging.question import Question
+from grader.judging.question import Outcome, Question
+from grader.judging.requests import Requests
 from grader.report.results import Diagnosis
 
 MAX_ALIKE = 2
 ENOUGH = 4  # probes that have to agree with a mistake before the others are taken to
+FEW = 2  # of them, if in all others the graded replies were wrong where the mistake's are
 NEAR = 10  # mistakes whose pairs are looked at
 WIDE = 30  # mistakes that are looked at together with the nearest one
 MAX_SPARES = 6
 ROUNDS = 3  # of looking for mistakes without those that other examples do not bear out
-SURE = 0.97  # the share of what is wrong, and of what a mistake shows, that needs no other example
+SURE = (
+    0.97  # the share of what is wrong, and of what a mistake shows, that leaves nothing to explain
+)
+SIGHTS = 2  # checks in which a mistake that leaves nothing needs no other example
 MOSTLY = 0.5  # the share of what is wrong in a check that no mistake explains, if it is told
 
 Ask = Callable[[Question], Sequence[Any] | None]
+Graded = Callable[[str], Outcome | None]
 
 
 @dataclass(frozen=True)
@@ -55,16 +61,19 @@ class Diagnostician:
     def __init__(self, exercise: str) -> None:
         self.library = fingerprints.load(exercise)
         self.combined = Combined(self.library)
+        self.requests = Requests(self.library)
 
-    def diagnose(self, passed: Mapping[str, bool], ask: Ask) -> Diagnosed:
+    def diagnose(
+        self, passed: Mapping[str, bool], ask: Ask, graded: Graded = lambda _: None
+    ) -> Diagnosed:
         """The mistakes that explain a student's replies, the one that explains most first.
 
         `passed` says which checks were passed and which failed; others are not asked for. `ask`
         puts a question to the student's code and returns its replies, or None if it did not survive
-        it.
+        it. `graded` tells where the replies to the largest case of a failing check are wrong.
         """
         named: list[tuple[str, ...]] = []
-        theirs = self.prints(passed, ask)
+        theirs = self.prints(passed, ask, graded)
         either, explains = self._confirmed(theirs, ask)
         for first, *others in either:
             same = dict.fromkeys((*alike(self.library, first, theirs), *others))
@@ -79,8 +88,8 @@ class Diagnostician:
     def _confirmed(self, theirs: Prints, ask: Ask) -> tuple[list[tuple[str, ...]], Tensor]:
         """The mistakes found, each with those that do the same in its place, and what they explain.
 
-        Where they do not explain all, other examples are asked, and what these do not bear out is
-        left out when the rest is looked for again.
+        Where one does not explain all in several checks, other examples are asked, and what these
+        do not bear out is left out when the rest is looked for again.
         """
         replies: dict[int, Prints] = {}
 
@@ -93,10 +102,13 @@ class Diagnostician:
         for _ in range(ROUNDS):
             explained = explain(self.library, theirs, self._better_pair, refused)
             begun = [name for one in explained for name in one.mistakes]
-            more = compose(self.combined, Evidence(self.library, theirs), begun, refused)
+            checks = self._explained_alone(explained)
+            more = None
+            if not checks:
+                more = compose(self.combined, Evidence(self.library, theirs), begun, refused)
             parts = [one.explains for one in explained] + ([more.explains] if more else [])
             either = [(name,) for name in begun] + list(more.either[len(begun) :] if more else ())
-            if not either or (not more and _leaves_nothing(explained)):
+            if not either or checks >= SIGHTS:
                 break
             explains = torch.stack(parts).any(dim=0)
             names = [first for first, *_ in either]
@@ -107,6 +119,17 @@ class Diagnostician:
             refused |= set(names) - set(kept)
         nothing = torch.zeros_like(theirs.said)
         return either, torch.stack([nothing, *parts]).any(dim=0)
+
+    def _explained_alone(self, explained: Sequence[Explanation]) -> int:
+        """In how many checks one known mistake shows all that is wrong, and nothing else.
+
+        0 if there is more wrong than that.
+        """
+        if len(explained) != 1 or len(explained[0].mistakes) != 1:
+            return 0
+        if min(explained[0].precision, explained[0].recall) <= SURE:
+            return 0
+        return len(set(self.library.checks[explained[0].explains].tolist()))
 
     def _unexplained(self, theirs: Prints, explained: Tensor) -> tuple[str, ...]:
         """The checks in which most of what is wrong is none of this."""
@@ -120,7 +143,9 @@ class Diagnostician:
                 checks.append(probe.check)
         return tuple(checks)
 
-    def prints(self, passed: Mapping[str, bool], ask: Ask) -> Prints:
+    def prints(
+        self, passed: Mapping[str, bool], ask: Ask, graded: Graded = lambda _: None
+    ) -> Prints:
         """What the student's code answers to every probe, as far as it survives them.
 
         A check that was passed was answered right, whatever the contract leaves free there. Once
@@ -138,15 +163,22 @@ class Diagnostician:
             key=lambda number: library.probes[number].cost,
         )
         likely = self._fail_no_more(passed)
-        for count, number in enumerate(waiting, 1):
+        count = 0
+        while waiting:
+            number, count = waiting.pop(0), count + 1
             where = library.checks == number
             found[number] = _read(library.questions[number], ask)
             likely = likely[library.known[likely][:, where].equal(found[number]).all(dim=-1)]
-            rest = waiting[count:]
-            if count >= ENOUGH and self._agree(likely, rest) and self._shows_before(rest):
-                for other in rest:
-                    found[other] = library.known[int(likely[0])][library.checks == other]
+            if not waiting or count < FEW or not self._agree(likely, waiting):
+                continue
+            row = int(likely[0])
+            doubtful = self._doubtful(row, waiting, graded)
+            if doubtful is None or (count >= ENOUGH and self._shows_before(waiting)):
+                for other in waiting:
+                    found[other] = library.known[row][library.checks == other]
                 break
+            waiting.remove(doubtful)
+            waiting.insert(0, doubtful)
         return Prints.join(found)
 
     def _fail_no_more(self, passed: Mapping[str, bool]) -> Tensor:
@@ -166,6 +198,32 @@ class Diagnostician:
         others = [n for n in range(len(self.library.probes)) if n not in numbers]
         failed = self.library.failed
         return bool((failed[:, others].any(dim=-1) | ~failed[:, numbers].any(dim=-1)).all())
+
+    def _doubtful(self, row: int, numbers: list[int], graded: Graded) -> int | None:
+        """Which of these probes may show more than that mistake; None if there is no doubt.
+
+        First those that another mistake shows in which has not been seen yet, and would not be seen
+        in the graded replies either: the one that settles most of them for what it costs. Then
+        those from checks that did not go wrong as that mistake does.
+        """
+        library = self.library
+        shows = library.shown & library.known[row].said
+        there = (shows.float() @ library.columns) > 0
+        others = [n for n in range(len(library.probes)) if n not in numbers]
+        unseen = there[:, numbers].any(dim=-1) & ~there[:, others].any(dim=-1)
+        right, wrong = self.requests.right[row], self.requests.shown
+        unseen &= ~(wrong & right & self.requests.of(numbers)).any(dim=-1)
+        unseen &= torch.tensor([name != library.names[row] for name in library.names])
+        if bool(unseen.any()):
+            settled = there[unseen].sum(dim=0).tolist()
+            return max(numbers, key=lambda n: settled[n] / (1 + library.probes[n].cost))
+        return next((n for n in numbers if not self._as_graded(row, n, graded)), None)
+
+    def _as_graded(self, row: int, number: int, graded: Graded) -> bool:
+        """Whether the check that this probe is from went wrong as that mistake does there."""
+        question = self.library.questions[number]
+        prints = self.library.known[row][self.library.checks == number]
+        return graded(question.check) == question.outcome(prints)
 
     def _better_pair(
         self, evidence: Evidence, single: Explanation | None, taken: set[str]
@@ -246,13 +304,6 @@ class Diagnostician:
 def _read(probe: Question, ask: Ask) -> Prints:
     replies = ask(probe)
     return Prints.blank(len(probe.keys)) if replies is None else probe.read(replies)
-
-
-def _leaves_nothing(explained: Sequence[Explanation]) -> bool:
-    """Whether one known mistake shows all that is wrong, and nothing else."""
-    if len(explained) != 1 or len(explained[0].mistakes) != 1:
-        return False
-    return min(explained[0].precision, explained[0].recall) > SURE
 
 
 def _message(found: Sequence[Mistake]) -> str:

@@ -16,7 +16,7 @@ from grader.checks.framework import Check
 from grader.curriculum.rules import rule
 from grader.feedback.finding import Finding, Status
 from grader.judging.explanation import explain, explain_use
-from grader.judging.question import Question
+from grader.judging.question import Outcome, Question
 from grader.judging.recording import Example, Recording
 from grader.judging.student_process import StudentProcess
 from grader.remote.budget import Budget
@@ -89,7 +89,7 @@ class ExerciseRun:
     it needs a process that keeps no other rule. `passed` are the checks that were found right in
     such a run before the doubt: right replies are right wherever they were made, and the check is
     not run again. With `shrink` the first failure is told by the smallest case that shows it.
-    `refused` are the marks of the replies that checks refused.
+    `refused` are the marks of the replies that checks refused, `largest` those to the largest case.
     """
 
     def __init__(
@@ -107,6 +107,7 @@ class ExerciseRun:
         self.alone = alone
         self.passed = dict(passed or {})
         self.refused: dict[str, bytes] = {}
+        self.largest: dict[str, list[bytearray]] = {}
         self.channel: Channel | None = None
         seconds, idle = (
             (EXERCISE_SECONDS, EXERCISE_IDLE) if alone else (COMPANY_SECONDS, COMPANY_IDLE)
@@ -208,6 +209,7 @@ class ExerciseRun:
             failure = self._attempt(recording, case, answers, channel)
             if failure is not None:
                 self.refused[recording.check.name] = mark
+                self.largest[recording.check.name] = bodies[-len(recording.right) :]
                 return (self.alone and self._smaller(recording, case, channel)) or failure
         if not self.diverged:
             self.right.add(mark)
@@ -266,6 +268,17 @@ class ExerciseRun:
         except NotImportableError:
             pass
         return None
+
+    def outcome(self, recording: Recording) -> Outcome | None:
+        """Where the replies to the largest case of a check that failed are wrong, if there are."""
+        bodies = self.largest.get(recording.check.name)
+        if bodies is None:
+            return None
+        try:
+            replies = recording.largest.replies(bodies)
+        except Lost:
+            return None
+        return recording.largest.outcome(recording.largest.read(replies))
 
     def lose(self) -> None:
         """Counts a hang or a death; the next check gets a new channel."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 
 from grader import curriculum
 from grader.checks import framework
@@ -15,6 +16,7 @@ from grader.judging import cell_report, integration
 from grader.judging.diagnosis import Diagnosed, Diagnostician
 from grader.judging.exercise_run import Doubt, ExerciseRun, RightReplies, check_result
 from grader.judging.own_words import in_own_words
+from grader.judging.question import Outcome
 from grader.judging.recording import Recordings
 from grader.judging.search import Search
 from grader.judging.student_process import StudentProcess
@@ -249,13 +251,19 @@ class Judge:
         replies = {
             name: examination.refused.get(name) for name, state in passed.items() if not state
         }
+        recordings = {one.check.name: one for one in self.recordings.of(examination.exercise)}
+
+        @cache
+        def graded(check: str) -> Outcome | None:
+            return examination.outcome(recordings[check])
+
         if None in replies.values():
-            return diagnostician.diagnose(passed, examination.ask)
+            return diagnostician.diagnose(passed, examination.ask, graded)
         key = (examination.exercise, *passed.items(), *replies.items())
         if key not in self.diagnosed:
             if len(self.diagnosed) >= MAX_DIAGNOSED:
                 self.diagnosed.clear()
-            self.diagnosed[key] = diagnostician.diagnose(passed, examination.ask)
+            self.diagnosed[key] = diagnostician.diagnose(passed, examination.ask, graded)
         return self.diagnosed[key]
 
     def _diagnostician(self, name: str) -> Diagnostician:

@@ -17,6 +17,9 @@ from grader.remote import wire
 from grader.remote.channel import decoded
 from grader.remote.server import Server
 
+# By request: the operation, and whether the reply is right, wrong, or hidden by a crash before.
+Outcome = tuple[tuple[str, str], ...]
+
 
 @dataclass(frozen=True)
 class Question(Probe):
@@ -35,6 +38,27 @@ class Question(Probe):
     def replies(self, bodies: Sequence[bytearray]) -> list[Any]:
         """What came, taken apart; the reference's own reply where it is that. Raises `Lost`."""
         return self._replies(bodies, decoded)
+
+    @cached_property
+    def own(self) -> list[int]:
+        """The numbers of the requests, but for the second of two loads of the same weights."""
+        return [
+            number
+            for number, one in enumerate(self.requests)
+            if one["op"] != "load" or one.get("strict", True)
+        ]
+
+    def outcome(self, prints: Prints) -> Outcome:
+        """What became of each of its own requests, in somebody's answer with these marks."""
+        wrong = prints.differs(self.right_prints).tolist()
+        said = prints.said.tolist()
+        found = []
+        for number in self.own:
+            columns = self.columns.get(number, [])
+            state = "wrong" if any(wrong[column] for column in columns) else "right"
+            state = state if all(said[column] for column in columns) else "hidden"
+            found.append((self.requests[number]["op"], state))
+        return tuple(found)
 
     def asked(self, module: Any) -> Prints:
         """The marks of what code in this process replies."""

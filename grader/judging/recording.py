@@ -9,6 +9,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import torch
@@ -16,6 +17,7 @@ import torch
 from grader.checks import framework
 from grader.checks.framework import Check
 from grader.curriculum import reference
+from grader.judging.question import Question
 from grader.remote import wire
 from grader.remote.proxy import Student
 from grader.remote.server import Server
@@ -45,14 +47,20 @@ class Example:
 class Recording:
     """A check with its cases, smallest first, and the frames that carry all their requests.
 
-    With each frame comes how many replies it asks for. No frame holds what the reply to one of its
-    own requests has to be.
+    `right` are the reference's replies to the largest case. With each frame comes how many replies
+    it asks for. No frame holds what the reply to one of its own requests has to be.
     """
 
     check: Check
     seed: int
     cases: tuple[Example, ...]
     frames: tuple[tuple[bytes, int], ...]
+    right: tuple[Any, ...]
+
+    @cached_property
+    def largest(self) -> Question:
+        """The largest case, to see where somebody's replies to it are wrong."""
+        return Question(self.check.name, self.cases[-1].requests, self.right)
 
     def answered(self, replies: list[Any]) -> Iterator[tuple[Example, list[Any]]]:
         """Each case with the replies to its requests, out of those to all of them in order."""
@@ -106,14 +114,16 @@ def record(check: Check, answer: Any, run_seed: int) -> Recording:
 
 
 def _record(check: Check, answer: Any, number: int) -> Recording:
-    cases = []
+    recorded = []
     for arguments in draw(check, number):
         recorder = Recorder(Server(answer))
         check.body(Student(recorder, number), **arguments)
         requests, waits = recorder.requests, frozenset(recorder.waits)
-        cases.append(Example(arguments, requests, waits, len(wire.encode(requests))))
-    cases.sort(key=lambda case: case.size)
-    return Recording(check, number, tuple(cases), frames(cases))
+        case = Example(arguments, requests, waits, len(wire.encode(requests)))
+        recorded.append((case, tuple(recorder.replies)))
+    recorded.sort(key=lambda one: one[0].size)
+    cases = tuple(case for case, _ in recorded)
+    return Recording(check, number, cases, frames(cases), recorded[-1][1])
 
 
 def frames(cases: Sequence[Example]) -> tuple[tuple[bytes, int], ...]:

@@ -99,7 +99,7 @@ class Live:
 
 
 class Recorder:
-    """Asks a server in this process, over the same wire format, and keeps the requests.
+    """Asks a server in this process, over the same wire format, and keeps both sides.
 
     `waits` are the numbers of those that hand on what came out of an earlier one. They hold what
     the replies to earlier ones have to be, so whoever is asked must have sent these before.
@@ -108,6 +108,7 @@ class Recorder:
     def __init__(self, server: Server) -> None:
         self.server = server
         self.requests: list[Request] = []
+        self.replies: list[Any] = []
         self.waits: set[int] = set()
         self._unsent: list[Tensor] = []
 
@@ -119,7 +120,8 @@ class Recorder:
             self._unsent.clear()
         self.requests.append(request)
         (arrived,) = wire.crossed([request])
-        reply = unwrap(wire.crossed(self.server.answer(arrived)))
+        self.replies.append(wire.crossed(self.server.answer(arrived)))
+        reply = unwrap(self.replies[-1])
         self._unsent += tensors(reply)
         return reply
 
