@@ -121,10 +121,11 @@ def _multi_head(dtype: torch.dtype) -> Task:
     first, last = _drawn(24, dtype=dtype), _drawn(8, dtype=dtype)
 
     def attended(x: Tensor) -> Tensor:
-        parts = (x @ inner.mT + first).unflatten(-1, (3, 2, 4)).permute(2, 0, 3, 1, 4)
-        query, key, value = parts
+        parts = (x @ inner.mT + first).reshape(*x.shape[:2], 3, 2, 4)
+        query, key, value = parts.permute(2, 0, 3, 1, 4)
         mixed = (query @ key.mT / 2).softmax(-1) @ value
-        return mixed.transpose(1, 2).flatten(-2) @ outer.mT + last
+        mapped: Tensor = mixed.transpose(1, 2).flatten(-2) @ outer.mT + last
+        return mapped
 
     first_axis = attended(x.transpose(0, 1)).transpose(0, 1)  # where that is the sequence's
     named = {

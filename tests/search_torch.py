@@ -30,9 +30,11 @@ SECONDS = 1
 
 def hits(task: Task, name: str) -> list[Any] | None:
     """The arguments with which this does the exercise's work, if it does."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = resolve(name)  # which may import a part of torch, and that takes its time
     with Limited(SECONDS), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        found = resolve(name)
         for arguments in combinations(task, name, found):
             try:
                 if is_answer(task, carry_out(found, arguments)):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -205,28 +206,24 @@ def test_a_name_is_printable_and_nobody_elses(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not hasattr(os, "seteuid"), reason="Windows locks no folder by its mode")
 @pytest.mark.parametrize("inside", ["", "exercises"])
-def test_a_folder_that_may_not_be_opened_is_that_students_problem(
-    tmp_path: Path, inside: str
-) -> None:
+def test_a_folder_that_may_not_be_opened_is_that_students_problem(inside: str) -> None:
     """An archive may bring folders that nobody may open; the others are graded all the same."""
-    write(tmp_path / "ada" / "attention.py")
-    write(tmp_path / "bob" / inside / "attention.py")
-    locked = tmp_path / "bob" / inside
-    locked.chmod(0)
     me = os.geteuid()
-    closed = [path for path in (tmp_path, *tmp_path.parents) if not path.stat().st_mode & 0o5]
-    modes = {path: path.stat().st_mode for path in closed}
-    try:
-        if me == 0:  # root may open everything
-            for path in closed:
-                path.chmod(0o755)
-            os.seteuid(65534)
-        ada, bob = submission.find(tmp_path)
-    finally:
-        os.seteuid(me)
-        locked.chmod(0o755)
-        for path, mode in modes.items():
-            path.chmod(mode)
+    # pytest's own folders are root's alone, and root may open everything.
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place)
+        folder.chmod(0o755)
+        write(folder / "ada" / "attention.py")
+        write(folder / "bob" / inside / "attention.py")
+        locked = folder / "bob" / inside
+        locked.chmod(0)
+        try:
+            if me == 0:
+                os.seteuid(65534)
+            ada, bob = submission.find(folder)
+        finally:
+            os.seteuid(me)
+            locked.chmod(0o755)
     assert list(ada.sources) == ["attention"]
     (told,) = set(bob.problems.values())
     assert told.startswith("The folder could not be read: Permission denied. Let it be read (chmod")

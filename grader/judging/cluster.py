@@ -216,7 +216,10 @@ class _Shift:
                     yield key, failed(submission, self.plan.exercises, found)
 
     def _workers(self) -> int:
-        return len(self.client.scheduler_info(n_workers=-1)["workers"])
+        known = self.client.scheduler_info(n_workers=-1)
+        if "workers" not in known:  # the scheduler went as it was asked
+            raise _LostError
+        return len(known["workers"])
 
     def _send(self, submission: Submission) -> Future:
         try:
