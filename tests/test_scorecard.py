@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from grader import curriculum
+from grader import cli, curriculum
 from grader.feedback.comparison import assert_matches
 from grader.feedback.finding import Place, Status
 from grader.feedback.mismatch import Mismatch
@@ -146,3 +146,13 @@ def test_the_readme_shows_the_scorecard_that_is_kept() -> None:
     assert scorecard.in_text(text, KEPT) == text, (
         "write both: grader scorecard --json tests/scorecard.json --markdown README.md"
     )
+
+
+@pytest.mark.parametrize("option", ["--markdown", "--check"])
+def test_a_file_that_is_not_there_is_told_before_anything_is_measured(
+    option: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.argv", ["grader", "scorecard", option, "nowhere"])
+    with pytest.raises(SystemExit, match="2"):
+        cli.main()
+    assert "'nowhere' does not exist" in capsys.readouterr().err

@@ -97,11 +97,22 @@ def measure(
     jobs: Annotated[int, typer.Option(min=1, help="How many processes measure.")] = 2,
     json: Annotated[Path | None, typer.Option(metavar="FILE", help="Write figures here.")] = None,
     markdown: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Put the table into this text (README.md).")
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Put the table into this text (README.md).",
+            exists=True,
+            dir_okay=False,
+        ),
     ] = None,
     check: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Status 3 if a figure is worse than those kept here."),
+        typer.Option(
+            metavar="FILE",
+            help="Status 3 if a figure is worse than those kept here.",
+            exists=True,
+            dir_okay=False,
+        ),
     ] = None,
 ) -> None:
     """Measure the kit: wrong answers caught, right ones accepted, mistakes named."""
