@@ -78,7 +78,7 @@ def alike(known: Fingerprints, name: str, theirs: Prints) -> list[str]:
     # Only where their code said anything is there something to compare.
     every = known.known[:, theirs.said]
     found = [name]
-    for row in [row for row, one in enumerate(known.names) if one == name]:
+    for row in known.forms(name):
         unequal = (every.said | every[row].said) & ~every.same(every[row])
         same = (~unequal.any(dim=-1)).tolist()
         found += [other for other, equal in zip(known.names, same, strict=True) if equal]

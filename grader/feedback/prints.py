@@ -7,7 +7,7 @@ requests, of what code, in which process, is not known here.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -33,7 +33,7 @@ class Probe:
     @cached_property
     def keys(self) -> list[tuple[int, str]]:
         """All that can be compared: the number of a request, the path of a leaf of its reply."""
-        return [(number, path) for number, found in self._marks(self.right) for path in found]
+        return [(number, path) for number, found in self._right_marks for path in found]
 
     @cached_property
     def weights(self) -> list[float]:
@@ -64,7 +64,7 @@ class Probe:
     @cached_property
     def right_prints(self) -> Prints:
         """The marks of the reference's replies."""
-        return Prints.of([mark for _, some in self._marks(self.right) for mark in some.values()])
+        return Prints.of([mark for _, some in self._right_marks for mark in some.values()])
 
     def read(self, replies: Sequence[Any]) -> Prints:
         """The marks of somebody's replies. What a crash has hidden has none.
@@ -83,12 +83,15 @@ class Probe:
             found += [some.get(self.keys[column][1]) for column in own]
         return self.right_prints.replaced(columns, Prints.of(found))
 
-    def _marks(self, replies: Sequence[Any]) -> Iterator[tuple[int, Marks]]:
-        unsaid = hidden(self.requests, replies)
-        pairs = zip(self.requests, replies, self.right, strict=False)
-        for number, (request, reply, right) in enumerate(pairs):
-            if number not in unsaid:
-                yield number, marks(request, reply, right)
+    @cached_property
+    def _right_marks(self) -> list[tuple[int, Marks]]:
+        unsaid = hidden(self.requests, self.right)
+        pairs = enumerate(zip(self.requests, self.right, strict=False))
+        return [
+            (number, marks(request, right, right))
+            for number, (request, right) in pairs
+            if number not in unsaid
+        ]
 
 
 @dataclass(frozen=True)
@@ -190,6 +193,10 @@ class Fingerprints:
         self.columns = torch.nn.functional.one_hot(self.checks, len(probes)).float()
         self.differs = self.known.differs(self.right)
         self.shown = self.differs & failed[:, self.checks]
+
+    def forms(self, name: str) -> list[int]:
+        """The rows of a mistake, one for each form in which it is known."""
+        return [row for row, one in enumerate(self.names) if one == name]
 
     def rows_data(self) -> dict[str, Any]:
         """All but the probes as tensors and strings, in a form that packs well."""

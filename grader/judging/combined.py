@@ -58,11 +58,6 @@ class Combined:
             self.spares[key] = None if module is None else probe.asked(module)
         return self.spares[key]
 
-    def _known(self, row: int) -> ModuleType | None:
-        library = self.library
-        found = reference.variant(library.exercise, library.variants[row].source)
-        return found if isinstance(found, ModuleType) else None
-
     def _alone(self, name: str, number: int) -> Prints | None:
         """What one mistake answers, in the first form that takes it: the library holds it."""
         if name not in self.rows:
@@ -77,12 +72,15 @@ class Combined:
             if len(self.modules) >= MAX_KEPT:
                 self.modules.clear()
                 self.known.clear()
-            self.modules[made] = self._known(made) if isinstance(made, int) else self._made(made)
+            found = self._variant(made)
+            self.modules[made] = found if isinstance(found, ModuleType) else None
         return self.modules[made]
 
-    def _made(self, names: Names) -> ModuleType | None:
-        if not names:
-            return reference.module(self.library.exercise)
-        variant = together([self.library.mistakes[name] for name in names])
-        found = variant and reference.variant(self.library.exercise, variant.source)
-        return found if isinstance(found, ModuleType) else None
+    def _variant(self, made: Names | int) -> ModuleType | Exception | None:
+        library = self.library
+        if isinstance(made, int):
+            return reference.variant(library.exercise, library.variants[made].source)
+        if not made:
+            return reference.module(library.exercise)
+        variant = together([library.mistakes[name] for name in made])
+        return reference.variant(library.exercise, variant.source) if variant else None

@@ -65,9 +65,8 @@ def confirmed(
 def _nearest(combined: Combined, name: str, theirs: Prints, explains: Tensor) -> int:
     """Of the forms of a mistake, the row of the one that leaves most of the student's marks."""
     library = combined.library
-    rows = [row for row, one in enumerate(library.names) if one == name]
     return max(
-        rows,
+        library.forms(name),
         key=lambda row: float(((_own(combined, row, theirs) & explains) * library.weights).sum()),
     )
 

@@ -292,8 +292,7 @@ class Diagnostician:
 
     def _forms(self, name: str, number: int) -> list[Prints]:
         """What a known mistake answers to one of the spare probes, in every form that it has."""
-        rows = [row for row, one in enumerate(self.library.names) if one == name]
-        found = [self.combined.spare(row, number) for row in rows]
+        found = [self.combined.spare(row, number) for row in self.library.forms(name)]
         return [one for one in found if one is not None]
 
     def _diagnosis(self, names: tuple[str, ...]) -> Diagnosis:

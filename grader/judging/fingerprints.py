@@ -126,7 +126,7 @@ class Library(Fingerprints):
     @classmethod
     def decoded(cls, exercise: str, packed: bytes) -> Library:
         """The library that `encoded` wrote."""
-        data = wire.decode_trusted(zlib.decompress(packed)[4:])
+        data = wire.decode_trusted(wire.body(zlib.decompress(packed)))
         probes, spares = ([Question(**one) for one in data[name]] for name in ("probes", "spares"))
         return cls(exercise, probes, spares, rows_from(data), data["failed"])
 
