@@ -119,6 +119,67 @@ def test_an_answer_below_its_tests_is_told(judge: Judge) -> None:
     assert "stands below the tests: move it above" in said(found)
 
 
+@pytest.mark.parametrize(
+    ("cell", "says"),
+    [
+        ("listing = !cat size.txt\nsize = float(listing.n or 0)", "line 1: no command is run"),
+        ("import os\nsize = float(os.popen('id -u').read() or 0)", "line 2: no command is run"),
+        ("%%bash --out listing\necho 2", "line 1: no command is run"),
+        ("import pandas\nsize = float(pandas.read_csv('sizes')['d'].mean())", "line 2: pandas is"),
+    ],
+)
+def test_what_is_made_of_something_that_is_not_there_is_told(
+    judge: Judge, cell: str, says: str
+) -> None:
+    wrong = code(ATTENTION.format("query * size, listing"), "attention")
+    found = graded(judge, "attention", code(cell), wrong, code("", "attention-points"))
+    assert f"In the cell 1 of the notebook, {says}" in said(found)
+
+
+def test_what_is_only_shown_is_not_told(judge: Judge) -> None:
+    """An honest notebook draws, installs and lists, beside an answer that is wrong otherwise."""
+    cell = (
+        "import subprocess\nimport matplotlib.pyplot as plt\nfig, ax = plt.subplots()\n"
+        "ax.plot([1])\n!pip install einops\n!ls\nsubprocess.run(['pip', 'install', 'einops'])"
+    )
+    wrong = code(ATTENTION.format("query, key"), "attention")
+    found = graded(judge, "attention", code(cell), wrong, code("", "attention-points"))
+    assert found.points is not None
+    assert found.points < 15
+    assert found.finding is None
+
+
+def test_a_cell_under_a_magic_that_does_not_exist_is_told(judge: Judge) -> None:
+    cell = code("%%tiem\n" + "".join(MASKS), "masks")
+    found = graded(judge, "masks", cell, code("", "masks-points"))
+    assert "Cell magic `%%tiem` not found." in said(found)
+
+
+def test_a_notebook_may_train_the_capstone(judge: Judge) -> None:
+    """README gives this line; what it would translate, nobody asks when it is graded."""
+    cell = code("%load_ext grader\ntranslate = %capstone --seconds 9\ntranslate('1 May')\n")
+    right = code("".join(MASKS), "masks")
+    assert graded(judge, "masks", cell, right, code("", "masks-points")).points == 10
+    own = Cell("code", f"translate = %capstone\n{''.join(MASKS)}", "masks")
+    assert graded(judge, "masks", own, code("", "masks-points")).points == 10
+
+
+def test_pylab_brings_the_names_of_numpy(judge: Judge) -> None:
+    cell = "%pylab inline\nassert np.sqrt(4) == sqrt(4) == 2 and max([1, 2]) == 2\n"
+    cells = (code(cell + "".join(MASKS), "masks"), code("", "masks-points"))
+    assert graded(judge, "masks", *cells).points == 10
+
+
+def test_a_notebook_knows_that_it_is_one(judge: Judge) -> None:
+    cell = (
+        "from IPython import get_ipython as asked\n"
+        "assert asked().__class__.__name__ == 'ZMQInteractiveShell'\n"
+        "assert 'ipykernel' in str(asked()) and asked() is get_ipython()\n"
+    )
+    cells = (code(cell + "".join(MASKS), "masks"), code("", "masks-points"))
+    assert graded(judge, "masks", *cells).points == 10
+
+
 def test_an_error_in_a_check_names_the_line_of_the_cell(judge: Judge) -> None:
     wrong = "# mine\n" + ATTENTION.format("1 / 0")
     found = graded(judge, "attention", code(wrong, "attention"), code("", "attention-points"))

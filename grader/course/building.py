@@ -128,6 +128,8 @@ your code and a cell with tests.
 When it is graded, its cells run from top to bottom, as after *Restart and Run All*; each exercise
 is what its names mean where its tests stand. A cell is stopped after 4 seconds of processor time,
 all cells together after 10: what takes long belongs below the last tests, where nothing is run.
+No command after `!` is run, and nothing is drawn or asked: an answer cannot be made of what they
+would give.
 
 You may add cells of your own. `%check attention` in any cell tests that exercise again, and
 `%show attention` draws what your code computes beside what is expected. Hidden checks look closer

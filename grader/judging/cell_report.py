@@ -18,10 +18,11 @@ def report(exercise: str, told: CellNotes, layout: Layout, passed: bool) -> Find
     Of an exercise with full marks only what was cut short is told.
     """
     cut = [note for note in told.notes if note.kind == "time"]
+    absent = [] if passed else [note for note in told.notes if note.kind == "absent"]
     stopped = (
         [] if passed else [note for note in told.notes if _matters(note, exercise, told, layout)]
     )
-    notes = list(dict.fromkeys([*stopped, *cut]))[:MAX_TOLD]
+    notes = list(dict.fromkeys([*stopped, *absent, *cut]))[:MAX_TOLD]
     said = [_sentence(note, layout) for note in notes]
     if not passed and not stopped:
         said += _advice(exercise, told, layout)
@@ -50,6 +51,8 @@ def without(found: ExerciseResult, beyond: ExerciseResult) -> Finding | None:
 
 def _matters(note: CellNote, exercise: str, told: CellNotes, layout: Layout) -> bool:
     """Whether what became of a cell may be why an exercise is not right."""
+    if note.kind == "absent":
+        return False
     return note.cell in layout.own[exercise] or bool(told.undefined)
 
 
@@ -78,8 +81,11 @@ def _sentence(note: CellNote, layout: Layout) -> str:
             f"The {label}{line} was stopped after {note.text}. {_BELOW} "
             "Cells below the last tests are not run: what takes long belongs there."
         )
+    if note.kind == "absent":
+        return f"In the {label}, line {note.line or 0}: {note.text}."
     if note.kind == "forbidden":
         return f"The {label}{line} was passed over: {note.text}"
     return (
-        f"The {label} stopped{f' at line {note.line}' if note.line else ''}: {note.text}. {_BELOW}"
+        f"The {label} stopped{f' at line {note.line}' if note.line else ''}: "
+        f"{note.text.rstrip('.')}. {_BELOW}"
     )

@@ -11,6 +11,29 @@ import shlex
 import subprocess
 from typing import Any
 
+from grader.remote import absences
+
+
+class Lines(list[str]):
+    """What a command printed, as `lines = !command` gives it."""
+
+    @property
+    def n(self) -> str:
+        """As one text."""
+        return "\n".join(self)
+
+    @property
+    def s(self) -> str:
+        """With spaces between the lines."""
+        return " ".join(self)
+
+    @property
+    def l(self) -> list[str]:  # noqa: E743 - IPython's name for it
+        """The lines."""
+        return self
+
+    nlstr, spstr = n, s
+
 
 def run_none() -> None:
     """Lets Python's own ways to run a command do nothing, in this process and from now on."""
@@ -20,13 +43,13 @@ def run_none() -> None:
         "call": _succeeded,
         "check_call": _succeeded,
         "check_output": _output,
-        "getoutput": lambda *_args, **_options: "",
-        "getstatusoutput": lambda *_args, **_options: (0, ""),
+        "getoutput": lambda *_args, **_options: output("").n,
+        "getstatusoutput": lambda *_args, **_options: (0, output("").n),
         "run": _run,
     }.items():
         setattr(subprocess, name, replacement)
     os.system = _succeeded
-    os.popen = lambda *_args, **_options: io.StringIO()  # type: ignore[assignment]
+    os.popen = lambda *_args, **_options: io.StringIO(output("").n)  # type: ignore[assignment]
 
 
 def system(command: str) -> None:
@@ -41,15 +64,23 @@ def system(command: str) -> None:
                 os.makedirs(folder, exist_ok=True)
 
 
+def output(_command: str) -> Lines:
+    """What a command would have printed: nothing, and the student is told so."""
+    absences.tell("no command is run when this is graded: what it would have printed is empty")
+    return Lines()
+
+
 def _succeeded(*_args: Any, **_options: Any) -> int:
     return 0
 
 
 def _run(command: Any, *_args: Any, **options: Any) -> subprocess.CompletedProcess[Any]:
-    said = _output(**options)
+    asks = options.get("capture_output") or options.get("stdout") is not None
+    said = _output(**options) if asks else None
     return subprocess.CompletedProcess(command, 0, said, said)
 
 
 def _output(*_args: Any, **options: Any) -> str | bytes:
+    output("")
     as_text = any(options.get(name) for name in ("text", "universal_newlines", "encoding"))
     return "" if as_text else b""

@@ -21,7 +21,7 @@ class History:
         self.last: tuple[Any, ...] = ("", "", "")
         names.update(zip(_LAST, self.last, strict=True))
         names.update(In=self.inputs, _ih=self.inputs, Out=self.outputs, _oh=self.outputs)
-        names.update(_i="", _ii="", _iii="")
+        names.update(_i="", _ii="", _iii="", _i00="")
 
     def begin(self, source: str) -> None:
         """Counts a cell that is about to run."""
@@ -29,8 +29,9 @@ class History:
             return
         self.count += 1
         self.inputs.append(source)
-        before = {"_iii": self.names.get("_ii"), "_ii": self.names.get("_i"), "_i": source}
-        self.names.update({**before, f"_i{self.count}": source})
+        older = zip(("_iii", "_ii", "_i"), ("_ii", "_i", "_i00"), strict=True)
+        before = {name: self.names.get(other) for name, other in older}
+        self.names.update({**before, "_i00": source, f"_i{self.count}": source})
 
     def shown(self, value: Any, source: str) -> None:
         """Remembers what the last line of a cell gave, unless that shows nothing."""

@@ -23,7 +23,7 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from grader.remote import commands
+from grader.remote import absences, commands
 from grader.remote.event_loop import EventLoop
 from grader.remote.guard import ForbiddenCall
 from grader.remote.history import History
@@ -97,7 +97,7 @@ class Notebook:
         self.given: dict[str, Any] = {}
         self.kept: Mapping[str, Sequence[str]] = {}
         self.modules = Modules({})
-        self.main = types.ModuleType("__main__")
+        self.main = types.ModuleType("__main__", "Automatically created module for IPython")
         self.names: dict[str, Any] = self.main.__dict__
         self.armed = False
         self.loop: EventLoop | None = None
@@ -107,9 +107,9 @@ class Notebook:
     def _begin(self) -> None:
         for name in ("grader", "IPython"):
             sys.modules.pop(name, None)
-        sys.meta_path.insert(0, StandIns())
         sys.modules["__main__"] = self.main
         shell = self.shell = Shell(self.names, self._run_here)
+        sys.meta_path.insert(0, StandIns(shell))
         self.names.update(
             __builtins__=builtins,
             get_ipython=lambda: shell,
@@ -119,6 +119,7 @@ class Notebook:
         )
         self.history = History(self.names)
         sys.path.insert(0, "")
+        sys.argv = ["ipykernel_launcher.py", "-f", "kernel.json"]
         commands.run_none()
 
     def load(self, exercise: str, references: Mapping[str, bytes]) -> Names:
@@ -196,12 +197,17 @@ class Notebook:
         self.history.begin(source)
         try:
             with self._limited():
+                self.shell.events.trigger("pre_run_cell")
                 self.history.shown(self._run(index, source), source)
+                self.shell.events.trigger("post_run_cell")
         except CellTimeUpError as error:
             self._note(index, [None, *_lines(error, index)][-1], "time", str(error))
         except BaseException as error:
             self._note_error(index, error)
         self.seconds -= time.process_time() - begun
+        for file, line, what in absences.take():
+            if file in (None, _file(index)):
+                self._note(index, line, "absent", what)
         for entries in self.entries.values():
             for entry in entries:
                 now = self.names.get(entry, _ABSENT)
@@ -212,17 +218,23 @@ class Notebook:
 
     def _run(self, index: int, source: str) -> Any:
         """Runs a cell. Gives what its last line gives."""
-        found = None
         # A kernel's loop always runs. To run a statement in one takes ten times as long.
         self.awaiting = "async" in source or "await" in source
         file = _file(index)
         lines = source.splitlines(keepends=True)
         linecache.cache[file] = (len(source), None, lines, file)
-        tree = parse(without_cell_magic(source, self.shell), file, self.flags)
+        try:
+            tree = parse(without_cell_magic(source, self.shell), file, self.flags)
+            return self._body(tree, index)
+        finally:
+            self.shell.end_capture()
+
+    def _body(self, tree: ast.Module, index: int) -> Any:
+        found = None
         for node in tree.body:
             found = None
             try:
-                found = self._statement(node, file)
+                found = self._statement(node, _file(index))
             except ForbiddenCall as error:
                 # What it would have given is not there, and what is made of it goes by as well.
                 self._note_error(index, error)

@@ -224,7 +224,11 @@ _USE_TYPES = ([str, str, int], [str, type(None), type(None)])
 
 @dataclass(frozen=True)
 class CellNote:
-    """What became of a cell: `error`, `time` (it was cut short) or `forbidden`, where and how."""
+    """What became of a cell, where and how.
+
+    It is an `error`, `time` (it was cut short), `forbidden`, or `absent`: what it made something of
+    is not there when it is graded.
+    """
 
     cell: int
     line: int | None
@@ -263,7 +267,7 @@ def _cell_note(note: Any) -> CellNote:
         and type(kind) is str
         and type(text) is str
     )
-    if not well_formed or kind not in ("error", "time", "forbidden"):
+    if not well_formed or kind not in ("error", "time", "forbidden", "absent"):
         raise Lost("protocol", "The reply is none of the kit's.")
     return CellNote(cell, line, kind, clean(text))
 

@@ -7,11 +7,12 @@ its names, files that it writes for itself. No command is run.
 from __future__ import annotations
 
 import ast
-import builtins
 import contextlib
 import functools
 import importlib
 import importlib.util
+import inspect
+import io
 import os
 import re
 import shlex
@@ -21,18 +22,27 @@ from collections.abc import Callable
 from typing import Any
 
 from grader.remote import commands, standins
+from grader.remote.magics import CARRIED_OUT, Magics, expanded
 from grader.remote.standins import Nothing
 
 _CELL_MAGIC = re.compile(r"%%(\w+)[ \t]*(.*)")
 # Cell magics whose body runs among the notebook's own names.
 _TRANSPARENT = {"time", "capture", "prun"}
 _WRITING = {"writefile", "file"}
+# Those whose body is for another program, or only shown.
+_CELL_MAGICS = frozenset({
+    "!", "HTML", "SVG", "bash", "cmd", "code_wrap", "debug", "html", "javascript", "js", "latex",
+    "markdown", "mypy", "perl", "pypy", "python", "python2", "python3", "ruby", "script", "sh",
+    "svg", "sx", "system", "timeit",
+})  # fmt: skip
+_OUTPUT = re.compile(r"--(?:out|err)[ =](\w+)")
 # IPython's own, https://ipython.readthedocs.io/en/stable/interactive/magics.html. Another one is an
 # error, which ends its cell, unless an extension may have brought it.
 _LINE_MAGICS = frozenset({
-    "alias", "alias_magic", "autoawait", "autocall", "automagic", "autosave", "bookmark", "cat",
-    "cd", "check", "clear", "code_wrap", "colors", "conda", "config", "connect_info", "cp",
-    "cpaste", "debug", "dhist", "dirs", "doctest_mode", "ed", "edit", "env", "gui", "hist",
+    "alias", "alias_magic", "autoawait", "autocall", "automagic", "autosave", "bookmark",
+    "capstone", "cat", "cd", "check", "clear", "code_wrap", "colors", "conda", "config",
+    "connect_info", "cp", "cpaste", "debug", "dhist", "dirs", "doctest_mode", "ed", "edit",
+    "env", "gui", "hist",
     "history", "killbgscripts", "ldir", "less", "lf", "lk", "ll", "load", "load_ext", "loadpy",
     "logoff", "logon", "logstart", "logstate", "logstop", "ls", "lsmagic", "lx", "macro",
     "magic", "mamba", "man", "matplotlib", "micromamba", "mkdir", "more", "mv", "notebook",
@@ -43,15 +53,6 @@ _LINE_MAGICS = frozenset({
     "sx", "system", "tb", "time", "timeit", "unalias", "unload_ext", "uv", "who", "who_ls", "whos",
     "xdel", "xmode",
 })  # fmt: skip
-
-
-# Those that change something here, and the method of `Shell` that does it.
-_CARRIED_OUT = {
-    **{name: name for name in ("cd", "env", "mkdir", "pwd", "reset", "reset_selective", "run")},
-    **{"prun": "time", "set_env": "env", "time": "time", "xdel": "xdel"},
-}
-# What no magic deletes.
-_KEPT = {"get_ipython", "display", "In", "Out", "exit", "quit"}
 
 
 class UsageError(Exception):
@@ -123,104 +124,147 @@ def without_cell_magic(source: str, shell: Shell) -> str:
             shell.run_cell_magic(name, rest, "\n".join(lines[number + 1 :]))
             return ""
         if name == "capture":
-            shell.names.update({word: Nothing() for word in rest.split() if word.isidentifier()})
+            shell.capture(next((word for word in rest.split() if word.isidentifier()), ""))
         lines[number] = rest if name == "time" and not rest.startswith("-") else ""
     return "\n".join(lines)
 
 
-class Shell(Nothing):
+class Captured(Nothing):
+    """What `%%capture` keeps of a cell: the texts that it printed."""
+
+    def __init__(self, stdout: str, stderr: str) -> None:
+        super().__init__("captured")
+        self.__dict__.update(stdout=stdout, stderr=stderr, outputs=[])
+
+    def __str__(self) -> str:
+        return str(self.stdout)
+
+
+class Events:
+    """What a notebook wants to be called before and after its cells."""
+
+    def __init__(self) -> None:
+        self.registered: list[tuple[str, Callable[..., Any]]] = []
+
+    def register(self, event: str, function: Callable[..., Any]) -> None:
+        """Calls the function at each such event from now on."""
+        self.registered.append((event, function))
+
+    def unregister(self, event: str, function: Callable[..., Any]) -> None:
+        """Calls it no more."""
+        self.registered.remove((event, function))
+
+    def trigger(self, event: str) -> None:
+        """Calls all that are registered for it. What they raise is shown, and ends nothing."""
+        for wanted, function in [*self.registered]:
+            if wanted == event:
+                with contextlib.suppress(Exception):
+                    takes = len(inspect.signature(function).parameters)
+                    function(*[Nothing()] * min(takes, 1))
+
+
+class Shell(Magics):
     """What `get_ipython()` gives. `run` runs code among the notebook's names."""
 
     def __init__(self, names: dict[str, Any], run: Callable[[str], Any]) -> None:
-        super().__init__("shell")
+        super().__init__(names, run)
         names["_exit_code"] = 0
-        self.__dict__.update(names=names, user_ns=names, run=run, extended=False)
+        self.__dict__.update(user_ns=names, extended=False, capturing=None)
+        self.__dict__["events"] = Events()
 
     def run_line_magic(self, name: str, line: str, *_args: Any, **_options: Any) -> Any:
         """What a line magic comes to. Raises `UsageError` for one that does not exist."""
+        if name not in ("time", "timeit", "prun"):
+            line = expanded(line, self.names)
         if ("line", name) in standins.own_magics:
             return standins.own_magics["line", name](line)
-        if name in _CARRIED_OUT:
-            return getattr(self, f"_{_CARRIED_OUT[name]}")(line.strip())
+        if name in CARRIED_OUT:
+            return self.carry_out(name, line.strip())
         if name in ("load_ext", "reload_ext"):
             self.__dict__["extended"] = line.strip() not in ("grader", "autoreload")
         elif name not in _LINE_MAGICS and name != "autoreload" and not self.extended:
             raise UsageError(f"Line magic function `%{name}` not found.")
-        return Nothing() if name == "timeit" and "-o" in line.split() else None
+        gives = name == "capstone" or (name == "timeit" and "-o" in line.split())
+        return Nothing() if gives else None
 
     magic = run_line_magic
 
     def run_cell_magic(self, name: str, line: str, body: str) -> None:
-        """What a cell magic comes to whose body is no code of the notebook."""
+        """What a cell magic comes to whose body is no code of the notebook.
+
+        Raises `UsageError` for one that does not exist.
+        """
         if ("cell", name) in standins.own_magics:
             standins.own_magics["cell", name](line, body)
         elif name in _WRITING:
-            options = line.split()
+            options = shlex.split(line)
             with open(options[-1], "a" if "-a" in options else "w", encoding="utf-8") as file:
                 file.write(body if body.endswith("\n") else f"{body}\n")
+        elif name in _CELL_MAGICS or self.extended:
+            self.names.update({name: commands.output("").n for name in _OUTPUT.findall(line)})
+        else:
+            raise UsageError(f"Cell magic `%%{name}` not found.")
 
     def register_magic_function(self, function: Any, kind: str = "line", name: str = "") -> None:
         """Lets a function of the notebook's be a magic."""
         for one in kind.split("_"):
             standins.own_magics[one, name or function.__name__] = function
 
+    def register_magics(self, *given: Any) -> None:
+        """Lets the marked methods of these objects, or classes, be magics."""
+        for one in given:
+            holder = one(self) if isinstance(one, type) else one
+            for name in dir(holder):
+                method = getattr(holder, name)
+                for kind, called in getattr(method, "magics", ()):
+                    standins.own_magics[kind, called] = method
+
     def run_cell(self, source: str, *_args: Any, **_options: Any) -> Any:
-        """Runs code as a cell of its own."""
-        self.run(source)
+        """Runs code as a cell of its own; an error in it is shown, and ends no more than it."""
+        with contextlib.suppress(Exception, SystemExit):
+            self.run(source)
         return Nothing()
 
-    def getoutput(self, *_args: Any, **_options: Any) -> list[str]:
+    def ex(self, source: str) -> None:
+        """Runs code among the notebook's names."""
+        self.run(source)
+
+    def ev(self, expression: str) -> Any:
+        """What an expression gives among the notebook's names."""
+        return eval(expression, self.names)
+
+    def push(self, variables: dict[str, Any], *_args: Any, **_options: Any) -> None:
+        """Gives names a meaning in the notebook."""
+        self.names.update(variables)
+
+    def getoutput(self, command: str, *_args: Any, **_options: Any) -> commands.Lines:
         """What a command printed: nothing, since it is not run."""
-        return []
+        return commands.output(command)
 
     def system(self, command: str, *_args: Any, **_options: Any) -> None:
         """Runs no command; folders are made."""
-        commands.system(command)
+        commands.system(expanded(command, self.names))
 
-    def _time(self, line: str) -> Any:
-        return self.run(line) if line and not line.startswith("-") else None
+    def capture(self, name: str) -> None:
+        """Keeps what the cell that is running prints, to be the value of a name."""
+        self.__dict__["capturing"] = (name, sys.stdout, sys.stderr)
+        sys.stdout, sys.stderr = io.StringIO(), io.StringIO()
 
-    def _env(self, line: str) -> Any:
-        key, *rest = re.split(r"\s*=\s*|\s+", line, maxsplit=1)
-        if rest:
-            os.environ[key] = rest[0]
-            return None
-        return os.environ.get(key) if key else dict(os.environ)
-
-    def _cd(self, line: str) -> None:
-        # Where there is no such folder, IPython says so and goes on.
-        with contextlib.suppress(OSError):
-            os.chdir(os.path.expanduser(line.strip("\"'") or "~"))
-
-    def _mkdir(self, line: str) -> None:
-        commands.system(f"mkdir {line}")
-
-    def _pwd(self, _line: str) -> str:
-        return os.getcwd()
-
-    def _reset(self, _line: str) -> None:
-        self._forget("")
-
-    def _reset_selective(self, line: str) -> None:
-        self._forget(line.removeprefix("-f").strip())
-
-    def _forget(self, pattern: str) -> None:
-        for key in [key for key in self.names if not key.startswith("_")]:
-            if key not in _KEPT and re.search(pattern, key):
-                del self.names[key]
-
-    def _xdel(self, line: str) -> None:
-        self.names.pop(line, None)
-
-    def _run(self, line: str) -> None:
-        options = shlex.split(line)
-        path = next(one for one in options if not one.startswith("-"))
-        path = path if os.path.exists(path) else f"{path}.py"
-        with open(path, encoding="utf-8") as file:
-            source = file.read()
-        if "-i" in options:
-            self.run(source)
+    def end_capture(self) -> None:
+        """Gives the name its value, if a cell was being captured."""
+        if self.capturing is None:
             return
-        script = {"__name__": "__main__", "__file__": path, "__builtins__": builtins}
-        exec(compile(source, path, "exec", dont_inherit=True), script)
-        self.names.update({key: one for key, one in script.items() if not key.startswith("__")})
+        kept, (name, *streams) = (sys.stdout, sys.stderr), self.capturing
+        self.__dict__["capturing"] = None
+        sys.stdout, sys.stderr = streams
+        if name:
+            texts = [one.getvalue() if isinstance(one, io.StringIO) else "" for one in kept]
+            self.names[name] = Captured(*texts)
+
+    def __repr__(self) -> str:
+        return f"<ipykernel.zmqshell.ZMQInteractiveShell object at {id(self):#x}>"
+
+
+# Notebooks ask for it, to know that they are one.
+Shell.__name__ = Shell.__qualname__ = "ZMQInteractiveShell"
+Shell.__module__ = "ipykernel.zmqshell"

@@ -14,6 +14,8 @@ import types
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
+from grader.remote import absences
+
 LIBRARIES = frozenset({
     "IPython", "altair", "bokeh", "google", "grader", "graphviz", "ipykernel", "ipywidgets",
     "matplotlib", "matplotlib_inline", "mpl_toolkits", "pandas", "plotly", "seaborn", "tensorboard",
@@ -34,19 +36,22 @@ class Nothing(types.ModuleType):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") and name.endswith("__"):
             raise AttributeError(name)
-        return type(self)()
+        return self._another()
+
+    def _another(self) -> Nothing:
+        return Nothing(self.__name__)
 
     def __call__(self, *args: Any, **_options: Any) -> Any:
         """Nothing; a decorator hands back the function that it is given."""
         decorated = len(args) == 1 and isinstance(args[0], types.FunctionType)
-        return args[0] if decorated else type(self)()
+        return args[0] if decorated else self._another()
 
     def __iter__(self) -> Iterator[Any]:
         """As many as are asked for in `fig, (left, right) = ...`, and otherwise two."""
         frame = sys._getframe(1)
         code, at = frame.f_code.co_code, frame.f_lasti
         count = code[at + 1] if 0 <= at < len(code) and code[at] == _UNPACK else 2
-        return iter([type(self)() for _ in range(count)])
+        return iter([self._another() for _ in range(count)])
 
     def __enter__(self) -> Any:
         return self
@@ -55,18 +60,23 @@ class Nothing(types.ModuleType):
         pass
 
     def __len__(self) -> int:
-        return 0
+        return self._number()
 
     def __bool__(self) -> bool:
         return True
 
     def __int__(self) -> int:
-        return 0
+        return self._number()
 
     def __float__(self) -> float:
-        return 0.0
+        return float(self._number())
 
     def __index__(self) -> int:
+        return self._number()
+
+    def _number(self) -> int:
+        if self.__name__ in LIBRARIES:
+            absences.tell(f"{self.__name__} is not there when this is graded: its numbers are 0")
         return 0
 
     def __format__(self, _: str) -> str:
@@ -94,6 +104,9 @@ class Nothing(types.ModuleType):
 class Withheld(Nothing):
     """What a call gives that was not carried out, since an exercise rules it out."""
 
+    def _another(self) -> Nothing:
+        return Withheld()
+
     def __hash__(self) -> int:
         return id(self)
 
@@ -103,7 +116,7 @@ class Withheld(Nothing):
 
 
 def _nothing(self: Nothing, *_args: Any, **_options: Any) -> Any:
-    return type(self)()
+    return self._another()
 
 
 for _name in (
@@ -149,8 +162,45 @@ def _registering(*kinds: str) -> Callable[..., Any]:
     return register
 
 
+def _marking(*kinds: str) -> Callable[..., Any]:
+    """IPython's decorator of a method that is to be a magic, once its class is registered."""
+
+    def mark(named: Any) -> Any:
+        if isinstance(named, str):
+            return lambda method: keep(method, named)
+        return keep(named, named.__name__)
+
+    def keep(method: Any, name: str) -> Any:
+        method.magics = [(kind, name) for kind in kinds]
+        return method
+
+    return mark
+
+
+class OwnMagics:
+    """`IPython.core.magic.Magics`: the class of those who write magics of their own."""
+
+    def __init__(self, shell: Any = None, **_options: Any) -> None:
+        self.shell = shell
+
+
+_IN_IPYTHON = {
+    "register_line_magic": _registering("line"),
+    "register_cell_magic": _registering("cell"),
+    "register_line_cell_magic": _registering("line", "cell"),
+    "line_magic": _marking("line"),
+    "cell_magic": _marking("cell"),
+    "line_cell_magic": _marking("line", "cell"),
+    "magics_class": lambda kind: kind,
+    "Magics": OwnMagics,
+}
+
+
 class StandIns(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Where `import matplotlib.pyplot` finds nothing, in this sense."""
+    """Where `import matplotlib.pyplot` finds nothing, in this sense. IPython knows the `shell`."""
+
+    def __init__(self, shell: Any = None) -> None:
+        self.shell = shell
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: types.ModuleType | None = None
@@ -163,15 +213,11 @@ class StandIns(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> types.ModuleType:
         """The stand-in."""
-        module = Nothing(spec.name)
+        module = Nothing(spec.name.partition(".")[0])
         if spec.name.partition(".")[0] == "tqdm":
             module.__dict__.update(tqdm=Progress, trange=_trange)
-        if spec.name == "IPython.core.magic":
-            module.__dict__.update(
-                register_line_magic=_registering("line"),
-                register_cell_magic=_registering("cell"),
-                register_line_cell_magic=_registering("line", "cell"),
-            )
+        if spec.name.partition(".")[0] == "IPython":
+            module.__dict__.update(_IN_IPYTHON, get_ipython=lambda: self.shell)
         return module
 
     def exec_module(self, module: types.ModuleType) -> None:

@@ -1,0 +1,27 @@
+# layer_norm: right
+# What `%%capture` kept is looked at below.
+# %%
+%%capture kept
+print("hello")
+# %%
+%%capture broken
+print("so far")
+1 / 0
+# %%
+import torch
+from torch import nn
+text = kept.stdout
+# %% layer_norm
+assert (text, str(kept), broken.stdout[:6]) == ("hello\n", "hello\n", "so far")
+class LayerNorm(nn.Module):
+    def __init__(self, d_model, eps=1e-5):
+        super().__init__()
+        self.eps = eps
+        self.weight = nn.Parameter(torch.ones(d_model))
+        self.bias = nn.Parameter(torch.zeros(d_model))
+
+    def forward(self, x):
+        mean = x.mean(-1, keepdim=True)
+        var = ((x - mean) ** 2).mean(-1, keepdim=True)
+        return (x - mean) / torch.sqrt(var + self.eps) * self.weight + self.bias
+# %% layer_norm-points
