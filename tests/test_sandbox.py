@@ -315,7 +315,7 @@ def test_a_judge_that_hangs_up_takes_only_its_own_children_along(host: Host) -> 
 def test_nothing_outlives_a_killed_judge(host: Host, tmp_path: Path, moment: str) -> None:
     source = f"""
 import sys, time
-from grader.remote import wire
+from grader.remote import stream, wire
 from grader.remote.budget import Budget
 from grader.remote.channel import Channel
 from grader.sandbox.host import Host
@@ -326,7 +326,7 @@ if {moment!r} != "starting":
     code = deaf + "\\nwhile True: pass"
     child.admit({{"work": code}}, rule={{}})
     load = {{"op": "load", "exercise": "work", "references": {{}}}}
-    wire.send(child.sock, child.unsent + wire.encode(load))
+    stream.send(child.sock, child.unsent + wire.encode(load))
     time.sleep(0.3)
 print("here", flush=True)
 time.sleep(60)

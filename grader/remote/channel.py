@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol, TypeVar
 
-from grader.remote import wire
+from grader.remote import stream, wire
 from grader.remote.budget import Budget, Usage
 from grader.remote.guard import Rule
 from grader.remote.session import FoundEdit, Lost, found_edits, found_trace, unwrap
@@ -64,7 +64,7 @@ class Channel:
         self.budget = budget
         self.times = times or Times()
         self.sock = process.sock
-        self.inbox = wire.Inbox(process.sock)
+        self.inbox = stream.Inbox(process.sock)
         self.unsent = b""
         self.remarks: dict[str, list[str]] = {}
         self.notebook = False
@@ -152,12 +152,15 @@ class Channel:
         self.used, self.charged = Usage(*self.process.usage()), time.monotonic()
         try:
             call = Budget(what, limit, self.times.idle, self.budget)
-            self._in_time(call, wire.Sending(self.sock, frame).go_on)
+            self._in_time(call, stream.Sending(self.sock, frame).go_on)
             for _ in range(count):
                 largest = min(wire.MAX_REPLY, MAX_REPLIES - size)
-                call = Budget(what, limit, self.times.idle, self.budget)
-                bodies.append(self._in_time(call, partial(self.inbox.receive, limit=largest)))
-                size += len(bodies[-1])
+                body = self.inbox.arrived(largest)
+                if body is None:
+                    call = Budget(what, limit, self.times.idle, self.budget)
+                    body = self._in_time(call, partial(self.inbox.receive, limit=largest))
+                bodies.append(body)
+                size += len(body)
         except (EOFError, ConnectionError):
             raise Lost("died", self.process.ending()) from None
         except wire.WireError as error:

@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import json
 import math
-import socket
 import struct
-import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, NoReturn
@@ -24,8 +22,7 @@ MAX_HEADER = 256 << 10
 MAX_TENSORS = 256
 MAX_DIMENSIONS = 8
 MAX_DEPTH = 12
-_UNLIMITED = 1 << 31
-_AHEAD = 1 << 16
+UNLIMITED = 1 << 31
 
 _DTYPES: dict[str, torch.dtype] = {
     name: getattr(torch, name)
@@ -38,7 +35,7 @@ _DTYPE_NAMES = {dtype: name for name, dtype in _DTYPES.items()}
 _ITEM_SIZES = {name: dtype.itemsize for name, dtype in _DTYPES.items()}
 _JSON = json.JSONEncoder(separators=(",", ":"))
 _LENGTHS = struct.Struct("<II")
-_LENGTH = struct.Struct("<I")
+LENGTH = struct.Struct("<I")
 
 
 class WireError(Exception):
@@ -92,7 +89,7 @@ def encode(value: Any) -> bytes:
     buffers: list[bytes] = []
     header = {"v": _plain(value, tensors, buffers, 0), "t": tensors}
     text = _JSON.encode(header).encode()
-    size = _LENGTH.size + len(text) + sum(map(len, buffers))
+    size = LENGTH.size + len(text) + sum(map(len, buffers))
     return b"".join((_LENGTHS.pack(size, len(text)), text, *buffers))
 
 
@@ -181,10 +178,10 @@ def decode(body: bytes | bytearray) -> Any:
 
     Raises `WireError` for anything that `encode` would not have written.
     """
-    if len(body) < _LENGTH.size:
+    if len(body) < LENGTH.size:
         raise WireError("short frame")
-    (length,) = _LENGTH.unpack_from(body)
-    start = _LENGTH.size + length
+    (length,) = LENGTH.unpack_from(body)
+    start = LENGTH.size + length
     if length > MAX_HEADER or start > len(body):
         raise WireError("bad header length")
     return _decode(body, start)
@@ -192,13 +189,13 @@ def decode(body: bytes | bytearray) -> Any:
 
 def decode_trusted(body: bytes | bytearray) -> Any:
     """`decode` without the limit on the header, for frames that the judge wrote."""
-    (length,) = _LENGTH.unpack_from(body)
-    return _decode(body, _LENGTH.size + length, limit=_UNLIMITED)
+    (length,) = LENGTH.unpack_from(body)
+    return _decode(body, LENGTH.size + length, limit=UNLIMITED)
 
 
 def body(frame: bytes) -> bytes:
     """What of a frame comes after its length, as `Inbox.receive` gives it."""
-    return frame[_LENGTH.size :]
+    return frame[LENGTH.size :]
 
 
 def crossed(value: Any) -> Any:
@@ -208,7 +205,7 @@ def crossed(value: Any) -> Any:
 
 def _decode(body: bytes | bytearray, start: int, limit: int = MAX_TENSORS) -> Any:
     try:
-        header = json.loads(bytes(body[_LENGTH.size : start]), parse_constant=_refuse)
+        header = json.loads(bytes(body[LENGTH.size : start]), parse_constant=_refuse)
     except (ValueError, RecursionError):
         raise WireError("header is not JSON") from None
     if type(header) is not dict or set(header) != {"v", "t"}:
@@ -234,11 +231,11 @@ def _tensors(entries: Any, body: bytes | bytearray, offset: int, limit: int) -> 
         if name == "bool" and data.translate(None, b"\0\1"):
             raise WireError("bad bool byte")
         dtype = _DTYPES[name]
-        flat = torch.frombuffer(data, dtype=dtype) if size else torch.empty(0, dtype=dtype)
-        tensor = flat.reshape(shape)
+        tensor = torch.frombuffer(data, dtype=dtype) if size else torch.empty(0, dtype=dtype)
+        if len(shape) != 1:
+            tensor = tensor.view(shape)
         if order is not None:
-            inverse = sorted(range(len(order)), key=order.__getitem__)
-            tensor = tensor.permute(inverse)
+            tensor = tensor.permute(sorted(range(len(order)), key=order.__getitem__))
         tensors.append(tensor)
     if offset != len(body):
         raise WireError("bytes are left over")
@@ -253,11 +250,15 @@ def _tensor_entry(entry: Any) -> tuple[str, list[int], int, list[int] | None]:
         raise WireError("bad dtype")
     if type(shape) is not list or len(shape) > MAX_DIMENSIONS or type(size) is not int:
         raise WireError("bad shape")
-    if any(type(length) is not int or length < 0 for length in shape):
-        raise WireError("bad shape")
-    if math.prod(length for length in shape if length) > _UNLIMITED:
+    count = numbers = 1
+    for length in shape:
+        if type(length) is not int or length < 0:
+            raise WireError("bad shape")
+        count *= length
+        numbers *= length or 1
+    if numbers > UNLIMITED:
         raise WireError("shape too large")
-    if math.prod(shape) * _ITEM_SIZES[name] != size:
+    if count * _ITEM_SIZES[name] != size:
         raise WireError("tensor bytes do not match the shape")
     if order is not None and (
         type(order) is not list
@@ -332,73 +333,3 @@ class _Decoder:
         if type(key) not in (str, int, bool, float, type(None)):
             raise WireError("bad key")
         return key, self.value(node[1], depth)
-
-
-class Inbox:
-    """Takes frames off a socket. It reads ahead, since many small ones often come together."""
-
-    def __init__(self, sock: socket.socket) -> None:
-        self.sock = sock
-        self.ahead = bytearray()
-
-    def receive(self, deadline: float = math.inf, limit: int = _UNLIMITED) -> bytearray:
-        """The body of the next frame.
-
-        `deadline` is a `time.monotonic()` by which the whole frame must be here, so that a drip of
-        single bytes gains nothing. Raises `TimeoutError`, `EOFError` when the other side is gone,
-        and `WireError` for a frame over `limit` bytes.
-        """
-        self._fill(_LENGTH.size, deadline)
-        (size,) = _LENGTH.unpack_from(self.ahead)
-        if size > limit:
-            raise WireError(f"frame of {size} bytes, over the limit of {limit}")
-        end = _LENGTH.size + size
-        self._fill(end, deadline)
-        body = self.ahead[_LENGTH.size : end]
-        del self.ahead[:end]
-        return body
-
-    def holds_more(self) -> bool:
-        """Whether something has arrived that nobody has asked for yet."""
-        if self.ahead:
-            return True
-        self.sock.settimeout(0)
-        try:
-            return bool(self.sock.recv(1, socket.MSG_PEEK))
-        except OSError:
-            return False  # nothing is there, or the other side is gone
-
-    def _fill(self, size: int, deadline: float) -> None:
-        while len(self.ahead) < size:
-            left = deadline - time.monotonic()
-            if left <= 0:
-                raise TimeoutError
-            self.sock.settimeout(None if math.isinf(left) else left)
-            data = self.sock.recv(max(size - len(self.ahead), _AHEAD))
-            if not data:
-                raise EOFError
-            self.ahead += data
-
-
-class Sending:
-    """An encoded frame on its way out of a socket."""
-
-    def __init__(self, sock: socket.socket, frame: bytes | bytearray) -> None:
-        self.sock = sock
-        self.rest = memoryview(frame)
-
-    def go_on(self, deadline: float = math.inf) -> None:
-        """Sends what is left of it.
-
-        Raises `TimeoutError` if the other side does not read it by the deadline, a
-        `time.monotonic()`; it can then be gone on with.
-        """
-        while self.rest:
-            left = deadline - time.monotonic()
-            self.sock.settimeout(None if math.isinf(left) else max(left, 0.001))
-            self.rest = self.rest[self.sock.send(self.rest) :]
-
-
-def send(sock: socket.socket, frame: bytes | bytearray) -> None:
-    """Sends an encoded frame, however long the other side takes to read it."""
-    Sending(sock, frame).go_on()

@@ -10,7 +10,7 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from grader.remote import wire
+from grader.remote import stream, wire
 from grader.remote.edits import edits
 from grader.remote.guard import Guard, Rule
 from grader.remote.modules import Modules, file_name
@@ -37,18 +37,18 @@ def serve(sock: socket.socket) -> None:
     one another, but only while that is quick: the judge allows each a time of its own.
     """
     try:
-        inbox = wire.Inbox(sock)
+        inbox = stream.Inbox(sock)
         submission = wire.decode_trusted(inbox.receive())
         # Before any of the student's code has run, so that this one reply is the kit's alone.
         notebook = submission.get("notebook")
         sources = cell_sources(notebook["cells"]) if notebook else submission["sources"]
-        wire.send(sock, _frame({"ok": remarks(sources)}))
+        stream.send(sock, _frame({"ok": remarks(sources)}))
         work = Work(**submission)
         while True:
             asked = wire.decode_trusted(inbox.receive())
             if isinstance(asked, dict):
                 operation = asked.pop("op")
-                wire.send(sock, _frame(getattr(work, operation)(**asked)))
+                stream.send(sock, _frame(getattr(work, operation)(**asked)))
             else:
                 _serve(sock, work.server, asked)
     except (EOFError, ConnectionError):
@@ -61,10 +61,10 @@ def _serve(sock: socket.socket, server: Server, requests: list[dict[str, Any]]) 
     for request in requests:
         waiting += _frame(server.answer(request))
         if time.monotonic() - sent > PATIENCE or len(waiting) > ENOUGH:
-            wire.send(sock, waiting)
+            stream.send(sock, waiting)
             waiting.clear()
             sent = time.monotonic()
-    wire.send(sock, waiting)
+    stream.send(sock, waiting)
 
 
 class Work:

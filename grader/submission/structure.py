@@ -12,6 +12,7 @@ import keyword
 import re
 import zlib
 from functools import cache
+from itertools import accumulate
 
 from grader.curriculum import stubs
 
@@ -43,9 +44,13 @@ def structure(exercise: str, source: str) -> tuple[int, ...]:
 
 
 def _runs(source: str) -> list[int]:
-    tokens = _tokens(source)
-    ends = range(RUN, len(tokens) + 1)
-    return [zlib.crc32(" ".join(tokens[end - RUN : end]).encode()) for end in ends]
+    words = [f"{token} ".encode() for token in _tokens(source)]
+    text = b"".join(words)
+    # Where each token begins, and after the last.
+    places = [0, *accumulate(map(len, words))]
+    return [
+        zlib.crc32(text[start : end - 1]) for start, end in zip(places, places[RUN:], strict=False)
+    ]
 
 
 def _tokens(source: str) -> list[str]:
