@@ -31,9 +31,10 @@ def test_tgt_mask_hides_tokens(student: Any, post: StackCase, pre: StackCase) ->
     Sees a mask that is ignored, read the other way round, or handed to the first layer only, and
     one of three axes taken for the batch's. Compares your decoder with itself.
     """
-    assert_padding_hides(student, post)
-    assert_causal_mask_hides(student, pre)
-    assert_mask_of_heads(student, post)
+    decoder = post.stack(student)
+    assert_padding_hides(decoder, post)
+    assert_causal_mask_hides(pre.stack(student), pre)
+    assert_mask_of_heads(decoder, post)
 
 
 @check(points=1, inputs=cases(DECODER), examples=1)
@@ -57,7 +58,7 @@ def test_memory_mask_hides_the_source(student: Any, case: StackCase) -> None:
     check_same(after, before, everywhere, "What memory_mask hides changes the output.")
     seen = stack(x, torch.where(is_hidden[..., None], memory, memory + noise), None, mask)
     check_other(seen, before, everywhere, "What memory_mask shows changes nothing.")
-    assert_mask_of_heads(student, case, attention=1)
+    assert_mask_of_heads(stack, case, attention=1)
 
 
 stack.declare_stack_checks(DECODER)

@@ -25,9 +25,10 @@ def test_mask_hides_tokens(student: Any, post: StackCase, pre: StackCase) -> Non
     Sees a mask that is ignored, read the other way round, or handed to the first layer only, and
     one of three axes taken for the batch's. Compares your encoder with itself.
     """
-    assert_padding_hides(student, post)
-    assert_causal_mask_hides(student, pre)
-    assert_mask_of_heads(student, post)
+    encoder = post.stack(student)
+    assert_padding_hides(encoder, post)
+    assert_causal_mask_hides(pre.stack(student), pre)
+    assert_mask_of_heads(encoder, post)
 
 
 stack.declare_stack_checks(ENCODER)

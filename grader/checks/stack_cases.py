@@ -213,10 +213,14 @@ class StackCase:
         """The same, but all that the norms get is about a hundredth, so that `eps` counts."""
         return replace(self, scale=0.01)
 
+    def with_layers(self, num_layers: int) -> StackCase:
+        """The same with another number of layers."""
+        return replace(self, num_layers=num_layers)
+
     @cached_property
     def deeper(self) -> StackCase:
         """The same with one layer more."""
-        return replace(self, num_layers=self.num_layers + 1)
+        return self.with_layers(self.num_layers + 1)
 
     @cached_property
     def large(self) -> StackCase:
@@ -340,6 +344,11 @@ class StackCase:
         self, student: Any, weights: Weights | None = None, dropout: float = 0.0
     ) -> RemoteModule:
         """The student's stack with these weights, by default the case's, in evaluation mode."""
+        made = self.new_stack(student, dropout)
+        return self._ready(made, self.stack_weights if weights is None else weights)
+
+    def new_stack(self, student: Any, dropout: float = 0.0) -> RemoteModule:
+        """The student's stack as their code makes it."""
         make = getattr(student, self.kind.stack)
         options = {
             "num_layers": self.num_layers,
@@ -348,11 +357,12 @@ class StackCase:
             "d_ff": self.sizes.d_ff,
             "dropout": dropout,
         }
+        made: RemoteModule
         if self.activation == "relu":
-            stack = make(**options, **self._options())
+            made = make(**options, **self._options())
         else:
-            stack = make(*options.values(), self.activation, self.norm_first)
-        return self._ready(stack, self.stack_weights if weights is None else weights)
+            made = make(*options.values(), self.activation, self.norm_first)
+        return made
 
     def _options(self) -> dict[str, Any]:
         """What differs from the defaults."""

@@ -10,13 +10,13 @@ from torch import Tensor
 
 from grader.checks.stack_cases import AXES, StackCase
 from grader.feedback.comparison import Mismatch, assert_finite, assert_matches, assert_shape
+from grader.remote.proxy import RemoteModule
 
 
-def assert_padding_hides(student: Any, case: StackCase) -> None:
+def assert_padding_hides(stack: RemoteModule, case: StackCase) -> None:
     """A key that the mask of self-attention hides changes nothing, in any layer; another does."""
     x, *memory = case.inputs
     batch, length, _ = x.shape
-    stack = case.stack(student)
     noise = 3 * case.numbers.normal("noise", *x.shape, dtype=case.dtype)
     is_hidden = F.one_hot(case.numbers.ids("hidden", batch, high=length), length).bool()
     is_next = is_hidden.roll(1, 1)
@@ -29,11 +29,10 @@ def assert_padding_hides(student: Any, case: StackCase) -> None:
     check_other(seen, before, ~is_next, "A token that the mask shows changes no other token.")
 
 
-def assert_causal_mask_hides(student: Any, case: StackCase) -> None:
+def assert_causal_mask_hides(stack: RemoteModule, case: StackCase) -> None:
     """Under a causal mask no token sees a later one, in any layer; the last sees the first."""
     x, *memory = case.inputs
     batch, length, _ = x.shape
-    stack = case.stack(student)
     noise = 3 * case.numbers.normal("noise", *x.shape, dtype=case.dtype)
     is_last = F.one_hot(torch.full((batch,), length - 1), length).bool()
     causal = torch.ones(length, length, dtype=torch.bool).tril()
@@ -49,14 +48,13 @@ def assert_causal_mask_hides(student: Any, case: StackCase) -> None:
     assert_finite(stack(x, *memory, nothing), "output with an empty row in the mask", axes=AXES)
 
 
-def assert_mask_of_heads(student: Any, case: StackCase, attention: int = 0) -> None:
+def assert_mask_of_heads(stack: RemoteModule, case: StackCase, attention: int = 0) -> None:
     """A mask (n_heads, Lq, Lk) is one for each head, the same for all sentences.
 
     `attention` is 0 for self-attention, 1 for that over the memory.
     """
     keys = case.inputs[attention].size(1)
     mask = case.numbers.mask("by head", case.sizes.n_heads, case.sizes.length, keys)
-    stack = case.stack(student)
     others = [None] * attention
     wanted = stack(*case.inputs, *others, mask[None])
     assert_shape(wanted, dict(zip(AXES, case.inputs[0].shape, strict=True)))

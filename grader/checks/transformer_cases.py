@@ -253,6 +253,12 @@ class TransformerCase:
 
     def model(self, student: Any, dropout: float = 0.0) -> tuple[RemoteModule, TransformerCase]:
         """The student's model in evaluation mode, and this case with the ties that it has."""
+        made = self.new_model(student, dropout).to(self.dtype)
+        case = self.with_ties(_ties(made.parameters(TIEABLE)))
+        return made.load(case.weights, strict=False).eval(), case
+
+    def new_model(self, student: Any, dropout: float = 0.0) -> RemoteModule:
+        """The student's model as their code makes it."""
         options = {
             "src_vocab_size": self.src_vocab,
             "tgt_vocab_size": self.tgt_vocab,
@@ -264,14 +270,13 @@ class TransformerCase:
             "max_len": MAX_LEN,
             "pad_id": self.pad_id,
         }
+        made: RemoteModule
         if self.activation == "relu":
             order = {"norm_first": True} if self.norm_first else {}
             made = student.Transformer(**options, **order)
         else:
             made = student.Transformer(*options.values(), self.activation, self.norm_first)
-        model: RemoteModule = made.to(self.dtype)
-        case = self.with_ties(_ties(model.parameters()))
-        return model.load(case.weights, strict=False).eval(), case
+        return made
 
     def with_ties(self, ties: Ties) -> TransformerCase:
         """The same case for a model that has these ties."""
@@ -286,9 +291,8 @@ def _ties(parameters: Sequence[RemoteParameter]) -> Ties:
     """Which of embeddings and generator are one tensor, as the contract leaves free."""
     groups: dict[tuple[int, tuple[int, ...]], list[str]] = {}
     for parameter in parameters:
-        if parameter.name in TIEABLE:
-            key = (parameter.storage, parameter.shape)
-            groups.setdefault(key, []).append(parameter.name)
+        key = (parameter.storage, parameter.shape)
+        groups.setdefault(key, []).append(parameter.name)
     return tuple(tuple(names) for names in groups.values() if len(names) > 1)
 
 
