@@ -251,3 +251,14 @@ def test_what_is_raised_is_told_by_its_line(line: str, says: str) -> None:
     with pytest.raises(Exception) as caught:  # noqa: PT011
         eval(line, names)
     assert says in hint_for(f"{caught.type.__name__}: {caught.value}", line)
+
+
+@pytest.mark.parametrize(
+    ("error", "says"),
+    [
+        ("RuntimeError: function 'conv1d' already has a docstring", "loaded a second time"),
+        ("RuntimeError: torch keeps this to itself while your code is graded", "may not be used"),
+    ],
+)
+def test_who_goes_round_a_rule_reads_that_it_is_one(error: str, says: str) -> None:
+    assert says in hint_for(error)

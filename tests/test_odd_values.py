@@ -11,6 +11,7 @@ from test_comparison import mismatch, normal
 from torch import Tensor, nn
 
 from grader.feedback.comparison import assert_dtype, assert_matches, assert_shape, assert_zero
+from grader.remote import wire
 
 
 class Hostile:
@@ -90,3 +91,20 @@ def test_a_tensor_subclass_counts_as_a_tensor() -> None:
     """A subclass is looked at as the plain tensor that it holds."""
     x = normal(7, 2, 3)
     assert_matches(x.as_subclass(HostileTensor), x)
+
+
+@pytest.mark.parametrize(
+    ("value", "says"),
+    [
+        (lambda: (i for i in range(2)), "A generator came back where your result should be"),
+        (lambda: {1, 2}, "A set came back where your result should be: a tensor is wanted"),
+        (lambda: torch.eye(2).to_sparse(), "torch.sparse_coo came back where your result"),
+        (lambda: torch.ones(2, device="meta"), "A meta tensor of torch.float32"),
+    ],
+)
+def test_what_does_not_cross_is_called_by_its_type(value: Callable[[], Any], says: str) -> None:
+    """Not by the name of the box in which the kit carries it."""
+    frame = wire.encode(value())
+    words = mismatch(assert_matches, wire.decode(frame[4:]), torch.ones(2), "result").headline
+    assert says in words
+    assert "Opaque" not in words

@@ -16,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from grader.remote import wire
+from grader.remote.session import clean
 
 
 class Pair(NamedTuple):
@@ -144,3 +145,10 @@ def test_the_fuzzer_runs() -> None:
         [sys.executable, script, "2000", "1"], capture_output=True, text=True, check=True
     )
     assert "2000 mutated frames" in done.stdout
+
+
+def test_a_text_of_many_lines_does_not_push_the_rest_away() -> None:
+    assert clean("one\ntwo\n\nthree") == "one\ntwo\n\nthree"
+    high = clean("ValueError: " + "\n" * 400 + "at last")
+    assert high == "ValueError: \nat last"
+    assert clean("line\n" * 90).count("\n") < 20

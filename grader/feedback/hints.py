@@ -226,6 +226,16 @@ HINTS: tuple[Hint, ...] = (
         r"^ModuleNotFoundError: No module named '([\w.]+)'",
         "There is no module `{0}`. Is it spelled right and installed?",
     ),
+    Hint(
+        r"^RuntimeError: function '\w+' already has a docstring",
+        "A file of torch's own is loaded a second time here. What an exercise rules out, it rules "
+        "out in a copy of torch as well; `import torch` gives everything that may be used.",
+    ),
+    Hint(
+        r"torch keeps this to itself while your code is graded",
+        "This part of torch does what the exercise asks for. It may not be used, in whatever way "
+        "the code comes to it.",
+    ),
     Hint(r"^RecursionError", "The code calls itself without end."),
     Hint(r"^ZeroDivisionError", "Something is divided by zero."),
     Hint(r"^SystemExit", "The code calls exit() or sys.exit(), which would end everything."),

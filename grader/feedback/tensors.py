@@ -14,7 +14,10 @@ from grader.feedback.mismatch import Mismatch
 def type_name(value: object) -> str:
     """The name of the type of `value`, printable and short, without asking `value` anything."""
     name = cast(str, type.__dict__["__name__"].__get__(type(value)))
-    return "".join(letter for letter in name if letter.isprintable())[:40] or "object"
+    if name == "Opaque":  # what is no plain data comes out of the sandbox as the name of its type
+        held = object.__getattribute__(value, "__dict__").get("type_name")
+        name = held if type(held) is str else name
+    return "".join(letter for letter in name if letter.isprintable())[:60] or "object"
 
 
 def article(value: object) -> str:
@@ -71,8 +74,9 @@ def _unusual(actual: object, kind: type, what: str, help: str) -> Tensor:
             help,
         )
     if not issubclass(kind, Tensor):
+        wanted = "an ordinary one" if " tensor of " in type_name(actual) else "a tensor"
         raise Mismatch(
-            f"{article(actual)} came back where your {what} should be: a tensor is wanted.",
+            f"{article(actual)} came back where your {what} should be: {wanted} is wanted.",
             None,
             help,
         )

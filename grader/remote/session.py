@@ -22,6 +22,8 @@ from grader.remote.trace import Value
 
 Request = dict[str, Any]
 _ROUNDING = 1e-11
+# What a student raised may be so high.
+MAX_LINES = 20
 
 
 class StudentError(Exception):
@@ -317,7 +319,12 @@ def _texts(value: Any) -> list[str]:
 
 
 def clean(text: str, limit: int = 500) -> str:
-    """Text from a student's process made fit to show: no control characters, not too long."""
+    """Text from a student's process made fit to show: no control characters, not too long.
+
+    Nor is it too high: of many lines the first are kept, of blank ones none.
+    """
+    if text.count("\n", 0, limit) >= MAX_LINES:
+        text = "\n".join([line for line in text[:limit].split("\n") if line.strip()][:MAX_LINES])
     shown = "".join(
         character if character.isprintable() or character == "\n" else "\N{REPLACEMENT CHARACTER}"
         for character in text[: limit + 1]
