@@ -180,11 +180,11 @@ class TransformerCase:
         return weights
 
     def with_other_padding(self, name: str) -> Weights:
-        """The weights, but another row for the padding id in the embedding so named."""
+        """The embedding so named, and what is tied to it, with another row for the padding id."""
         table = self.weights[name].clone()
         table[self.pad_id] = 3 * self.numbers.normal("padding", table.size(1), dtype=self.dtype)
         changed = next((names for names in self.ties if name in names), (name,))
-        return self.weights | dict.fromkeys(changed, table)
+        return dict.fromkeys(changed, table)
 
     def embed(self, weights: Weights, name: str, ids: Tensor) -> Tensor:
         """Rows times √d_model plus positions."""

@@ -52,13 +52,12 @@ def _is_uneven(found: Any, ids: Tensor, case: TransformerCase) -> bool:
 
 
 def _speakers(case: TransformerCase, kind: Kind, prefix: str) -> Iterator[tuple[str, Weights]]:
-    """For each attention and the feed-forward network: all weights, those of the others silent."""
+    """For each attention and the feed-forward network: the stack's weights, the others' silent."""
     layer = f"{prefix}layers.0."
     silent = {
         name: torch.full_like(value, float(name.endswith("norm.weight")))
-        if name.startswith(prefix)
-        else value
         for name, value in case.weights.items()
+        if name.startswith(prefix)
     }
     wide, inner = case.sizes.d_model, case.sizes.d_ff
     for attention in kind.attentions:
