@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 import zlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -238,15 +238,12 @@ def depends_on(request: Request) -> tuple[set[Any], set[Any]]:
     return needs, set() if ticket is None else {("graph", ticket)}
 
 
-def hidden(requests: Sequence[Request], replies: Sequence[Any]) -> set[int]:
-    """The numbers of the replies that say nothing, since a crash before left nothing to ask."""
+def told(requests: Sequence[Request], replies: Iterable[Any]) -> Iterator[tuple[Any, bool]]:
+    """Each reply, and whether it says anything: what a crash before it has hidden does not."""
     missing: set[Any] = set()
-    found = set()
-    for number, (request, reply) in enumerate(zip(requests, replies, strict=True)):
+    for request, reply in zip(requests, replies, strict=True):
         needs, makes = depends_on(request)
-        if needs & missing:
-            found.add(number)
+        hidden = bool(needs & missing)
+        if hidden or raised(reply):
             missing |= makes
-        elif raised(reply):
-            missing |= makes
-    return found
+        yield reply, not hidden

@@ -7,7 +7,7 @@ requests, of what code, in which process, is not known here.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -15,7 +15,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from grader.feedback.normal_form import PROJECTIONS, Mark, Marks, hidden, marks
+from grader.feedback.normal_form import PROJECTIONS, Mark, Marks, marks, told
 
 UNSAID = -1
 _DTYPE_WEIGHT = 0.25
@@ -66,31 +66,40 @@ class Probe:
         """The marks of the reference's replies."""
         return Prints.of([mark for _, some in self._right_marks for mark in some.values()])
 
-    def read(self, replies: Sequence[Any]) -> Prints:
+    def read(self, replies: Iterable[Any]) -> Prints:
         """The marks of somebody's replies. What a crash has hidden has none.
 
         A reply that is the reference's own object is not looked at.
         """
-        unsaid = hidden(self.requests, replies)
         columns: list[int] = []
         found: list[Mark | None] = []
-        for number, own in self.columns.items():
-            reply, right = replies[number], self.right[number]
-            if reply is right and number not in unsaid:
-                continue
-            some = {} if number in unsaid else marks(self.requests[number], reply, right)
-            columns += own
-            found += [some.get(self.keys[column][1]) for column in own]
+        for number, some in self.read_in_turn(replies):
+            if some is not None:
+                columns += self.columns[number]
+                found += some
         return self.right_prints.replaced(columns, Prints.of(found))
+
+    def read_in_turn(
+        self, replies: Iterable[Any]
+    ) -> Iterator[tuple[int, Sequence[Mark | None] | None]]:
+        """For each reply that has keys its number and marks, None if they are the reference's."""
+        for number, (reply, says) in enumerate(told(self.requests, replies)):
+            own, right = self.columns.get(number), self.right[number]
+            if own is None:
+                continue
+            if reply is right and says:
+                yield number, None
+                continue
+            some = marks(self.requests[number], reply, right) if says else {}
+            yield number, [some.get(self.keys[column][1]) for column in own]
 
     @cached_property
     def _right_marks(self) -> list[tuple[int, Marks]]:
-        unsaid = hidden(self.requests, self.right)
-        pairs = enumerate(zip(self.requests, self.right, strict=False))
+        replies = enumerate(told(self.requests, self.right))
         return [
-            (number, marks(request, right, right))
-            for number, (request, right) in pairs
-            if number not in unsaid
+            (number, marks(self.requests[number], right, right))
+            for number, (right, says) in replies
+            if says
         ]
 
 

@@ -11,6 +11,7 @@ from grader.curriculum import reference
 from grader.curriculum.mistakes.variants import together
 from grader.feedback.prints import Prints
 from grader.judging.fingerprints import Library
+from grader.judging.question import Hope
 
 MAX_KEPT = 1000  # answers; a module takes about 50 KB
 
@@ -27,20 +28,31 @@ class Combined:
         self.rows: dict[str, int | None] = {}
         self.spares: dict[tuple[Names | int, int], Prints | None] = {}
 
-    def prints(self, mistakes: Names, number: int) -> Prints | None:
+    def made(self, mistakes: Names) -> bool:
+        """Whether there is a form of the answer that takes all of these mistakes."""
+        if len(mistakes) == 1:
+            return self._row(*mistakes) is not None
+        return self._module(tuple(sorted(mistakes))) is not None
+
+    def prints(self, mistakes: Names, number: int, hope: Hope | None = None) -> Prints | None:
         """What all of these mistakes at once answer to the probe of that number.
 
-        None if no form of the answer takes them all.
+        None if no form of the answer takes them all, or if there is no `hope` any more before all
+        is answered.
         """
         names = tuple(sorted(mistakes))
         if len(names) == 1:
-            return self._alone(names[0], number)
+            row = self._row(*names)
+            return None if row is None else self.library.known[row][self.library.checks == number]
         module = self._module(names)
         if module is None:
             return None
         key = (names, number)
         if key not in self.known:
-            self.known[key] = self.library.questions[number].asked(module)
+            found = self.library.questions[number].asked(module, hope)
+            if found is None:
+                return None
+            self.known[key] = found
         return self.known[key]
 
     def spare(self, made: Names | int, number: int) -> Prints | None:
@@ -49,6 +61,8 @@ class Combined:
         It is the one with these mistakes at once (the right one, if there are none), or the known
         one of a row.
         """
+        if made == ():
+            return self.library.spares[number].right_prints
         key = (made, number)
         if key not in self.spares:
             if len(self.spares) >= MAX_KEPT:
@@ -58,14 +72,13 @@ class Combined:
             self.spares[key] = None if module is None else probe.asked(module)
         return self.spares[key]
 
-    def _alone(self, name: str, number: int) -> Prints | None:
-        """What one mistake answers, in the first form that takes it: the library holds it."""
+    def _row(self, name: str) -> int | None:
+        """The row of one mistake in the first form that takes it."""
         if name not in self.rows:
             variant = together([self.library.mistakes[name]])
             sources = [one.source for one in self.library.variants]
             self.rows[name] = sources.index(variant.source) if variant else None
-        row = self.rows[name]
-        return None if row is None else self.library.known[row][self.library.checks == number]
+        return self.rows[name]
 
     def _module(self, made: Names | int) -> ModuleType | None:
         if made not in self.modules:
@@ -80,7 +93,5 @@ class Combined:
         library = self.library
         if isinstance(made, int):
             return reference.variant(library.exercise, library.variants[made].source)
-        if not made:
-            return reference.module(library.exercise)
         variant = together([library.mistakes[name] for name in made])
         return reference.variant(library.exercise, variant.source) if variant else None

@@ -18,6 +18,7 @@ from torch import Tensor
 from grader.feedback.evidence import Evidence
 from grader.feedback.prints import Prints
 from grader.judging.combined import Combined, Names
+from grader.judging.question import Hope
 
 MOST = 4  # mistakes in one answer
 STARTS = 2  # mistakes that are begun with
@@ -110,20 +111,20 @@ class _Composition:
         """With one mistake more, the one that lets most come out; None if no check more does."""
         left = self.evidence.wrong & ~state.prints.same(self.theirs)
         tried = [name for name in self._near(left) if name not in state.mistakes][:TRIED]
-        short = self._probes(left)[:2]
-        gains = [
-            max(self._gained((*state.mistakes, name), n, left) for n in short) for name in tried
-        ]
-        best = sorted(zip(gains, tried, strict=True), key=lambda one: -one[0])[:LOOKED_AT]
-        looked_at = [
-            found
-            for gain, name in best
-            if gain > 0
-            and (found := self._composed((*state.mistakes, name), (*state.either, (name,))))
-            and found.whole > state.whole
-            and found.explained >= state.explained + GAIN * self.total
-            and found.against <= max(state.against, AGAINST * self.total)
-        ]
+        looked_at: list[Composed] = []
+        for name in self._likeliest(state.mistakes, tried, left):
+            # What explains less than another one is not named.
+            least = max([state.explained + GAIN * self.total, *(x.explained for x in looked_at)])
+            found = self._composed(
+                (*state.mistakes, name), (*state.either, (name,)), least, state.whole + 1
+            )
+            if (
+                found
+                and found.whole > state.whole
+                and found.explained >= state.explained + GAIN * self.total
+                and found.against <= max(state.against, AGAINST * self.total)
+            ):
+                looked_at.append(found)
         if not looked_at:
             return None
         first = max(looked_at, key=lambda one: one.explained)
@@ -131,26 +132,60 @@ class _Composition:
         last = tuple(one.mistakes[-1] for one in (first, *(x for x in same if x is not first)))
         return Composed(**{**vars(first), "either": (*state.either, last)})
 
+    def _likeliest(self, begun: Names, tried: Sequence[str], left: Tensor) -> list[str]:
+        """Those of the mistakes that let most come out in a short check."""
+        strong = left & ~self.evidence.crashed
+        hopes = {number: self._hope(strong, number) for number in self._probes(left)[:2]}
+        best: list[tuple[float, str]] = []
+        for name in tried:
+            gain = best[LOOKED_AT - 1][0] if len(best) >= LOOKED_AT else 0.0
+            for number, hope in hopes.items():
+                found = self.combined.prints((*begun, name), number, hope.at_least(gain))
+                gain = max(gain, hope.fulfilled(found) if found else 0.0)
+            best = sorted([*best, (gain, name)], key=lambda one: -one[0])[:LOOKED_AT]
+        return [name for gain, name in best if gain > 0]
+
     def _told_apart(self, first: Composed, other: Composed) -> bool:
         differs = first.prints.differs(other.prints) & self.theirs.said
         return bool(differs.any())
 
-    def _gained(self, names: Names, number: int, left: Tensor) -> float:
+    def _hope(self, marks: Tensor, number: int) -> Hope:
+        """That any of these marks come out in a probe."""
         where = self.library.checks == number
-        prints = self.combined.prints(names, number)
-        if prints is None:
-            return 0.0
-        good = left[where] & prints.same(self.theirs[where]) & ~self.evidence.crashed[where]
-        return float((good * self.library.weights[where]).sum())
+        return Hope.of(self.theirs, marks, self.library.weights, where)
 
-    def _composed(self, names: Names, either: tuple[Names, ...]) -> Composed | None:
+    def _composed(
+        self, names: Names, either: tuple[Names, ...], least: float = 0.0, whole: int = 0
+    ) -> Composed | None:
+        """These mistakes in one answer.
+
+        None if no form takes them, or if they explain less than `least` or fewer checks than
+        `whole`; that is seen before all is asked.
+        """
+        if not self.combined.made(names):
+            return None
         wrong = self.evidence.wrong
         some = self._probes(wrong)
-        parts = []
-        for number, probe in enumerate(self.library.probes):
-            found = self.combined.prints(names, number) if number in some else None
-            parts.append(Prints.blank(len(probe.keys)) if found is None else found)
-        prints = Prints.join(parts)
+        parts = {}
+        explained, wholes = self.total, len(some)  # at most
+        for number in some:
+            hope = self._hope(wrong, number)
+            others = explained - hope.most
+            needed = least - others if wholes > whole else hope.most
+            found = self.combined.prints(names, number, hope.at_least(needed))
+            if found is None:
+                return None
+            parts[number] = found
+            gained = hope.fulfilled(found)
+            explained, wholes = others + gained, wholes - (gained < hope.most)
+            if wholes < whole:
+                return None
+        prints = Prints.join(
+            [
+                parts[number] if number in parts else Prints.blank(len(probe.keys))
+                for number, probe in enumerate(self.library.probes)
+            ]
+        )
         if not bool(prints.said.any()):
             return None
         same = prints.same(self.theirs)

@@ -48,12 +48,13 @@ def confirmed(
         own = _own(combined, row, theirs) & explains
         spares = _spares(combined, own if bool(own.any()) else explains)
         rest = tuple(sorted(one for one in found if one != name))
-        told: list[_Balance | None] = []
-        if bool(own.any()):
-            told.append(_balance(combined, row, (), spares, spare))
-        if rest or not told:
-            told.append(_balance(combined, tuple(sorted((*rest, name))), rest, spares, spare))
-        seen = [one for one in told if one is not None]
+        told = _balance(combined, row, (), spares, spare) if bool(own.any()) else None
+        seen = [told] if told is not None else []
+        # What the mistake shows by itself settles it, unless the student's answer is like neither.
+        if (rest or not bool(own.any())) and (told is None or told.near == told.far == 0):
+            made = tuple(sorted((*rest, name)))
+            mixed = _balance(combined, made, rest, spares, spare)
+            seen += [mixed] if mixed is not None else []
         # Another fault hides a mistake, but does not make right what it makes wrong.
         if seen and (
             seen[0].far > seen[0].near or not any(0 < one.near >= one.far for one in seen)

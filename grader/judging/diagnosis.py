@@ -26,7 +26,7 @@ from grader.judging import fingerprints
 from grader.judging.combined import Combined
 from grader.judging.composition import compose
 from grader.judging.confirmation import confirmed
-from grader.judging.question import Outcome, Question
+from grader.judging.question import Hope, Outcome, Question
 from grader.judging.requests import Requests
 from grader.report.results import Diagnosis
 
@@ -232,8 +232,9 @@ class Diagnostician:
         wide = ((near[0], other) for other in near[NEAR:WIDE])
         likely = evidence.promising([*combinations(near[:NEAR], 2), *wide])
         fitting: dict[tuple[str, str], Prints] = {}
+        hopes = {number: self._hope(evidence, number) for number in evidence.probes()}
         for pair in likely:
-            prints = self._pair_prints(pair, evidence)
+            prints = self._pair_prints(pair, evidence, hopes)
             if prints is not None:
                 fitting[pair] = prints
                 if evidence.complete(prints):
@@ -248,15 +249,17 @@ class Diagnostician:
         gain = found.recall - (single.recall * single.precision if single else 0.0)
         return found if gain > 0.1 else single
 
-    def _pair_prints(self, pair: tuple[str, str], evidence: Evidence) -> Prints | None:
+    def _pair_prints(
+        self, pair: tuple[str, str], evidence: Evidence, hopes: Mapping[int, Hope]
+    ) -> Prints | None:
         """What both mistakes at once answer where the student's answer is wrong.
 
         The cheapest probe is looked at first: a pair that does not fit there is not looked at any
         further.
         """
         parts: dict[int, Prints] = {}
-        for number in evidence.probes():
-            found = self.combined.prints(pair, number)
+        for number, hope in hopes.items():
+            found = self.combined.prints(pair, number, hope)
             if found is None or not evidence.mostly(found, self.library.checks == number):
                 return None
             parts[number] = found
@@ -266,6 +269,12 @@ class Diagnostician:
                 for number, probe in enumerate(self.library.probes)
             ]
         )
+
+    def _hope(self, evidence: Evidence, number: int) -> Hope:
+        """That nearly all of what is left to explain in a probe comes out."""
+        where = self.library.checks == number
+        hope = Hope.of(evidence.theirs, evidence.left, self.library.weights, where)
+        return hope.at_least(CLEAN * hope.most)
 
     def _told_apart(
         self, names: list[str], passed: Mapping[str, bool], ask: Ask

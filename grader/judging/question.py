@@ -7,11 +7,16 @@ reference's is taken for it, and not taken apart again.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import compress
 from typing import Any
 
+import torch
+from torch import Tensor
+
+from grader.feedback.normal_form import Mark
 from grader.feedback.prints import Prints, Probe
 from grader.remote import wire
 from grader.remote.channel import decoded
@@ -19,6 +24,47 @@ from grader.remote.server import Server
 
 # By request: the operation, and whether the reply is right, wrong, or hidden by a crash before.
 Outcome = tuple[tuple[str, str], ...]
+ROUNDING = 1e-5  # of weights, which come to a few
+
+
+@dataclass(frozen=True)
+class Hope:
+    """What is asked for: somebody's marks, `theirs`, as far as they have `weights`.
+
+    An answer is of use if the weights of those that it has come to `least`. What has a weight is
+    wrong.
+    """
+
+    theirs: Prints
+    weights: Sequence[float]
+    least: float
+
+    @classmethod
+    def of(cls, theirs: Prints, marks: Tensor, weights: Tensor, where: Tensor) -> Hope:
+        """That any of these marks come out; `where` are the columns of the probe."""
+        return cls(theirs[where], (weights * marks)[where].tolist(), 0.0)
+
+    @property
+    def most(self) -> float:
+        """The weight of all."""
+        return sum(self.weights)
+
+    def at_least(self, weight: float) -> Hope:
+        """That so much comes out, but for rounding."""
+        return replace(self, least=weight - ROUNDING)
+
+    def fulfilled(self, found: Prints) -> float:
+        """The weight of what comes out in these marks."""
+        return sum(compress(self.weights, found.same(self.theirs).tolist()))
+
+    def lost(self, columns: Sequence[int], found: Sequence[Mark | None] | None) -> float:
+        """The weight of what in these columns is not theirs; None are the reference's marks."""
+        weights = [self.weights[column] for column in columns]
+        total = sum(weights)
+        if not total or found is None:
+            return total
+        same = Prints.of(found).same(self.theirs[torch.tensor(columns)]).tolist()
+        return total - sum(compress(weights, same))
 
 
 @dataclass(frozen=True)
@@ -37,7 +83,10 @@ class Question(Probe):
 
     def replies(self, bodies: Sequence[bytearray]) -> list[Any]:
         """What came, taken apart; the reference's own reply where it is that. Raises `Lost`."""
-        return self._replies(bodies, decoded)
+        return [
+            right if body == known else decoded(body)
+            for body, known, right in zip(bodies, self.bodies, self.right, strict=True)
+        ]
 
     @cached_property
     def own(self) -> list[int]:
@@ -60,19 +109,31 @@ class Question(Probe):
             found.append((self.requests[number]["op"], state))
         return tuple(found)
 
-    def asked(self, module: Any) -> Prints:
-        """The marks of what code in this process replies."""
-        server = Server(module)
+    def asked(self, module: Any, hope: Hope | None = None) -> Prints | None:
+        """The marks of what code in this process replies.
+
+        None if there is no `hope` any more before all is answered.
+        """
+        columns: list[int] = []
+        found: list[Mark | None] = []
+        open_to = hope.most if hope else 0.0
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what is wrong in the code is told in other words
-            found = [
-                wire.body(wire.encode(server.answer(one)))
-                for one in wire.decode_trusted(wire.body(self.frame))
-            ]
-        return self.read(self._replies(found, wire.decode_trusted))
+            for number, some in self.read_in_turn(self._answered(module)):
+                own = self.columns[number]
+                if some is not None:
+                    columns += own
+                    found += some
+                if hope is not None:
+                    open_to -= hope.lost(own, some)
+                    if open_to < hope.least:
+                        return None
+        return self.right_prints.replaced(columns, Prints.of(found))
 
-    def _replies(self, bodies: Sequence[Any], decode: Callable[[Any], Any]) -> list[Any]:
-        return [
-            right if body == known else decode(body)
-            for body, known, right in zip(bodies, self.bodies, self.right, strict=True)
-        ]
+    def _answered(self, module: Any) -> Iterator[Any]:
+        """What the module replies to one request after the other, as `replies` gives it."""
+        server = Server(module)
+        asked = wire.decode_trusted(wire.body(self.frame))
+        for request, known, right in zip(asked, self.bodies, self.right, strict=True):
+            body = wire.body(wire.encode(server.answer(request)))
+            yield right if body == known else wire.decode_trusted(body)
