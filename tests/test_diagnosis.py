@@ -18,7 +18,7 @@ from grader.curriculum import mistakes, reference, stubs
 from grader.curriculum.mistakes.variants import both, together
 from grader.judging import fingerprints
 from grader.judging.diagnosis import Diagnostician
-from grader.judging.question import Outcome, Question
+from grader.judging.question import Hope, Outcome, Question
 from grader.judging.recording import Recordings
 from grader.remote import wire
 from grader.remote.proxy import Student
@@ -283,3 +283,16 @@ def test_a_reply_of_the_very_bytes_of_the_right_one_is_not_taken_apart() -> None
     assert not bool(question.read(replies).differs(question.right_prints).any())
     bodies[-1] = bytearray(wire.body(wire.encode({"ok": torch.ones(2)})))
     assert bool(question.read(question.replies(bodies)).differs(question.right_prints).any())
+
+
+def test_an_answer_that_cannot_be_the_students_any_more_is_not_asked_to_the_end() -> None:
+    library = diagnostician("layer_norm").library
+    question = library.questions[0]
+    where = library.checks == 0
+    row = int(library.shown[:, where].any(dim=-1).nonzero()[0])
+    hope = Hope.of(library.known[row], library.shown[row], library.weights, where)
+    likely = reference.variant("layer_norm", library.variants[row].source)
+    assert question.tried(reference.module("layer_norm"), hope.at_least(hope.most)) is None
+    found = question.tried(likely, hope.at_least(hope.most))
+    assert found is not None
+    assert hope.fulfilled(found) == hope.most

@@ -19,7 +19,7 @@ from grader.feedback.prints import Fingerprints, Prints
 
 MAX_MISTAKES = 3
 IN_SIGHT = 0.3  # the share of what a mistake shows that no other one covers
-LIKELY = 8  # pairs that are made and looked at
+LIKELY = 20  # pairs that are made and looked at
 LITTLE = 0.1  # the share of what is left that one tensor has to be, to speak for a mistake
 OPEN = 0.5  # the share of what is left that a pair may explain, to be one of them
 MIXED = 0.5  # what a mark of both counts for, of which nobody knows yet what it looks like

@@ -34,7 +34,7 @@ class Combined:
             return self._row(*mistakes) is not None
         return self._module(tuple(sorted(mistakes))) is not None
 
-    def prints(self, mistakes: Names, number: int, hope: Hope | None = None) -> Prints | None:
+    def prints(self, mistakes: Names, number: int, hope: Hope) -> Prints | None:
         """What all of these mistakes at once answer to the probe of that number.
 
         None if no form of the answer takes them all, or if there is no `hope` any more before all
@@ -49,7 +49,7 @@ class Combined:
             return None
         key = (names, number)
         if key not in self.known:
-            found = self.library.questions[number].asked(module, hope)
+            found = self.library.questions[number].tried(module, hope)
             if found is None:
                 return None
             self.known[key] = found

@@ -113,17 +113,16 @@ class _Composition:
         """With one mistake more, the one that lets most come out; None if no check more does."""
         left = self.evidence.wrong & ~state.prints.same(self.theirs)
         tried = [name for name in self._near(left) if name not in state.mistakes][:TRIED]
+        least = state.explained + GAIN * self.total
         looked_at: list[Composed] = []
         for name in self._likeliest(state.mistakes, tried, left):
-            # What explains less than another one is not named.
-            least = max([state.explained + GAIN * self.total, *(x.explained for x in looked_at)])
             found = self._composed(
                 (*state.mistakes, name), (*state.either, (name,)), least, state.whole + 1
             )
             if (
                 found
                 and found.whole > state.whole
-                and found.explained >= state.explained + GAIN * self.total
+                and found.explained >= least
                 and found.against <= max(state.against, AGAINST * self.total)
             ):
                 looked_at.append(found)

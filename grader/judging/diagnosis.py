@@ -35,6 +35,7 @@ ENOUGH = 4  # probes that have to agree with a mistake before the others are tak
 FEW = 2  # of them, if in all others the graded replies were wrong where the mistake's are
 NEAR = 10  # mistakes whose pairs are looked at
 WIDE = 30  # mistakes that are looked at together with the nearest one
+MOST_SPENT = 60  # objects made and calls of pairs, after which no further one is looked at
 MAX_SPARES = 6
 ROUNDS = 3  # of looking for mistakes without those that other examples do not bear out
 SURE = (
@@ -233,12 +234,14 @@ class Diagnostician:
         likely = evidence.promising([*combinations(near[:NEAR], 2), *wide])
         fitting: dict[tuple[str, str], Prints] = {}
         hopes = {number: self._hope(evidence, number) for number in evidence.probes()}
+        spent = 0
         for pair in likely:
-            prints = self._pair_prints(pair, evidence, hopes)
+            prints, cost = self._pair_prints(pair, evidence, hopes)
+            spent += cost
             if prints is not None:
                 fitting[pair] = prints
-                if evidence.complete(prints):
-                    break
+            if spent >= MOST_SPENT or (prints is not None and evidence.complete(prints)):
+                break
         if not fitting:
             return single
         rows = Prints.stack(list(fitting.values()))
@@ -251,24 +254,25 @@ class Diagnostician:
 
     def _pair_prints(
         self, pair: tuple[str, str], evidence: Evidence, hopes: Mapping[int, Hope]
-    ) -> Prints | None:
-        """What both mistakes at once answer where the student's answer is wrong.
+    ) -> tuple[Prints | None, int]:
+        """What both mistakes at once answer where the student's answer is wrong; and its cost.
 
         The cheapest probe is looked at first: a pair that does not fit there is not looked at any
         further.
         """
         parts: dict[int, Prints] = {}
+        cost = 0
         for number, hope in hopes.items():
+            cost += self.library.probes[number].cost
             found = self.combined.prints(pair, number, hope)
             if found is None or not evidence.mostly(found, self.library.checks == number):
-                return None
+                return None, cost
             parts[number] = found
-        return Prints.join(
-            [
-                parts[number] if number in parts else Prints.blank(len(probe.keys))
-                for number, probe in enumerate(self.library.probes)
-            ]
-        )
+        prints = [
+            parts[number] if number in parts else Prints.blank(len(probe.keys))
+            for number, probe in enumerate(self.library.probes)
+        ]
+        return Prints.join(prints), cost
 
     def _hope(self, evidence: Evidence, number: int) -> Hope:
         """That nearly all of what is left to explain in a probe comes out."""

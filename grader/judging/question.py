@@ -109,25 +109,27 @@ class Question(Probe):
             found.append((self.requests[number]["op"], state))
         return tuple(found)
 
-    def asked(self, module: Any, hope: Hope | None = None) -> Prints | None:
-        """The marks of what code in this process replies.
-
-        None if there is no `hope` any more before all is answered.
-        """
-        columns: list[int] = []
-        found: list[Mark | None] = []
-        open_to = hope.most if hope else 0.0
+    def asked(self, module: Any) -> Prints:
+        """The marks of what code in this process replies."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what is wrong in the code is told in other words
+            return self.read(self._answered(module))
+
+    def tried(self, module: Any, hope: Hope) -> Prints | None:
+        """`asked`, or None as soon as there is no hope any more; the rest is not asked then."""
+        columns: list[int] = []
+        found: list[Mark | None] = []
+        open_to = hope.most
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
             for number, some in self.read_in_turn(self._answered(module)):
                 own = self.columns[number]
                 if some is not None:
                     columns += own
                     found += some
-                if hope is not None:
-                    open_to -= hope.lost(own, some)
-                    if open_to < hope.least:
-                        return None
+                open_to -= hope.lost(own, some)
+                if open_to < hope.least:
+                    return None
         return self.right_prints.replaced(columns, Prints.of(found))
 
     def _answered(self, module: Any) -> Iterator[Any]:
