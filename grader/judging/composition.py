@@ -22,8 +22,8 @@ from grader.judging.question import Hope
 
 MOST = 4  # mistakes in one answer
 STARTS = 2  # mistakes that are begun with
-TRIED = 6  # mistakes that are put to those found
-LOOKED_AT = 4  # of those tried, the best in a short check, that are looked at in all checks
+TRIED = 12  # mistakes that are put to those found
+LOOKED_AT = 2  # of those tried, the best in a short check, that are looked at in all checks
 ENOUGH = 0.97  # of what is wrong: what explains this much is not added to
 ALONE = 0.2  # of what is wrong, what one mistake explains if it explains no check as a whole
 GAIN = 0.04  # of what is wrong, what one more mistake has to explain
