@@ -152,3 +152,9 @@ def test_a_text_of_many_lines_does_not_push_the_rest_away() -> None:
     high = clean("ValueError: " + "\n" * 400 + "at last")
     assert high == "ValueError: \nat last"
     assert clean("line\n" * 90).count("\n") < 20
+
+
+def test_what_is_no_data_keeps_the_name_of_its_type_however_often_it_crosses() -> None:
+    once = wire.crossed([test_what_is_no_data_keeps_the_name_of_its_type_however_often_it_crosses])
+    assert once == [wire.Opaque("function")]
+    assert wire.crossed(once) == once

@@ -126,6 +126,8 @@ def _plain(value: Any, tensors: list[list[Any]], buffers: list[bytes], depth: in
         return {"I": [_plain(item, tensors, buffers, depth + 1) for item in value.items]}
     if kind is Handle:
         return {"H": value.number}
+    if kind is Opaque:  # which has crossed before
+        return {"R": str(value.type_name)[:80]}
     if kind is bytes:
         tensors.append(["uint8", [len(value)], len(value), None])
         buffers.append(value)
