@@ -6,6 +6,7 @@ import json
 import time
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache, partial
+from itertools import combinations
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -15,7 +16,7 @@ import torch
 
 from grader import curriculum
 from grader.curriculum import mistakes, reference, stubs
-from grader.curriculum.mistakes.variants import both, together
+from grader.curriculum.mistakes.variants import both, contradict, together
 from grader.judging import fingerprints
 from grader.judging.diagnosis import Diagnostician
 from grader.judging.question import Hope, Outcome, Question
@@ -122,6 +123,68 @@ def test_what_looks_like_a_mistake_in_one_example_only_is_not_named() -> None:
     source = stubs.reference_source("attention")
     by_the_keys = source.replace("math.sqrt(query.size(-1))", "key.size(-2) ** 0.5")
     assert named("attention", by_the_keys) == [("scaled-by-the-length",)]
+
+
+def test_an_eps_of_another_size_is_not_called_missing() -> None:
+    source = stubs.reference_source("layer_norm")
+    for size in ("1e-12", "1e-8"):
+        another = source.replace("eps: float = 1e-5", f"eps: float = {size}")
+        assert named("layer_norm", another) == [("eps-of-another-size",)]
+    missing = source.replace("variance + self.eps", "variance")
+    assert named("layer_norm", missing) == [("eps-missing",)]
+
+
+def test_statistics_along_axis_1_are_named_beside_another_fault() -> None:
+    source = stubs.reference_source("layer_norm")
+    along = source.replace("x.mean(dim=-1", "x.mean(dim=1")
+    unbiased = along.replace("dim=-1, keepdim=True, correction=0", "dim=1, keepdim=True")
+    cases = {
+        along.replace(", correction=0", ""): "mean-over-the-sentence-only",
+        unbiased.replace("self.eps = eps", "self.eps = 1e-6"): "statistics-along-axis-1",
+    }
+    for wrong, first in cases.items():
+        assert named("layer_norm", wrong)[0][0] == first
+
+
+def test_mistakes_that_cannot_be_in_one_answer_are_not_named_together() -> None:
+    """The norm stands before the sublayer or after it; a mean has one axis."""
+    source = stubs.reference_source("sublayer")
+    known = {one.name: one for one in mistakes.load("sublayer")}
+    assert contradict(known["norm_on_x_only"], known["norm_on_the_sublayer_only"])
+    mixed = source.replace("LayerNorm(d_model)", "LayerNorm(d_model, 0.3)")
+    for name in ("norm_on_x_only", "norm_on_the_sublayer_only", "residual_after_norm"):
+        found = [one for some in named("sublayer", known[name].apply(mixed)) for one in some]
+        assert not any(contradict(known[a], known[b]) for a, b in combinations(found, 2))
+
+
+def test_a_mistake_is_not_named_where_half_of_what_it_shows_is_right() -> None:
+    """With no dropout by default only the default is wrong, not where the dropout stands."""
+    source = stubs.reference_source("sublayer")
+    assert named("sublayer", source.replace("dropout: float = 0.1", "dropout: float = 0.0")) == []
+    words = stubs.reference_source("tokens")
+    lowered = words.replace(
+        "    words = [*spec", "    specials = [one.lower() for one in specials]\n    words = [*spec"
+    )
+    assert named("tokens", lowered) == [("specials-in-lower-case",)]
+
+
+def test_zeros_alone_are_no_proof_of_a_mistake() -> None:
+    """Where maps have no bias, what they make of zeros is zero, whichever of them is used."""
+    known = {one.name: one for one in mistakes.load("multi_head")}
+    made = ("query-key-value-without-bias", "output-map-without-bias", "merge-without-transpose")
+    bundle = together([known[name] for name in made])
+    assert bundle is not None
+    found = {name for one in named("multi_head", bundle.source) for name in one}
+    assert found
+    assert found <= set(made)
+
+
+def test_what_is_asked_from_disk_can_be_answered_right() -> None:
+    """On disk an iterator is as good as new."""
+    kept = fingerprints.Library.decoded("tokens", diagnostician("tokens").library.encoded())
+    answer = reference.module("tokens")
+    for question in (*kept.questions, *kept.spares):
+        assert bool(question.asked(answer).equal(question.right_prints).all())
 
 
 def test_a_mistake_is_told_apart_in_whichever_form_it_was_made() -> None:

@@ -10,6 +10,7 @@ import pytest
 import torch
 
 from grader.curriculum import stubs
+from grader.feedback.finding import Status
 from grader.feedback.questions import QUESTIONS
 from grader.judging import judge as judging
 from grader.judging import workers
@@ -17,11 +18,20 @@ from grader.judging.divergence import leaving
 from grader.judging.judge import Judge
 from grader.judging.places import located
 from grader.judging.recording import Recordings
+from grader.judging.search import Mend
+from grader.judging.suspicion import suspects
 from grader.remote.channel import Channel
 from grader.remote.edits import edits
+from grader.remote.session import FoundEdit
 from grader.remote.source import MAX_SIZE, Source, parsed
 from grader.remote.trace import Value, follow
-from grader.report.results import ExerciseResult, exercise_fields, exercise_result
+from grader.report.results import (
+    CheckResult,
+    Diagnosis,
+    ExerciseResult,
+    exercise_fields,
+    exercise_result,
+)
 from grader.sandbox.host import Host
 from grader.submission import Submission
 from grader.submission.cells import Cell
@@ -52,6 +62,16 @@ def test_the_line_is_told_with_a_question_and_the_edit_comes_last(judge: Judge) 
     assert found.asks == QUESTIONS["constant"]
     assert "0.5" not in found.message
     assert found.hints[-1].startswith("With `0.5` in place of `1.5` this passes:")
+
+
+def test_a_line_that_a_named_mistake_quotes_is_not_shown_again() -> None:
+    check = CheckResult("agrees", "It agrees.", Status.FAILED, 0.0, 1.0)
+    named = Diagnosis(("a",), "Wrong.", shows="Is it here? layer_norm.py, line 1: x = 1")
+    found = ExerciseResult("layer_norm", Status.FAILED, 0.0, 1.0, None, (check,), (named,))
+    made = [FoundEdit("layer_norm", line, "constant", "1", "2", 1) for line in (1, 12)]
+    mend = Mend(tuple(made), frozenset({"agrees"}))
+    shown = suspects(mend, found, {"layer_norm": "x = 1\n" * 12})
+    assert [one.place.line for one in shown] == [12]
 
 
 def test_where_a_right_answer_is_nearly_the_same_few_edits_are_tried(

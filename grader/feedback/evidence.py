@@ -22,6 +22,7 @@ IN_SIGHT = 0.3  # the share of what a mistake shows that no other one covers
 LIKELY = 20  # pairs that are made and looked at
 LITTLE = 0.1  # the share of what is left that one tensor has to be, to speak for a mistake
 OPEN = 0.5  # the share of what is left that a pair may explain, to be one of them
+AGAINST = 0.25  # the share of what a mistake shows that may be right in the student's answer
 MIXED = 0.5  # what a mark of both counts for, of which nobody knows yet what it looks like
 CLEAN = 0.9  # the share of what a mistake shows that is there, if nothing else mixes with it
 
@@ -62,7 +63,7 @@ def explain(
     found: list[Explanation] = []
     taken = set(refused)
     while len(taken) < MAX_MISTAKES + len(refused) and bool(evidence.left.any()):
-        best = evidence.best(evidence.same, known.shown, names, taken)
+        best = evidence.best(evidence.same, evidence.shown, names, taken)
         if better_pair is not None and (best is None or best.precision < CLEAN):
             best = better_pair(evidence, best, taken)
         if best is None:
@@ -96,7 +97,12 @@ class Evidence:
         self.checks = known.checks
         self.same = known.known.same(theirs)
         self.wrong = theirs.differs(known.right)
-        self.crashed = self.wrong & (theirs.codes & RAISED != 0) & (theirs.codes > 0)
+        # Whether code raises may depend on the sizes that were drawn: a check that was passed then
+        # says nothing of it.
+        passed = ~((self.wrong.float() @ known.columns) > 0)[known.checks]
+        self.shown = known.shown & theirs.said & ~(_raised(known.known) & passed)
+        self.crashed = self.wrong & _raised(theirs)
+        self.zeros = self.wrong & known.calls & (theirs.size == 0) & (theirs.rounding > 0)
         self.accepted = self.wrong & (theirs.codes == ACCEPTED)
         self.left = self.wrong.clone()
         self.covered = torch.zeros_like(self.wrong)
@@ -109,6 +115,15 @@ class Evidence:
         """
         self.left &= ~explanation.explains
         self.covered |= explanation.shown
+
+    def telling(self, explained: Tensor) -> Tensor:
+        """What speaks for a mistake of what it explains, by row.
+
+        Many faults end in the same exception, and many in an output of nothing but zeros: zeros
+        count beside something else, and once a mistake was found.
+        """
+        beside = (explained & ~self.zeros).any(dim=-1, keepdim=True) | self.covered.any()
+        return explained & ~self.crashed & (~self.zeros | beside)
 
     def probes(self) -> list[int]:
         """The probes in which something is left to explain, the cheapest first."""
@@ -145,11 +160,13 @@ class Evidence:
         size, full, left = (self._weight(part) for part in (shown, explains, self.left))
         precision, recall = full / size.clamp(min=1e-9), full / left.clamp(min=1e-9)
         against = self._weight(shown & ~self.wrong) / size.clamp(min=1e-9)
-        strong = self._weight(explains & ~self.crashed) > 0
+        telling = self.telling(explains)
+        strong = self._weight(telling) > 0
         # That something is not refused tells enough of a mistake that shows nothing else.
         strong |= complete & (self._weight(explains & self.accepted) > 0)
-        sights = self._sights(explains & ~self.crashed)
-        fits = (
+        sights = self._sights(telling)
+        # Another fault may hide what a mistake shows, but it does not make it right.
+        fits = (against <= AGAINST) & (
             ((precision >= 0.85) & (against <= 0.1) & (strong | (recall > 0.9)))
             | ((recall >= 0.6) & (precision >= 0.4) & strong)
             | ((sights >= 2) & (recall >= 0.4) & (precision >= 0.4))
@@ -177,7 +194,7 @@ class Evidence:
 
     def near(self) -> list[str]:
         """The mistakes that show where the answer is wrong, whatever they show there."""
-        shown = self.known.shown & self.theirs.said
+        shown = self.shown
         there = self._weight(shown & self.left)
         size = self._weight(shown).clamp(min=1e-9)
         left = self._weight(self.left).clamp(min=1e-9)
@@ -223,3 +240,7 @@ class Evidence:
     def _sights(self, where: Tensor) -> Tensor:
         """In how many checks something is."""
         return (where.float() @ self.known.columns > 0).sum(dim=-1)
+
+
+def _raised(prints: Prints) -> Tensor:
+    return (prints.codes & RAISED != 0) & (prints.codes > 0)

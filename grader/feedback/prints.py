@@ -203,6 +203,13 @@ class Fingerprints:
         self.differs = self.known.differs(self.right)
         self.shown = self.differs & failed[:, self.checks]
 
+    @cached_property
+    def calls(self) -> Tensor:
+        """Which of the keys are of what a call returned."""
+        return torch.tensor(
+            [probe.requests[n]["op"] == "call" for probe in self.probes for n, _ in probe.keys]
+        )
+
     def forms(self, name: str) -> list[int]:
         """The rows of a mistake, one for each form in which it is known."""
         return [row for row, one in enumerate(self.names) if one == name]

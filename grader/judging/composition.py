@@ -87,7 +87,7 @@ class _Composition:
         library = self.library
         shown = library.shown & self.theirs.said
         same = self.evidence.same
-        strong = self._weight(shown & self.evidence.wrong & same & ~self.evidence.crashed)
+        strong = self._weight(self.evidence.telling(shown & self.evidence.wrong & same))
         denied = self._weight(shown & self._denied(same))
         score = torch.where(denied <= AGAINST * self.total, strong, 0.0)
         return [(name,) for name in self._ordered(score, GAIN * self.total)][:STARTS]

@@ -14,17 +14,25 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from grader.curriculum.mistakes.variants import contradict
 from grader.feedback.prints import Prints
 from grader.judging.combined import Combined, Names
 
 CHECKS = 2  # in which a mistake is looked at, the cheapest of those that it explains something in
 EXAMPLES = 2  # of each
+# The share of what a mistake shows that may be right in the student's answer: where it is the only
+# one, and where the others are there.
+AGAINST, AGAINST_BESIDE = 0.25, 0.15
 
 
 @dataclass(frozen=True)
 class _Balance:
-    """How much of what a mistake changes is as the student's, with it and without it."""
+    """How much of what a mistake changes is as the student's, with it and without it.
 
+    Where it is not `shown` it changes nothing.
+    """
+
+    shown: bool
     near: float
     far: float
 
@@ -39,28 +47,48 @@ def confirmed(
     """Those of the mistakes that other examples bear out, in their order.
 
     `theirs` are the marks of the student's answer, of which the mistakes explain those that
-    `explains` says; `spare` gives its marks in the spare example of a number. What no other example
-    shows is believed.
+    `explains` says; `spare` gives its marks in the spare example of a number. A mistake that no
+    other example shows is believed if it is the only one. Of two that cannot be in one answer the
+    first is taken.
     """
-    found = tuple(names)
-    for name in reversed(names):
+    found = _compatible(combined, names)
+    for name in reversed(found):
         row = _nearest(combined, name, theirs, explains)
         own = _own(combined, row, theirs) & explains
-        spares = _spares(combined, own if bool(own.any()) else explains)
         rest = tuple(sorted(one for one in found if one != name))
-        told = _balance(combined, row, (), spares, spare) if bool(own.any()) else None
-        seen = [told] if told is not None else []
-        # What the mistake shows by itself settles it, unless the student's answer is like neither.
-        if (rest or not bool(own.any())) and (told is None or told.near == told.far == 0):
-            made = tuple(sorted((*rest, name)))
-            mixed = _balance(combined, made, rest, spares, spare)
-            seen += [mixed] if mixed is not None else []
-        # Another fault hides a mistake, but does not make right what it makes wrong.
-        if seen and (
-            seen[0].far > seen[0].near or not any(0 < one.near >= one.far for one in seen)
-        ):
+        added = own if bool(own.any()) else _added(combined, name, rest, theirs) & explains
+        spares = _spares(combined, added if bool(added.any()) else explains)
+        alone = _balance(combined, row, (), spares, spare) if bool(own.any()) else None
+        beside = None
+        if rest or alone is None:
+            beside = _balance(combined, tuple(sorted((*rest, name))), rest, spares, spare)
+        if not _borne_out(alone, beside, only=not rest):
             found = tuple(one for one in found if one != name)
     return found
+
+
+def _borne_out(alone: _Balance | None, beside: _Balance | None, only: bool) -> bool:
+    """Whether a mistake is there, by how it stands alone and beside the others, if there are."""
+    seen = [one for one in (alone, beside) if one is not None and one.shown]
+    # Another fault hides a mistake, but does not make right what it makes wrong.
+    if alone is not None and alone.far > AGAINST * alone.near:
+        return False
+    if beside is not None and not only:
+        # What is seen of it could not be with the others there.
+        weaker = alone is None or alone.near < beside.near
+        if not beside.shown or (weaker and beside.far > AGAINST_BESIDE * beside.near):
+            return False
+    return not seen or any(one.near > 0 and one.near >= one.far for one in seen)
+
+
+def _compatible(combined: Combined, names: Sequence[str]) -> tuple[str, ...]:
+    """The mistakes without those that cannot be in one answer with one before."""
+    library = combined.library.mistakes
+    found: list[str] = []
+    for name in names:
+        if not any(contradict(library[one], library[name]) for one in found):
+            found.append(name)
+    return tuple(found)
 
 
 def _nearest(combined: Combined, name: str, theirs: Prints, explains: Tensor) -> int:
@@ -76,6 +104,20 @@ def _own(combined: Combined, row: int, theirs: Prints) -> Tensor:
     """What of the student's marks a mistake leaves by itself."""
     library = combined.library
     return library.shown[row] & library.known[row].same(theirs)
+
+
+def _added(combined: Combined, name: str, rest: Names, theirs: Prints) -> Tensor:
+    """What of the student's marks a mistake leaves beside the others only."""
+    library = combined.library
+    found = []
+    for number, probe in enumerate(library.probes):
+        both = combined.prints((*rest, name), number) if rest else None
+        without = combined.prints(rest, number) if rest else None
+        if both is None or without is None:
+            found.append(torch.zeros(len(probe.keys), dtype=torch.bool))
+        else:
+            found.append(both.differs(without) & both.same(theirs[library.checks == number]))
+    return torch.cat(found)
 
 
 def _spares(combined: Combined, there: Tensor) -> list[int]:
@@ -97,7 +139,7 @@ def _balance(
     spares: Sequence[int],
     spare: Callable[[int], Prints],
 ) -> _Balance | None:
-    """How an answer with mistakes stands to the student's; None if nothing tells.
+    """How an answer with mistakes stands to the student's; None if there is no such answer.
 
     `made` is the one with mistakes, as `Combined.spare` takes it; `without` the other one.
     """
@@ -112,4 +154,4 @@ def _balance(
         shown = shown or bool(differs.any())
         near += float(((differs & one.same(student)) * weights).sum())
         far += float(((differs & other.same(student)) * weights).sum())
-    return _Balance(near, far) if shown else None
+    return _Balance(shown, near, far)

@@ -100,7 +100,10 @@ class Diagnostician:
             return replies[number]
 
         refused: set[str] = set()
+        either: list[tuple[str, ...]] = []
+        parts: list[Tensor] = []
         for _ in range(ROUNDS):
+            before = either, parts
             explained = explain(self.library, theirs, self._better_pair, refused)
             begun = [name for one in explained for name in one.mistakes]
             checks = self._explained_alone(explained)
@@ -109,6 +112,8 @@ class Diagnostician:
                 more = compose(self.combined, Evidence(self.library, theirs), begun, refused)
             parts = [one.explains for one in explained] + ([more.explains] if more else [])
             either = [(name,) for name in begun] + list(more.either[len(begun) :] if more else ())
+            if not either:  # without what was refused the rest is no more than it was
+                either, parts = before
             if not either or checks >= SIGHTS:
                 break
             explains = torch.stack(parts).any(dim=0)

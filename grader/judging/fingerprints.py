@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import warnings
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from types import ModuleType
@@ -127,7 +127,10 @@ class Library(Fingerprints):
     def decoded(cls, exercise: str, packed: bytes) -> Library:
         """The library that `encoded` wrote."""
         data = wire.decode_trusted(wire.body(zlib.decompress(packed)))
-        probes, spares = ([Question(**one) for one in data[name]] for name in ("probes", "spares"))
+        probes, spares = (
+            [Question(**{**one, "requests": _sendable(one["requests"])}) for one in data[name]]
+            for name in ("probes", "spares")
+        )
         return cls(exercise, probes, spares, rows_from(data), data["failed"])
 
 
@@ -161,6 +164,15 @@ def _repeats(before: dict[str, Any], request: dict[str, Any]) -> bool:
 
 def _probe_data(probe: Probe) -> dict[str, Any]:
     return {"check": probe.check, "requests": list(probe.requests), "right": list(probe.right)}
+
+
+def _sendable(value: Any) -> Any:
+    """Requests that came over the line, as they were before: an iterator can be sent again."""
+    if isinstance(value, dict):
+        return {key: _sendable(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return type(value)(map(_sendable, value))
+    return wire.Once(tuple(value)) if isinstance(value, Iterator) else value
 
 
 def load(exercise: str) -> Library:

@@ -243,7 +243,7 @@ class Judge:
             return ()
         passing = [one for one in recordings if one.check.name in right]
         mend = Search(found.exercise, process, self.right).mend(failing, passing)
-        return suspects(mend, found.checks, process.sources) if mend else ()
+        return suspects(mend, found, process.sources) if mend else ()
 
     def _diagnosed(self, examination: ExerciseRun, passed: Mapping[str, bool]) -> Diagnosed:
         """What mistakes explain; those of equal replies to the same checks are looked for once."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 
 from grader.feedback.finding import Place
@@ -9,17 +10,26 @@ from grader.feedback.questions import QUESTIONS, nearly
 from grader.judging.explanation import quoted
 from grader.judging.search import Mend
 from grader.remote.session import FoundEdit, clean
-from grader.report.results import CheckResult, SuspectLine
+from grader.report.results import CheckResult, ExerciseResult, SuspectLine
 
 
 def suspects(
-    mend: Mend, checks: Sequence[CheckResult], sources: Mapping[str, str]
+    mend: Mend, found: ExerciseResult, sources: Mapping[str, str]
 ) -> tuple[SuspectLine, ...]:
-    """The lines that edits which mend checks point at. `sources` are the student's files."""
-    passing = [check for check in checks if check.check in mend.checks]
-    return tuple(
+    """The lines that edits which mend checks point at. `sources` are the student's files.
+
+    A line that a diagnosis in what was `found` quotes is not shown a second time.
+    """
+    passing = [check for check in found.checks if check.check in mend.checks]
+    lines = (
         _suspect(edit, [one for one in mend.edits if one is not edit], passing, sources)
         for edit in mend.edits
+    )
+    quoted_already = "\n".join(one.shows for one in found.diagnoses)
+    return tuple(
+        one
+        for one in lines
+        if not re.search(rf"\b{re.escape(one.place.file)}, line {one.place.line}\b", quoted_already)
     )
 
 

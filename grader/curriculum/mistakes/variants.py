@@ -72,6 +72,24 @@ def together(some: Sequence[Mistake]) -> Variant | None:
     return None
 
 
+def contradict(first: Mistake, second: Mistake) -> bool:
+    """Whether two mistakes cannot both be in one answer: they edit the same place of it."""
+    if both(first, second) is not None:
+        return False
+    sources = {"": stubs.reference_source(first.exercise), **forms(first.exercise)}
+    return any(
+        all(_fits(one, form, source) for one in (first, second)) for form, source in sources.items()
+    )
+
+
+def _fits(mistake: Mistake, form: str, source: str) -> bool:
+    for one, number in _edits(mistake, form):
+        with contextlib.suppress(MistakeError):
+            one.apply(source, number)
+            return True
+    return False
+
+
 def _edits(mistake: Mistake, form: str) -> list[tuple[Mistake, int]]:
     """The ways to make a mistake in a form: those meant for it, else those of the solution.
 
