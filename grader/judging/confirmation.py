@@ -17,6 +17,7 @@ from torch import Tensor
 from grader.curriculum.mistakes.variants import contradict
 from grader.feedback.prints import Prints
 from grader.judging.combined import Combined, Names
+from grader.judging.question import Hope
 
 CHECKS = 2  # in which a mistake is looked at, the cheapest of those that it explains something in
 EXAMPLES = 2  # of each
@@ -56,7 +57,7 @@ def confirmed(
         row = _nearest(combined, name, theirs, explains)
         own = _own(combined, row, theirs) & explains
         rest = tuple(sorted(one for one in found if one != name))
-        added = own if bool(own.any()) else _added(combined, name, rest, theirs) & explains
+        added = own if bool(own.any()) else _added(combined, name, rest, theirs, explains)
         spares = _spares(combined, added if bool(added.any()) else explains)
         alone = _balance(combined, row, (), spares, spare) if bool(own.any()) else None
         beside = None
@@ -106,18 +107,21 @@ def _own(combined: Combined, row: int, theirs: Prints) -> Tensor:
     return library.shown[row] & library.known[row].same(theirs)
 
 
-def _added(combined: Combined, name: str, rest: Names, theirs: Prints) -> Tensor:
-    """What of the student's marks a mistake leaves beside the others only."""
+def _added(combined: Combined, name: str, rest: Names, theirs: Prints, explains: Tensor) -> Tensor:
+    """What of the marks that are explained a mistake leaves beside the others only."""
     library = combined.library
-    found = []
-    for number, probe in enumerate(library.probes):
-        both = combined.prints((*rest, name), number) if rest else None
-        without = combined.prints(rest, number) if rest else None
-        if both is None or without is None:
-            found.append(torch.zeros(len(probe.keys), dtype=torch.bool))
-        else:
-            found.append(both.differs(without) & both.same(theirs[library.checks == number]))
-    return torch.cat(found)
+    found = torch.zeros_like(explains)
+    if not rest or not combined.made((*rest, name)) or not combined.made(rest):
+        return found
+    for number in sorted(set(library.checks[explains].tolist())):
+        where = library.checks == number
+        hope = Hope.of(theirs, explains, library.weights, where)
+        both = combined.prints((*rest, name), number, hope)
+        without = combined.prints(rest, number, hope)
+        if both is not None:
+            added = both.same(theirs[where])
+            found[where] = added if without is None else added & both.differs(without)
+    return found & explains
 
 
 def _spares(combined: Combined, there: Tensor) -> list[int]:
