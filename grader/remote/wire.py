@@ -132,7 +132,7 @@ def _plain(value: Any, tensors: list[list[Any]], buffers: list[bytes], depth: in
         tensors.append(["uint8", [len(value)], len(value), None])
         buffers.append(value)
         return {"B": len(tensors) - 1}
-    return {"R": value.type_name if kind is Opaque else kind.__name__[:80]}
+    return {"R": kind.__name__[:80]}
 
 
 def _items(
