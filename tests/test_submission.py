@@ -141,9 +141,12 @@ def test_a_link_to_somebody_elses_answer_is_not_followed(tmp_path: Path) -> None
         tmp_path / "solutions" / "attention.py"
     )
     (tmp_path / "class" / "mal").symlink_to(tmp_path / "solutions")
-    (found,) = submission.find(tmp_path / "class")
-    assert found.name == "eve"
-    assert "link" in found.problems["attention"]
+    eve, mal = submission.find(tmp_path / "class")
+    assert (eve.name, mal.name) == ("eve", "mal")
+    assert not eve.sources
+    assert not mal.sources
+    assert "link" in eve.problems["attention"]
+    assert "folder is a link" in mal.problems["attention"]
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="named pipes are POSIX")

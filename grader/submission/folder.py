@@ -74,18 +74,20 @@ def find(path: Path) -> list[Submission]:
             names = ", ".join(f"{name}.py" for name in curriculum.NAMES)
             raise SubmissionError(f"{path}: not a notebook or the file of an exercise ({names}).")
         return [_read(path.stem, {path.stem: path})]
-    folders = sorted(entry for entry in path.iterdir() if _is_student(entry))
+    folders, links = (sorted(filter(some, path.iterdir())) for some in (_is_student, _is_link))
     notebooks = _notebooks(path)
     alone = len(notebooks) == 1 and not any(map(_holds_work, folders))
     if alone or _files(path, path / "exercises"):
         return [_in_folder(shown(path.resolve().name), path)]
-    if not folders and not notebooks:
+    if not folders and not notebooks and not links:
         raise SubmissionError(
             f"{path}: no submission here. A submission is a notebook, or a folder with files such "
             "as attention.py; give such a one, or a folder of them."
         )
     return [
         *(_in_folder(shown(folder.name), folder) for folder in folders),
+        # It may lead to another's work.
+        *(_refused(shown(link.name), "The folder is a link; put a copy here.") for link in links),
         *(from_notebook(shown(file.stem), file) for file in notebooks),
     ]
 
@@ -158,6 +160,10 @@ def _notebooks(folder: Path) -> list[Path]:
 
 def _is_student(entry: Path) -> bool:
     return entry.is_dir() and not entry.is_symlink() and not entry.name.startswith((".", "__"))
+
+
+def _is_link(entry: Path) -> bool:
+    return entry.is_dir() and entry.is_symlink() and not entry.name.startswith((".", "__"))
 
 
 def _handed_in(folder: Path) -> dict[str, Path]:
