@@ -254,7 +254,7 @@ class TransformerCase:
     def model(self, student: Any, dropout: float = 0.0) -> tuple[RemoteModule, TransformerCase]:
         """The student's model in evaluation mode, and this case with the ties that it has."""
         made = self.new_model(student, dropout).to(self.dtype)
-        case = self.with_ties(_ties(made.parameters(TIEABLE)))
+        case = self.with_ties(_ties(made.parameters()))
         return made.load(case.weights, strict=False).eval(), case
 
     def new_model(self, student: Any, dropout: float = 0.0) -> RemoteModule:
@@ -291,8 +291,9 @@ def _ties(parameters: Sequence[RemoteParameter]) -> Ties:
     """Which of embeddings and generator are one tensor, as the contract leaves free."""
     groups: dict[tuple[int, tuple[int, ...]], list[str]] = {}
     for parameter in parameters:
-        key = (parameter.storage, parameter.shape)
-        groups.setdefault(key, []).append(parameter.name)
+        if parameter.name in TIEABLE:
+            key = (parameter.storage, parameter.shape)
+            groups.setdefault(key, []).append(parameter.name)
     return tuple(tuple(names) for names in groups.values() if len(names) > 1)
 
 

@@ -124,19 +124,14 @@ class Server:
         }
         return [by_identity.get(id(tensor)) for tensor in inputs]
 
-    def do_parameters(
-        self, handle: int, names: Sequence[str] = ()
-    ) -> list[tuple[str, list[int], str, bool, int]]:
+    def do_parameters(self, handle: int) -> list[tuple[str, list[int], str, bool, int]]:
         """What the module registers as parameters: name, shape, dtype, trainable, storage number.
 
-        A tensor that is registered twice appears twice, with the same number. With `names` those
-        only, as far as they are there.
+        A tensor that is registered twice appears twice, with the same number.
         """
         numbers: dict[int, int] = {}
         rows = []
         for name, value in self.objects[handle].named_parameters(remove_duplicate=False):
-            if names and name not in names:
-                continue
             number = numbers.setdefault(value.untyped_storage().data_ptr(), len(numbers))
             rows.append((name, list(value.shape), str(value.dtype), value.requires_grad, number))
         return rows
