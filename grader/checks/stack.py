@@ -47,6 +47,7 @@ from grader.checks.stack_extremes import (
     assert_copes_with_large_scores,
 )
 from grader.feedback.comparison import Mismatch, assert_matches, assert_shape
+from grader.remote.proxy import RemoteModule
 
 
 def declare_layer_checks(kind: Kind) -> None:
@@ -61,7 +62,7 @@ def declare_layer_checks(kind: Kind) -> None:
         Sees a residual sum that is missing or in the wrong place, a norm that is used twice,
         another order of the sublayers.
         """
-        assert_layer_agrees(student, case)
+        assert_layer_agrees(student, case.layer(student), case)
 
     @declare(points=2, inputs=cases(kind, norm_first=True))
     @either_precision
@@ -72,9 +73,10 @@ def declare_layer_checks(kind: Kind) -> None:
         passes by the norm, and, in a layer written anew, an exp of large scores and a variance as
         E[x²] - E[x]².
         """
-        assert_layer_agrees(student, case)
-        assert_copes_with_large_scores(student, case)
-        assert_copes_far_from_zero(student, case)
+        layer = case.layer(student)
+        assert_layer_agrees(student, layer, case)
+        assert_copes_with_large_scores(layer, case)
+        assert_copes_far_from_zero(layer, case)
 
     @declare(points=1, inputs=cases(kind, norm_first=True, activation="gelu"))
     @either_precision
@@ -172,9 +174,8 @@ def declare_stack_checks(kind: Kind) -> None:
         assert_matches(found, case.stack_output, axes=AXES, rtol=1e-9, atol=1e-9)
 
 
-def assert_layer_agrees(student: Any, case: StackCase) -> None:
+def assert_layer_agrees(student: Any, layer: RemoteModule, case: StackCase) -> None:
     """The layer returns what torch's does: for any number of heads, tokens and sentences."""
-    layer = case.layer(student)
     assert_matches(layer(*case.inputs), case.layer_output, axes=AXES)
     first = [tensor[:1, :1] for tensor in case.inputs]
     assert_matches(layer(*first), case.first_token_output, "output for one token", axes=AXES)

@@ -257,6 +257,11 @@ class TransformerCase:
         case = self.with_ties(_ties(made.parameters()))
         return made.load(case.weights, strict=False).eval(), case
 
+    def another_model(self, student: Any, dropout: float = 0.0) -> RemoteModule:
+        """A further model in evaluation mode, where its ties are known."""
+        made = self.new_model(student, dropout).to(self.dtype)
+        return made.load(self.weights, strict=False).eval()
+
     def new_model(self, student: Any, dropout: float = 0.0) -> RemoteModule:
         """The student's model as their code makes it."""
         options = {

@@ -24,8 +24,7 @@ CALLS = 20
 
 def assert_drops_inside(student: Any, case: TransformerCase) -> None:
     """Half is dropped inside every attention and feed-forward network. For pre-norm, one layer."""
-    model, case = case.model(student, dropout=0.5)
-    model.train()
+    model = case.another_model(student, dropout=0.5).train()
     src, tgt, memory = case.src, case.tgt, case.memory
     calls: tuple[tuple[Kind, str, Callable[[], Any], Tensor], ...] = (
         (ENCODER, "encoder", lambda: model.encode(src), src),

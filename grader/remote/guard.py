@@ -249,6 +249,9 @@ def _methods(kind: type) -> Iterator[FunctionType]:
 
 
 def _replace_code(function: FunctionType, stop: Stop) -> None:
+    # Nothing leads to the old code any more. To take it apart would touch, and so copy, a hundred
+    # pages of memory in every child.
+    _hold(ctypes.py_object(function.__code__))
     function.__kwdefaults__ = {"_stop": stop}
     function.__code__ = _stopping(function.__code__.co_freevars)
 

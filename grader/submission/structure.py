@@ -20,6 +20,7 @@ RUN = 10  # tokens that are hashed together
 WINDOW = 6  # of so many runs in a row, one is kept
 MAX_KEPT = 400
 
+_KEYWORDS = {word: word for word in keyword.kwlist}
 _TOKEN = re.compile(
     r"""
     (?P<comment>\#[^\n]*)
@@ -56,13 +57,13 @@ def _runs(source: str) -> list[int]:
 def _tokens(source: str) -> list[str]:
     found = []
     for match in _TOKEN.finditer(source):
-        kind, text = str(match.lastgroup), match.group()
+        kind = match.lastgroup
         if kind == "word":
-            found.append(text if keyword.iskeyword(text) else "name")
-        elif kind in ("attribute", "number", "sign"):
-            found.append(text)
+            found.append(_KEYWORDS.get(match[0], "name"))
         elif kind == "text":
             found.append("text")
+        elif kind != "comment":
+            found.append(match[0])
     return found
 
 
