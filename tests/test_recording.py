@@ -16,7 +16,7 @@ from grader import curriculum
 from grader.checks import framework
 from grader.checks.framework import Check
 from grader.checks.framework.inputs import Numbers
-from grader.checks.stack_cases import Sizes
+from grader.checks.stack_parts import Sizes
 from grader.checks.transformer_cases import TransformerCase
 from grader.curriculum import reference
 from grader.judging.recording import MAX_DRAWS, RecordingError, draw, record

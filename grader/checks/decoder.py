@@ -10,7 +10,7 @@ import torch.nn.functional as F
 from grader.checks import stack
 from grader.checks.framework import check
 from grader.checks.framework.precision import either_precision
-from grader.checks.stack_cases import AXES, DECODER, StackCase, cases
+from grader.checks.stack_cases import AXES, StackCase, cases
 from grader.checks.stack_masks import (
     assert_causal_mask_hides,
     assert_mask_of_heads,
@@ -18,6 +18,7 @@ from grader.checks.stack_masks import (
     check_other,
     check_same,
 )
+from grader.checks.stack_parts import DECODER
 from grader.feedback.comparison import assert_shape
 
 stack.declare_layer_checks(DECODER)

@@ -7,12 +7,13 @@ from typing import Any
 from grader.checks import stack
 from grader.checks.framework import check
 from grader.checks.framework.precision import either_precision
-from grader.checks.stack_cases import ENCODER, StackCase, cases
+from grader.checks.stack_cases import StackCase, cases
 from grader.checks.stack_masks import (
     assert_causal_mask_hides,
     assert_mask_of_heads,
     assert_padding_hides,
 )
+from grader.checks.stack_parts import ENCODER
 
 stack.declare_layer_checks(ENCODER)
 

@@ -30,22 +30,13 @@ from grader.checks.framework.precision import (
     assert_settings_kept,
     either_precision,
 )
-from grader.checks.stack_cases import (
-    AXES,
-    NUM_LAYERS,
-    Kind,
-    StackCase,
-    below,
-    cases,
-    layer_norm,
-    tracked,
-    tracked_weights,
-)
+from grader.checks.stack_cases import AXES, StackCase, cases, layer_norm, tracked, tracked_weights
 from grader.checks.stack_dropout import assert_dropout_places, assert_dropout_reaches_the_stack
 from grader.checks.stack_extremes import (
     assert_copes_far_from_zero,
     assert_copes_with_large_scores,
 )
+from grader.checks.stack_parts import NUM_LAYERS, Kind, below
 from grader.feedback.comparison import Mismatch, assert_matches, assert_shape
 from grader.remote.proxy import RemoteModule
 

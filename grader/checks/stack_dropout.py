@@ -10,15 +10,8 @@ import torch
 from torch import Tensor
 
 from grader.checks.framework.assertions import assert_changes, assert_defaults
-from grader.checks.stack_cases import (
-    AXES,
-    NUM_LAYERS,
-    Sizes,
-    StackCase,
-    Weights,
-    layer_norm,
-    layer_shapes,
-)
+from grader.checks.stack_cases import AXES, StackCase, layer_norm
+from grader.checks.stack_parts import NUM_LAYERS, Sizes, Weights, layer_shapes
 from grader.feedback.comparison import Mismatch, assert_finite, assert_matches, assert_shape
 
 LAYER_DEFAULTS = {"dropout": 0.1, "activation": "relu", "norm_first": False}

@@ -14,7 +14,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from grader.checks.stack_cases import AXES, StackCase, Weights, layer_norm
+from grader.checks.stack_cases import AXES, StackCase, layer_norm
+from grader.checks.stack_parts import Weights
 from grader.feedback.comparison import assert_matches
 from grader.remote.proxy import RemoteModule
 

@@ -16,20 +16,17 @@ from torch import Tensor
 from grader.checks.framework.assertions import pull_back
 from grader.checks.framework.inputs import Numbers, inputs
 from grader.checks.positional import waves
-from grader.checks.stack_cases import (
+from grader.checks.stack_cases import Oracle, layer_norm, sizes, tracked_weights
+from grader.checks.stack_extremes import with_large_scores
+from grader.checks.stack_parts import (
     DECODER,
     ENCODER,
-    Oracle,
     Sizes,
     Weights,
     below,
     draw_weights,
-    layer_norm,
-    sizes,
     stack_shapes,
-    tracked_weights,
 )
-from grader.checks.stack_extremes import with_large_scores
 from grader.remote.proxy import RemoteModule, RemoteParameter
 
 SRC = "src_embedding.token.embedding.weight"

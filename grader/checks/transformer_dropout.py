@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from grader.checks.stack_cases import DECODER, ENCODER, Kind, Weights
+from grader.checks.stack_parts import DECODER, ENCODER, Kind, Weights
 from grader.checks.transformer_cases import TransformerCase
 from grader.feedback.comparison import Mismatch, assert_finite, assert_shape
 
