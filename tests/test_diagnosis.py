@@ -157,6 +157,14 @@ def test_mistakes_that_cannot_be_in_one_answer_are_not_named_together() -> None:
         assert not any(contradict(known[a], known[b]) for a, b in combinations(found, 2))
 
 
+def test_two_mistakes_in_one_line_are_both_named() -> None:
+    """One leaves out `lower`, the other splits at each space: they change no common place."""
+    source = stubs.reference_source("tokens")
+    wrong = source.replace("text.lower().split()", 'text.split(" ")')
+    found = [name for some in named("tokens", wrong) for name in some]
+    assert {"capitals-kept", "split-at-single-spaces"} <= set(found)
+
+
 def test_a_mistake_is_not_named_where_half_of_what_it_shows_is_right() -> None:
     """With no dropout by default only the default is wrong, not where the dropout stands."""
     source = stubs.reference_source("sublayer")

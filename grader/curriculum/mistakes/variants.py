@@ -10,6 +10,9 @@ from itertools import product
 from grader.curriculum import stubs
 from grader.curriculum.mistakes import Mistake, MistakeError, forms, load
 
+# Where each of the changes begins and ends, in characters.
+Places = tuple[tuple[int, int], ...]
+
 
 @dataclass(frozen=True)
 class Variant:
@@ -78,16 +81,44 @@ def contradict(first: Mistake, second: Mistake) -> bool:
         return False
     sources = {"": stubs.reference_source(first.exercise), **forms(first.exercise)}
     return any(
-        all(_fits(one, form, source) for one in (first, second)) for form, source in sources.items()
+        _overlap(one, other)
+        for form, source in sources.items()
+        for one in _places(first, form, source)
+        for other in _places(second, form, source)
     )
 
 
-def _fits(mistake: Mistake, form: str, source: str) -> bool:
+def _overlap(some: Places, others: Places) -> bool:
+    return any(
+        start <= other_end and other_start <= end
+        for start, end in some
+        for other_start, other_end in others
+    )
+
+
+def _places(mistake: Mistake, form: str, source: str) -> list[Places]:
+    """Where a mistake changes a form, in each way that fits: only what differs counts."""
+    found = []
     for one, number in _edits(mistake, form):
+        places = []
+        for find, replace in one.edits[number].replacements:
+            if find not in source:  # but for what an earlier replacement makes
+                places.append((0, len(source)))
+                continue
+            head = _alike(find, replace)
+            tail = _alike(find[head:][::-1], replace[head:][::-1])
+            start = source.index(find)
+            places.append((start + head, start + len(find) - tail))
         with contextlib.suppress(MistakeError):
             one.apply(source, number)
-            return True
-    return False
+            found.append(tuple(places))
+    return found
+
+
+def _alike(text: str, other: str) -> int:
+    """With how many characters both begin."""
+    pairs = enumerate(zip(text, other, strict=False))
+    return next((n for n, (one, two) in pairs if one != two), min(len(text), len(other)))
 
 
 def _edits(mistake: Mistake, form: str) -> list[tuple[Mistake, int]]:
