@@ -1,55 +1,57 @@
 # Put your code where NotImplementedError is. Then: pytest exercises/test_activations.py
-"""Activations: the bend without which depth is for nothing.
+"""Activations: without a non-linearity, depth buys you nothing.
 
-Two linear maps one after the other are again a linear map: a hundred layers could say no more than
-one. What makes them say more is a bend in between, a function that is applied to every number by
-itself. Three of them come up in Transformers: ReLU in the paper, GELU in BERT, GPT and most of
-what came later, and tanh inside of one form of GELU.
+Two linear maps in a row are again a linear map, so a hundred layers could express no more than one.
+A **non-linearity** between them changes that: a function applied to every number on its own, called
+the **activation**.
+
+Three of them occur in this course: ReLU, which the paper uses; GELU, used in BERT and GPT; and
+tanh, which is part of one form of GELU. ReLU only knows yes or no. GELU lets a number through
+gradually, the more the larger it is. (Many of today's models use a gate instead: a product of two
+linear maps, one of which passes through SiLU, x σ(x).)
 
 ## Formula
 
     relu(x) = x for x > 0, else 0
     tanh(x) = (eˣ - e⁻ˣ) / (eˣ + e⁻ˣ)
     gelu(x) = x * Φ(x)
+    erf(z)  = 2/√π ∫ e^(-t²) dt from 0 to z
 
-`Φ(x)` is the probability that a normally distributed random number is below `x`. So GELU lets a
-number through in the measure in which it is large, where ReLU knows only yes and no. There are two
-forms of it, and models trained with one are run with that one:
+`Φ(x)` is the probability that a normally distributed random number is below `x`. There are two
+forms, and a model trained with one has to be run with the same one:
 
     approximate="none"    Φ(x) = (1 + erf(x / √2)) / 2
     approximate="tanh"    Φ(x) ≈ (1 + tanh(√(2/π) * (x + 0.044715 x³))) / 2
 
-They differ by up to 0.0005, too little to see in a plot and enough to change a model's answer.
+The two GELUs differ by up to 0.0005: too little to see in a plot, but enough to change a model's
+answer.
 
-## A formula is not yet a program
-
-Both tails of tanh are dull: it is 1 on the right and -1 on the left. But as it stands the formula
-fails there, since float32 ends at about e⁸⁸:
+A formula is not yet a program. tanh is almost exactly 1 on the far right and -1 on the far left,
+but computed as written it fails there, since the largest float32 is about e⁸⁸:
 
     >>> x = torch.tensor(100.0)
     >>> x.exp(), x.exp() / (x.exp() + (-x).exp())
     (tensor(inf), tensor(nan))
 
-And x³ gets large far sooner than x does, so that a GELU made of such a tanh is NaN from 13 on. Look
-for a form of the same function in which nothing grows. Three that people use: divide both lines of
-the fraction by eˣ, for positive `x` (what about the negative ones?); write it with `expm1`; or note
-that tanh is an old acquaintance that was stretched,
+And x³ grows much faster than x, so a GELU made from such a tanh is NaN from 13 on. Look for a form
+of the same function in which nothing overflows. Three that people use: divide numerator and
+denominator by eˣ, for positive `x` (what about negative ones?); write it with `expm1`; or notice
+that tanh is just a rescaled sigmoid,
 
     tanh(x) = 2 σ(2x) - 1        σ(x) = 1 / (1 + e⁻ˣ), which is torch.sigmoid
 
-Yours has to be right and finite for *any* finite number: for 100 and for 1e30, on both sides. The
-gradients have to be finite too, or else one large number makes all weights NaN. Beware of choosing
-with `torch.where` between a form that is good on the left and one that is good on the right: each
-is computed everywhere, and a gradient of infinity, times zero, is NaN.
+Gradients have to stay finite too: a single NaN spreads to all weights in one step. Be careful with
+`torch.where` between a form that is good on the left and a form that is good on the right. Both are
+computed everywhere, and an infinite gradient times zero is NaN.
 
 ## Shapes
 
-    x, result                  any shape, both the same
+    x, result                  any shape, the same for both
 
 ## With a pencil
 
 e to the power of ln 2 is 2, so tanh(ln 2) is (2 - 1/2) / (2 + 1/2) = 0.6. For ln 3 it is 0.8. Of
-all normally distributed numbers 84.13 % are below 1 and 15.87 % below -1.
+all normally distributed numbers, 84.13 % are below 1 and 15.87 % below -1.
 
     >>> relu(torch.tensor([-2.0, 0.0, 3.0]))
     tensor([0., 0., 3.])
@@ -60,38 +62,33 @@ all normally distributed numbers 84.13 % are below 1 and 15.87 % below -1.
     >>> gelu(torch.tensor([1.0, -1.0]), approximate="tanh")
     tensor([ 0.8412, -0.1588])
 
-## What else counts
+## What the exercise asks
 
-The hidden checks look at all that is said here, and at this:
-
-- Gradients are torch's, also where numbers are large: 0 or 1 for ReLU and GELU far away, 0 for
-  tanh.
-- float32, float64 and bfloat16 come back as they came. Numbers made in your code take their dtype
-  and device from the input. Any shape will do, a single number too.
-- A tensor may be a transposed view, whose numbers lie in memory in another order. `reshape` works
-  on it; `view` may not.
-- What you are given stays as it was: no edits in place. So do the settings that all code shares,
-  such as torch's default dtype.
-- Slow is not wrong: a call may take 10 seconds of processor time, the exercise 60.
+- Three functions, `relu`, `tanh` and `gelu`, the last one in both forms. For any other
+  `approximate`, `gelu` raises `ValueError`.
+- Results are right and finite for *any* finite number: for 100 and for 1e30, on both sides.
+- Gradients are finite and equal to torch's, for large numbers too: 0 or 1 for ReLU and GELU far
+  from zero, 0 for tanh.
+- Inputs have any shape, including a single number.
+- And what every exercise asks: see "What every exercise asks" in exercises/README.md.
 
 ## What may not be used
 
-`torch.tanh`, `torch.relu`, `F.relu`, `F.gelu`, their modules `nn.Tanh`, `nn.ReLU`, `nn.GELU` and
-the methods of a tensor would do it for you; here they cost the exercise, and so does a ReLU by
-another name, such as `F.threshold` or `F.leaky_relu` with a zero in it. `exp`, `expm1`, `erf`,
-`erfc`, `sigmoid`, `clamp`, `maximum` and `where` are fine.
+`nn.Tanh`, `torch.tanh`, `nn.ReLU`, `F.relu`, `nn.GELU` and `F.gelu`. A ReLU by another name counts
+too, such as `F.threshold` or `F.leaky_relu` with a zero in it. Write the formulas yourself; `exp`,
+`expm1`, `erf`, `erfc`, `sigmoid`, `clamp`, `maximum` and `where` are fine.
 
 ## Where to read
 
-- Paper, "Attention Is All You Need": section 3.3 takes ReLU. GELU is from "Gaussian Error Linear
+- Paper, "Attention Is All You Need": section 3.3 uses ReLU. GELU is from "Gaussian Error Linear
   Units" by Hendrycks and Gimpel (2016), section 2, with both forms.
 - PyTorch: `torch.nn.functional.gelu`, its argument `approximate`; `torch.tanh`; `torch.relu`.
 
 ## Questions to ask your code
 
 - What are your tanh and its gradient at 100, at -100, at 1e30 and at 0?
-- In which of the two forms of GELU is there a power of 3, and in which a root of 2 inside erf?
-- What is gelu(x) - gelu(-x)? It can be done with a pencil.
+- Which form of GELU contains a third power, and which one a √2 inside erf?
+- What is gelu(x) - gelu(-x)? You can work it out with a pencil.
 - Does bfloat16 come back as bfloat16? A constant made with `torch.tensor` has a dtype of its own.
 - `x[x < 0] = 0` makes a ReLU. Who else holds that `x`?
 """
@@ -104,12 +101,12 @@ from torch import Tensor
 
 
 def relu(x: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
-    """Cuts off what is negative.
+    """Replace negative numbers by zero.
 
     To start: which function of torch takes the larger of two numbers, or keeps numbers in a range?
 
     Args:
-        x: Any shape, float32, float64 or bfloat16; it stays as it was.
+        x: Any shape, float32, float64 or bfloat16; don't modify it.
 
     Returns:
         The same shape and dtype. The gradient is 1 above zero, 0 below it and finite at zero.
@@ -118,13 +115,13 @@ def relu(x: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
 
 
 def tanh(x: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
-    """Squeezes any number between -1 and 1.
+    """Map every number into the range from -1 to 1.
 
-    To start: begin with the formula as it stands and try 100. Then look for a form in which nothing
-    grows.
+    To start: write the formula as it stands and try 100. Then look for a form in which nothing
+    overflows.
 
     Args:
-        x: Any shape, float32, float64 or bfloat16; it stays as it was.
+        x: Any shape, float32, float64 or bfloat16; don't modify it.
 
     Returns:
         The same shape and dtype, right and finite for any finite `x`, with finite gradients.
@@ -133,22 +130,21 @@ def tanh(x: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
 
 
 def gelu(x: Float[Tensor, "..."], approximate: str = "none") -> Float[Tensor, "..."]:
-    """Lets each number through in the measure Φ(x).
+    """Multiply every number by Φ of it.
 
-    To start: `torch.erf` is the function of the exact form. For the other form, you have just
-    written the tanh.
+    To start: the exact form needs `torch.erf`. For the other form, you have just written the tanh.
 
     Args:
-        x: Any shape, float32, float64 or bfloat16; it stays as it was.
-        approximate: `"none"` for the exact form, `"tanh"` for the other.
+        x: Any shape, float32, float64 or bfloat16; don't modify it.
+        approximate: `"none"` for the exact form, `"tanh"` for the approximation.
 
     Returns:
         The same shape and dtype, right and finite for any finite `x`, with finite gradients.
 
     Raises:
-        ValueError: `approximate` is neither of the two.
+        ValueError: `approximate` is neither `"none"` nor `"tanh"`.
     """
     raise NotImplementedError("activations: gelu is not written yet")
 
 
-# Made by grader stubs, 1d3307cff05b
+# Made by grader stubs, 0c9ae5590d72

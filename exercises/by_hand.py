@@ -1,20 +1,20 @@
 # Put your code where NotImplementedError is. Then: pytest exercises/test_by_hand.py
-"""By hand: every number inside one of PyTorch's own encoder layers.
+"""By hand: compute every step inside PyTorch's own encoder layer, from its raw weights.
 
 You have built an encoder layer from pieces of your own. PyTorch has one ready-made,
-`nn.TransformerEncoderLayer`, and it is no magic: it holds twelve tensors, and multiplies. Here you
-open it and compute each step from those raw weights, without calling the layer or any of its parts.
-Afterwards you can check any model that others have made.
+`nn.TransformerEncoderLayer`. Here you open it and see that it does nothing you don't know: it holds
+twelve tensors, multiplies, and adds.
 
-## What the layer holds
+Once you can compute each step from those tensors, you can check any model that others have made.
+This is what the layer holds:
 
 | name                                 | shape                | what it is                    |
 |--------------------------------------|----------------------|-------------------------------|
-| `self_attn.in_proj_weight`           | (3 d_model, d_model) | query, key, value, in a stack |
+| `self_attn.in_proj_weight`           | (3 d_model, d_model) | query, key and value, stacked |
 | `self_attn.in_proj_bias`             | (3 d_model,)         | their biases                  |
 | `self_attn.out_proj.weight`, `.bias` | (d_model, d_model)   | mixes the heads               |
-| `linear1.weight`, `.bias`            | (d_ff, d_model)      | the way out to d_ff features  |
-| `linear2.weight`, `.bias`            | (d_model, d_ff)      | the way back                  |
+| `linear1.weight`, `.bias`            | (d_ff, d_model)      | widens to d_ff features       |
+| `linear2.weight`, `.bias`            | (d_model, d_ff)      | narrows to d_model features   |
 | `norm1`, `norm2`: `weight`, `bias`   | (d_model,)           | scale and shift               |
 
 And some plain values: `self_attn.num_heads`, `self_attn.batch_first`, `norm_first`, `activation` (a
@@ -38,8 +38,8 @@ function), `norm1.eps`, `norm2.eps`.
                         feed_forward = ffn(norm₂(middle))
                         output       = middle + feed_forward
 
-Evaluation mode is meant: nothing is dropped, and so nothing is divided by 1 - p either. Whoever
-checks a layer that is in training mode finds numbers divided by 0.9, and others that are zero.
+All steps are those of evaluation mode: no dropout, hence no division by 1 - p. Compare with a layer
+left in training mode and you will see zeros, and the rest divided by 0.9.
 
 ## Shapes
 
@@ -50,10 +50,10 @@ checks a layer that is in training mode finds numbers divided by 0.9, and others
 
 ## With a pencil
 
-Two tokens, two features, one head. The map in front makes query, key and value all x itself. The
-first token is (2, 0), the second (0, 0). All products are 0 but that of the first token with
-itself: 4, divided by √2. The maps at the end and in the feed-forward network are zero, so that only
-the residual sums and norms are left: (2, 0) has the mean 1 and the deviation 1.
+Two tokens, two features, one head. The projection copies x, so query, key and value are all x. The
+first token is (2, 0), the second (0, 0). All scores are 0 except that of the first token with
+itself: 4, divided by √2. `out_proj` and the feed-forward network are zero, so only the residual
+sums and norms remain: (2, 0) has mean 1 and standard deviation 1.
 
     >>> layer = nn.TransformerEncoderLayer(2, nhead=1, dim_feedforward=3, batch_first=True)
     >>> for parameter in layer.parameters():
@@ -70,18 +70,27 @@ the residual sums and norms are left: (2, 0) has the mean 1 and the deviation 1.
     >>> steps["output"][0, 0].detach()
     tensor([ 1.0000, -1.0000])
 
-## What else counts
+## What the exercise asks
 
-The hidden checks look at all that is said here, and at this:
+- Every step is computed from the weights. Don't call the layer, nor any of its parts
+  (`layer.linear1(x)`, `layer.norm1(x)`, `layer.self_attn(x, x, x)`).
+- Each step is graded on its own: a mistake in the attention costs nothing in the feed-forward part.
+- The weights are read in every call, since they may change between two calls.
+- Scores may be as large as a thousand, and exp(1000) is infinite. The numbers in x may be around
+  1000; there, in float32, the mean of the squares minus the square of the mean loses all its
+  digits.
+- x and the layer have the same dtype, float32 or float64. The layer stays as it is: no
+  `layer.eval()`, no `layer.float()`.
+- And what every exercise asks: see "What every exercise asks" in exercises/README.md.
 
-- Steps are judged one by one, so a mistake in the attention costs nothing in the feed-forward part.
-- The weights are read anew in every call.
-- Scores may be as large as a thousand, whose `exp` is infinite, and an x may lie around 1000, where
-  in float32 the mean of the squares less the square of the mean has lost all its digits.
-- x may be in float32 or float64, and has any batch and any length.
-- x and the layer stay as they were: no edits in place, no `layer.eval()`, no `layer.float()`. So
-  do the settings that all code shares, such as torch's default dtype.
-- Slow is not wrong: a call may take 10 seconds of processor time, the exercise 60.
+## What may not be used
+
+`nn.LayerNorm`, `F.layer_norm`, `nn.RMSNorm`, `F.rms_norm`, `nn.BatchNorm`, `F.batch_norm`,
+`nn.GroupNorm`, `F.group_norm`, `nn.InstanceNorm`, `F.instance_norm`,
+`F.scaled_dot_product_attention`, `F.multi_head_attention_forward`,
+`nn.TransformerEncoderLayer.forward`, `nn.TransformerDecoderLayer.forward`,
+`nn.MultiheadAttention.forward`, `nn.Linear.forward` and `nn.Dropout.forward`. Compute every step
+from the raw weights; `layer.activation`, `F.linear`, `F.softmax`, `F.relu` and `F.gelu` are fine.
 
 ## Where to read
 
@@ -89,21 +98,14 @@ The hidden checks look at all that is said here, and at this:
 - PyTorch: the documentation of `torch.nn.TransformerEncoderLayer`, and the source of its `forward`,
   `_sa_block` and `_ff_block`, which you can now read.
 
-## What may not be used
-
-Calling the layer, or a `forward` of any of its parts (`layer.linear1(x)`, `layer.norm1(x)`,
-`layer.self_attn(x, x, x)`); `F.layer_norm`, `nn.LayerNorm` and the other norms; attention functions
-such as `F.scaled_dot_product_attention`. Fine are `layer.activation`, `F.linear`, `F.softmax`,
-`F.relu` and `F.gelu`.
-
 ## Questions to ask your code
 
 - Which rows of `in_proj_weight` make the keys? Is a weight used as it is, or transposed?
 - Which features belong to head 1, and in which order do you merge the heads?
-- If the layer is not `batch_first`, along which axis of x do the tokens lie?
-- By the root of which number are the scores divided: d_model or d_head?
-- In pre-norm, what goes round the norm, and what through it?
-- Is the layer after the call as it was: weights, mode, and what `x` holds?
+- If the layer is not `batch_first`, which axis of x holds the tokens?
+- Do you divide the scores by the square root of d_model, or of d_head?
+- In pre-norm, which tensor goes through the norm, and which is added in the residual sum?
+- Is the layer unchanged after the call: weights, dtype, mode? Is x?
 """
 
 import math
@@ -117,30 +119,30 @@ from torch import Tensor, nn
 def encoder_layer_by_hand(
     layer: nn.TransformerEncoderLayer, x: Float[Tensor, "first second d_model"]
 ) -> dict[str, Tensor]:
-    """Every step of PyTorch's encoder layer in evaluation mode, from its raw weights.
+    """Return every step of PyTorch's encoder layer in evaluation mode, from its raw weights.
 
     The layer may be `batch_first` or not, `norm_first` or not, with the activation `F.relu` or
-    `F.gelu`. It may be in training mode: then too the steps are those of evaluation, nothing is
-    dropped. Neither the layer, its mode included, nor x is changed. Layer and x have one dtype,
-    which the results have too.
+    `F.gelu`. It may be in training mode: the steps are still those of evaluation mode, without
+    dropout. Neither the layer (its mode included) nor x is changed. Layer and x have the same
+    dtype, and so have the results.
 
     To start: `weight.chunk(3)` cuts a tensor in three, and `F.linear(x, weight, bias)` is
     `x @ weight.T + bias`.
 
     Args:
-        layer: Any layer of PyTorch's with biases.
+        layer: Any `nn.TransformerEncoderLayer` with biases.
         x: `(B, L, d_model)` if the layer is `batch_first`, else `(L, B, d_model)`. There is no
-            mask: every token may look at every token.
+            mask: every token may attend to every token.
 
     Returns:
-        A dictionary with exactly these keys. `query`, `key`, `value`: `(B, H, L, d_head)`, head h
-        with the features `h * d_head` up to `(h + 1) * d_head`. `scores` (scaled, before the
-        softmax) and `weights`: `(B, H, L, L)`. `attention`: after `out_proj`, before the residual
-        sum. `norm1`: what the layer's first norm gives, of the residual sum in post-norm, of x in
-        pre-norm. `feed_forward`: after `linear2`, before the residual sum. `output`: what the layer
-        returns. The last four are laid out as x is.
+        A dictionary with these keys. `query`, `key`, `value`: `(B, H, L, d_head)`, where head h has
+        the features `h * d_head` up to `(h + 1) * d_head`. `scores` (scaled, before the softmax)
+        and `weights`: `(B, H, L, L)`. `attention`: after `out_proj`, before the residual sum.
+        `norm1`: the output of the layer's first norm, which normalises the residual sum in
+        post-norm and x in pre-norm. `feed_forward`: after `linear2`, before the residual sum.
+        `output`: what the layer returns. The last four have the layout of x.
     """
     raise NotImplementedError("by_hand: encoder_layer_by_hand is not written yet")
 
 
-# Made by grader stubs, 9968b7974274
+# Made by grader stubs, d66de69c5a17

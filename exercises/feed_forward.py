@@ -1,38 +1,45 @@
 # Put your code where NotImplementedError is. Then: pytest exercises/test_feed_forward.py
-# Not to be used here: nn.TransformerEncoderLayer, nn.TransformerDecoderLayer. Here you put the
-# two layers together yourself; nn.Linear, nn.Dropout and F.relu are fine.
-"""The feed-forward network: each token thinks for itself.
+"""The feed-forward network: process each token on its own, between two attentions.
 
-In attention the tokens exchange what they know. Then each of them works on it alone: a linear map
-makes its vector wider, an activation bends it, and a second linear map makes it narrow again. All
-tokens use the same two maps, and none sees another, so the paper calls it "position-wise". In the
-encoder, about two thirds of a layer's parameters are here.
+In attention, tokens exchange information, but a weighted average of values is all that attention
+computes. The feed-forward network adds what is missing: a non-linear function of each token, and
+most of the model's capacity.
+
+It works on every token separately: a linear map widens the token's vector from `d_model` to `d_ff`
+features, an **activation** (a non-linear function of each number) is applied, and a second linear
+map brings it back to `d_model`. All tokens share the same two maps and none sees another, so the
+paper calls the network **position-wise**.
+
+The paper uses `d_ff = 4 * d_model`, and most models have kept that ratio. Then the two maps hold
+8 * d_model² weights and attention holds 4 * d_model²: about two thirds of an encoder layer's
+parameters are here.
 
 ## Formula
 
     FFN(x) = max(0, x W_1 + b_1) W_2 + b_2
 
-`max(0, …)` is the activation called ReLU. Many later models take GELU instead,
+`max(0, …)` is the activation called **ReLU**. BERT and GPT-2 use **GELU** instead,
 
     GELU(x) = x * Φ(x)
 
-where `Φ(x)` is the probability that a normally distributed random number is below `x`. We take this
-exact form, not the approximation by a tanh. While training, dropout acts on what comes out of the
-activation.
+where `Φ(x)` is the probability that a normally distributed random number is below `x` (written out
+in `activations`). Here GELU is the exact form, not the tanh approximation. Many of today's models,
+such as Llama, use a gated SiLU, which needs a third linear map. During training, dropout acts on
+what comes out of the activation.
 
 ## Shapes
 
     x                          (B, L, d_model)
-    after linear1              (B, L, d_ff)      d_ff is often 4 * d_model
+    after linear1              (B, L, d_ff)
     after the activation       (B, L, d_ff)
     after dropout              (B, L, d_ff)
     after linear2              (B, L, d_model)
 
 ## With a pencil
 
-One token with two features, three features inside. The rows of `linear1` say what is computed: the
-first feature, the second, and their sum. That makes 1, -2 and -1. ReLU leaves 1, 0, 0. The rows of
-`linear2` make 1 * 1 = 1 and 4 * 1 = 4 of it, and its bias adds 10 to both.
+One token with two features, and three features inside. The rows of `linear1` compute the first
+feature, the second, and their sum: 1, -2 and -1. ReLU leaves 1, 0, 0. The rows of `linear2` turn
+that into 1 * 1 = 1 and 4 * 1 = 4, and its bias adds 10 to both.
 
     >>> import torch
     >>> ffn = FeedForward(d_model=2, d_ff=3, dropout=0.0)
@@ -43,37 +50,34 @@ first feature, the second, and their sum. That makes 1, -2 and -1. ReLU leaves 1
     >>> ffn(torch.tensor([[[1.0, -2.0]]])).detach()
     tensor([[[11., 14.]]])
 
-## What else counts
+## What the exercise asks
 
-The hidden checks look at all that is said here, and at this:
+- `linear1` and `linear2` are `nn.Linear`s with biases; there is nothing else with parameters.
+- `activation` is `"relu"` or `"gelu"` (the exact one). Any other value raises `ValueError`.
+- A token gives the same result alone, at another position and in another batch.
+- Dropout acts between the activation and `linear2`, during training only, and nowhere else.
+- The residual sum and the norm around this network belong to `sublayer`.
+- And what every exercise asks: see "What every exercise asks" in exercises/README.md.
 
-- Weights are loaded by name, so every parameter has the name and shape given here, and there are no
-  others.
-- A token comes out the same alone, in another place and in another batch.
-- Gradients flow back to x and all four parameters.
-- Dropout acts between the activation and `linear2`, while training only, and nowhere else.
-- After `.to(dtype)` the module takes and returns that dtype: float32, float64 or bfloat16.
-- A tensor may be a transposed view, whose numbers lie in memory in another order. `reshape` works
-  on it; `view` may not.
-- What you are given stays as it was: no edits in place. So do the settings that all code shares,
-  such as torch's default dtype.
-- `copy.deepcopy` of the module works, and the next call may have another batch and another length.
-- Slow is not wrong: a call may take 10 seconds of processor time, the exercise 60.
+## What may not be used
+
+`nn.TransformerEncoderLayer` and `nn.TransformerDecoderLayer`. Put the two maps together yourself;
+`nn.Linear`, `nn.Dropout`, `F.relu` and `F.gelu` are fine.
 
 ## Where to read
 
 - Paper, "Attention Is All You Need": section 3.3, equation (2). GELU is from "Gaussian Error Linear
   Units" by Hendrycks and Gimpel (2016).
-- PyTorch: `linear1`, `dropout` and `linear2` inside `torch.nn.TransformerEncoderLayer`; and
-  `torch.nn.ReLU`, `torch.nn.GELU`.
+- PyTorch: `linear1`, `dropout` and `linear2` inside `torch.nn.TransformerEncoderLayer`;
+  `torch.nn.ReLU` and `torch.nn.GELU`.
 
 ## Questions to ask your code
 
-- What would two linear maps with nothing between them amount to?
-- What happens to the negative numbers that should come out if there is an activation at the end?
+- What would two linear maps amount to, with nothing between them?
+- With an activation at the end, what happens to outputs that should be negative?
 - With one of the two activations, dropout could just as well come before it; with the other it
   could not. Which is which, and why?
-- Which of its two forms does PyTorch's GELU take if you do not tell it?
+- Which of its two forms does PyTorch's GELU use, if you don't say?
 """
 
 from jaxtyping import Float
@@ -81,26 +85,26 @@ from torch import Tensor, nn
 
 
 class FeedForward(nn.Module):
-    """Two linear maps with an activation between them, the same for every token.
+    """Apply two linear maps with an activation between them to every token.
 
-    Its parameters are in `linear1` (`d_model` to `d_ff`) and `linear2` (`d_ff` to `d_model`).
+    Parts: `linear1` (`d_model` to `d_ff`) and `linear2` (`d_ff` to `d_model`).
     """
 
     def __init__(
         self, d_model: int, d_ff: int, dropout: float = 0.1, activation: str = "relu"
     ) -> None:
-        """Makes the two maps and chooses the activation.
+        """Create the two maps and choose the activation.
 
         To start: `nn.Linear`, `nn.Dropout`, and one of `nn.ReLU` and `nn.GELU`.
 
         Args:
-            d_model: Features of a token, before and after.
-            d_ff: Features inside.
-            dropout: Probability of dropping a feature inside while training.
+            d_model: Number of features of a token, before and after.
+            d_ff: Number of features inside.
+            dropout: Probability of dropping a feature inside, during training.
             activation: `"relu"` or `"gelu"`.
 
         Raises:
-            ValueError: `activation` is another.
+            ValueError: If `activation` is neither of the two.
         """
         super().__init__()
         raise NotImplementedError("feed_forward: FeedForward.__init__ is not written yet")
@@ -108,7 +112,7 @@ class FeedForward(nn.Module):
     def forward(
         self, x: Float[Tensor, "batch length d_model"]
     ) -> Float[Tensor, "batch length d_model"]:
-        """Widens, bends and narrows each token.
+        """Apply the network to each token.
 
         To start: follow the list under "Shapes" above, line by line.
 
@@ -121,4 +125,4 @@ class FeedForward(nn.Module):
         raise NotImplementedError("feed_forward: FeedForward.forward is not written yet")
 
 
-# Made by grader stubs, 107bafc9f48e
+# Made by grader stubs, a6cc147069a0

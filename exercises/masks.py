@@ -1,17 +1,16 @@
 # Put your code where NotImplementedError is. Then: pytest exercises/test_masks.py
-# Not to be used here: nn.Transformer.generate_square_subsequent_mask. Here you make the mask
-# yourself; torch.ones, tril, triu and comparisons are fine.
-"""Masks: who may look at whom.
+"""Masks: who may attend to whom.
 
-In a Transformer every word looks at the others and takes from them what it needs. Two things are
-not to be looked at.
+In a Transformer every token **attends** to the others: it takes from them what it needs. Two things
+have to stay hidden from it, and a **mask** hides them.
 
-- Sentences of a batch have different lengths, so the short ones are filled up with a *padding*
-  token until all are equally long. Padding is no word: nobody should look at it.
-- A model that learns to guess the next word must not see that word while it guesses. So a word may
-  look at itself and back, but never ahead.
+- Sentences of a batch have different lengths, so short ones are filled up with a **padding** token
+  until all have the same length. Padding is not a word: no token should attend to it.
+- A model that learns to predict the next token must not see that token. So a token may attend to
+  itself and to earlier tokens, never to later ones. A model that generates each token from the
+  ones before it is called **autoregressive**.
 
-For the sentence "the cat sat" with two paddings behind it (· is padding, ■ may be looked at):
+For the sentence "the cat sat" followed by two paddings (· is padding, ■ may be attended to):
 
                  the cat sat  ·   ·                   the cat sat  ·   ·
            the    ■   ■   ■   □   □             the    ■   □   □   □   □
@@ -20,25 +19,11 @@ For the sentence "the cat sat" with two paddings behind it (· is padding, ■ m
             ·     ■   ■   ■   □   □              ·     ■   ■   ■   ■   □
             ·     ■   ■   ■   □   □              ·     ■   ■   ■   ■   ■
 
-             padding: the columns                 causal: never ahead
+             padding: hides columns               causal: hides later tokens
 
-The one who looks stands on the left, the one who is looked at on top. A mask is such a picture as
-a tensor of booleans, in which **True means "may be looked at"**. The third, for the sentence that
-is being guessed, has ■ where both of these have one.
-
-## Shapes
-
-The word that looks is called the *query*, the word that is looked at the *key*. A model makes such
-a picture for each sentence of the batch, and several side by side, which it calls heads:
-`(batch, heads, query, key)`. A mask need not be that large, it must only *broadcast* to that
-shape: an axis of size 1 means "the same for all of them". Padding is the same for everybody who
-looks, for example, so its query axis has size 1.
-
-| mask    | shape                    | which keys may be looked at           | the same for all    |
-|---------|--------------------------|---------------------------------------|---------------------|
-| padding | `(batch, 1, 1, key)`     | those that are not padding            | heads and queries   |
-| causal  | `(1, 1, query, key)`     | the query itself and what precedes it | sentences and heads |
-| target  | `(batch, 1, query, key)` | those that both of the others permit  | heads               |
+Each row is a token that attends (a **query**), each column a token it may attend to (a **key**). A
+mask is this picture as a tensor of booleans, in which **True means "may be attended to"**. The
+third mask, for the sentence that is being predicted, has ■ where both of these have one.
 
 ## Formula
 
@@ -46,10 +31,23 @@ looks, for example, so its query axis has size 1.
     causal [0, 0, q, k]  is True where  k <= q
     target [b, 0, q, k]  is True where  both are
 
+## Shapes
+
+A model needs such a picture for every sentence of the batch and for several attentions side by
+side, its **heads**: `(batch, heads, query, key)`. A mask doesn't have to be that large, it only has
+to *broadcast* to that shape. An axis of size 1 means "the same for all". Padding is the same for
+all queries, for example, so its query axis has size 1.
+
+| mask    | shape                    | which keys may be attended to         | the same for all    |
+|---------|--------------------------|---------------------------------------|---------------------|
+| padding | `(batch, 1, 1, key)`     | those that are not padding            | heads and queries   |
+| causal  | `(1, 1, query, key)`     | the query itself and earlier tokens   | sentences and heads |
+| target  | `(batch, 1, query, key)` | those that both other masks permit    | heads               |
+
 ## With a pencil
 
-One sentence of two words, with the ids 5 and 7, and one padding token, 0. Write down who may be
-looked at before you read on. Rows are queries, columns are keys.
+One sentence of two words, with the ids 5 and 7, and one padding token, 0. Write down who may attend
+to whom before you read on. Rows are queries, columns are keys.
 
     >>> ids = torch.tensor([[5, 7, 0]])
     >>> padding_mask(ids)
@@ -63,33 +61,36 @@ looked at before you read on. Rows are queries, columns are keys.
             [ True,  True, False],
             [ True,  True, False]])
 
-The last row belongs to the padding token. What it looks at is of no use to anybody, but it needs
-something to look at, or else its softmax has nothing to share out.
+The last row belongs to the padding token. Nobody uses its output, but the row should not be empty:
+a softmax over nothing is NaN.
 
-## What else counts
+## What the exercise asks
 
-The hidden checks look at all that is said here, and at this:
+- Three functions, `padding_mask`, `causal_mask` and `target_mask`. Their results have exactly the
+  shapes above, even for a single sentence or a single token, and the dtype `torch.bool`.
+- Padding may occur anywhere in a sentence: at its end, at its start, in the middle. Any id may
+  stand for padding; with `pad_id=9`, id 0 is a token like any other.
+- `causal_mask` is made on the device that its argument names, `target_mask` on that of the ids.
+- And what every exercise asks: see "What every exercise asks" in exercises/README.md.
 
-- Padding may stand anywhere in a sentence: at its end, at its start, in the middle.
-- The shapes are exactly those above, also for one sentence or one token, and the dtype is
-  `torch.bool`.
-- A mask is made on the device that is asked for; `target_mask` takes that of the ids.
-- The ids stay as they were: no edits in place. So do the settings that all code shares, such as
-  torch's default dtype.
-- Slow is not wrong: a call may take 10 seconds of processor time, the exercise 60.
+## What may not be used
+
+`nn.Transformer.generate_square_subsequent_mask`. Make the mask yourself; `torch.ones`, `tril`,
+`triu` and comparisons are fine.
 
 ## Where to read
 
 - Paper, "Attention Is All You Need": section 3.2.3, the third point.
 - PyTorch: `torch.nn.functional.scaled_dot_product_attention`, its argument `attn_mask`. There, as
-  here, True means "may be looked at". Beware: in `torch.nn.MultiheadAttention`, True in
-  `key_padding_mask` and in a boolean `attn_mask` means the opposite, "must not be looked at".
+  here, True means "may be attended to". Beware: in `torch.nn.MultiheadAttention`, True in
+  `key_padding_mask` and in a boolean `attn_mask` means the opposite, "must not be attended to".
+- A picture of it: exercises/pictures/masks.svg.
 
 ## Questions to ask your code
 
-- Is it a key or a query that your padding mask switches off? In which axis do keys live?
+- Does your padding mask hide a key or a query? Along which axis are the keys?
 - What does a sentence of length 1 see under your causal mask?
-- Would you notice a mix-up of two axes if the batch were as large as the sentence is long?
+- Would you notice swapped axes if the batch were as large as the sentence is long?
 - What if the padding token has the id 9?
 """
 
@@ -101,9 +102,9 @@ from torch import Tensor
 def padding_mask(
     ids: Int[Tensor, "batch length"], pad_id: int = 0
 ) -> Bool[Tensor, "batch 1 1 length"]:
-    """Says which tokens of each sentence are words and not padding.
+    """Mark the tokens of each sentence that are not padding.
 
-    To start: a comparison of a whole tensor with a number gives a tensor of booleans. Then look up
+    To start: comparing a whole tensor with a number gives a tensor of booleans. Then look up
     `unsqueeze`, or indexing with `None`, to add axes of size 1.
 
     Args:
@@ -111,7 +112,7 @@ def padding_mask(
         pad_id: The id that stands for padding.
 
     Returns:
-        Booleans `(batch, 1, 1, length)`, True where a key may be looked at.
+        Booleans `(batch, 1, 1, length)`, True where a key may be attended to.
     """
     raise NotImplementedError("masks: padding_mask is not written yet")
 
@@ -119,17 +120,18 @@ def padding_mask(
 def causal_mask(
     length: int, device: torch.device | str | None = None
 ) -> Bool[Tensor, "1 1 length length"]:
-    """Lets each token look at itself and at what came before it, never at what comes after.
+    """Let each token attend to itself and to earlier tokens, never to later ones.
 
     To start: `torch.tril` and `torch.triu` keep one side of a square matrix. Comparing
-    `torch.arange` with itself, once upright and once lying, works too.
+    `torch.arange(length)` as a column with itself as a row works too.
 
     Args:
         length: How many tokens the sentence has.
-        device: Where to make the mask; None is PyTorch's default.
+        device: Where to create the mask; None is PyTorch's default.
 
     Returns:
-        Booleans `(1, 1, length, length)`, True where the query (row) may look at the key (column).
+        Booleans `(1, 1, length, length)`, True where the query (row) may attend to the key
+        (column).
     """
     raise NotImplementedError("masks: causal_mask is not written yet")
 
@@ -137,20 +139,20 @@ def causal_mask(
 def target_mask(
     ids: Int[Tensor, "batch length"], pad_id: int = 0
 ) -> Bool[Tensor, "batch 1 length length"]:
-    """Both at once, for the decoder: no padding and no future.
+    """Combine both masks, for the decoder: no padding and no later tokens.
 
-    To start: you have written both halves. Which operator joins two tensors of booleans? On which
-    device must the second half be made?
+    To start: you have written both halves. Which operator combines two tensors of booleans? On
+    which device must the second half be created?
 
     Args:
         ids: Token ids of the target sentences, `(batch, length)`.
         pad_id: The id that stands for padding.
 
     Returns:
-        Booleans `(batch, 1, length, length)`. A sentence that *begins* with padding has rows with
-        no True at all; that is right, and it is attention that must cope with them.
+        Booleans `(batch, 1, length, length)`. A sentence that *begins* with padding has rows
+        without any True. That is right: attention has to cope with them.
     """
     raise NotImplementedError("masks: target_mask is not written yet")
 
 
-# Made by grader stubs, f4a530a6a13a
+# Made by grader stubs, 33de3dcbe291

@@ -1,23 +1,22 @@
 # Put your code where NotImplementedError is. Then: pytest exercises/test_multi_head.py
-# Not to be used here: F.scaled_dot_product_attention, F.multi_head_attention_forward,
-# nn.MultiheadAttention, nn.TransformerEncoderLayer, nn.TransformerDecoderLayer,
-# nn.TransformerEncoder, nn.TransformerDecoder, nn.Transformer. Here you split, attend and merge
-# yourself; your own attention and nn.Linear are fine.
-"""Multi-head attention: several soft look-ups side by side.
+"""Multi-head attention: several soft lookups side by side.
 
-One attention gives each token one average. But a word may need several things at once: its verb,
-the noun it stands for, the word before it. So the features are cut into `n_heads` equal pieces, and
-each piece, called a head, does its own attention with its own weights. Linear maps in front let the
-model learn what each head compares, and one behind mixes what the heads have found.
+A single attention gives each token one average. But a token may need several things at once: its
+verb, the noun it refers to, the word before it.
+
+So the features are split into `n_heads` equal parts, and each part, called a **head**, computes its
+own attention with its own weights. Linear maps before the attention, the **projections**, let the
+model learn what each head compares; one after it combines the heads' results.
 
 ## Formula
 
     MultiHead(Q, K, V) = Concat(head_1, …, head_h) W_O
     head_i = Attention(Q W_Q,i , K W_K,i , V W_V,i)
 
-The paper writes a small matrix for every head. It is the same, and faster, to apply one large map
-for all heads at once and to cut its result: head `h` takes the features `h * d_head` up to, but not
-including, `(h + 1) * d_head`, where `d_head = d_model / n_heads`.
+The paper writes a small matrix for every head. Applying one large map for all heads and splitting
+its result gives the same and is faster: head `h` takes the features from `h * d_head` up to, but
+not including, `(h + 1) * d_head`, where `d_head = d_model / n_heads`. The scores of a head are
+divided by `√d_head`.
 
 ## Shapes
 
@@ -28,13 +27,13 @@ including, `(h + 1) * d_head`, where `d_head = d_model / n_heads`.
     after merge_heads          (B, Lq, d_model)
     after out_proj             (B, Lq, d_model)
 
-Key and value go the same way, with `Lk` in place of `Lq`. The axes for which attention works are
-the last two, so the heads have to stand in front of the length, next to the batch.
+Key and value take the same path, with `Lk` instead of `Lq`. Attention works on the last two axes,
+so the heads have to be in front of the length, next to the batch.
 
 ## With a pencil
 
-Two tokens of four features, cut for two heads. The first head gets the first two features *of both
-tokens*, the second head the others.
+Two tokens of four features, split into two heads. The first head gets the first two features *of
+both tokens*, the second head the others.
 
     >>> import torch
     >>> x = torch.tensor([[[1.0, 2.0, 3.0, 4.0], [5.0, 6.0, 7.0, 8.0]]])
@@ -49,10 +48,11 @@ tokens*, the second head the others.
     tensor([[[1., 2., 3., 4.],
              [5., 6., 7., 8.]]])
 
-Now the whole thing, with two heads of one feature each, and maps that change nothing. In the first
+Now the whole layer, with two heads of one feature each, and maps that change nothing. In the first
 head the two tokens are 1 and 0. Token 0 has the scores 1 * 1 and 1 * 0, so its weights are
-e / (e + 1) = 0.7311 and 0.2689, and its output is 0.7311. Token 1 has the scores 0 and 0, weights
-one half each, output 0.5. The second head sees 0 and 1; work it out yourself.
+e / (e + 1) = 0.7311 and 0.2689, and its output is 0.7311. Token 1 has the scores 0 and 0, so its
+weights are one half each, and its output is 0.5. The second head sees 0 and 1; work it out
+yourself.
 
     >>> mha = MultiHeadAttention(d_model=2, n_heads=2)
     >>> for linear in (mha.q_proj, mha.k_proj, mha.v_proj, mha.out_proj):
@@ -62,39 +62,42 @@ one half each, output 0.5. The second head sees 0 and 1; work it out yourself.
     tensor([[[0.7311, 0.5000],
              [0.5000, 0.7311]]])
 
-## What else counts
+## What the exercise asks
 
-The hidden checks look at all that is said here, and at this:
-
-- Weights are loaded by name, so every parameter has the name and shape given here, and there are no
-  others.
+- Two functions, `split_heads` and `merge_heads`, and the module `MultiHeadAttention`. You may use
+  your own `attention` or write attention anew.
+- Four `nn.Linear(d_model, d_model)`, called `q_proj`, `k_proj`, `v_proj` and `out_proj`. With
+  `bias=False` none of them has a bias.
+- A `d_model` that is not divisible by `n_heads` raises `ValueError`.
 - The mask may have any shape that broadcasts: `(batch, 1, 1, Lk)`, `(Lq, Lk)`, `(batch, n_heads,
-  Lq, Lk)`. A query that may look at nothing gets finite numbers, not NaN, and changes no other row.
-  Scores of up to a thousand in size make no NaN. That holds however you write the attention.
-- Dropout acts on the attention weights, while training only, and on nothing else.
-- Gradients flow back to query, key, value and all parameters.
-- After `.to(dtype)` the module takes and returns that dtype: float32, float64 or bfloat16.
-- A tensor may be a transposed view, whose numbers lie in memory in another order. `reshape` works
-  on it; `view` may not.
-- What you are given stays as it was: no edits in place. So do the settings that all code shares,
-  such as torch's default dtype.
-- Slow is not wrong: a call may take 10 seconds of processor time, the exercise 60.
+  Lq, Lk)`. A query that may attend to nothing gets finite numbers, not NaN, and doesn't affect
+  other rows. Scores as large as a thousand give no NaN, and the mask holds for them.
+- Dropout acts on the attention weights, in training mode only, and on nothing else.
+- And what every exercise asks: see "What every exercise asks" in exercises/README.md.
+
+## What may not be used
+
+`F.scaled_dot_product_attention`, `F.multi_head_attention_forward`, `nn.MultiheadAttention`,
+`nn.TransformerEncoderLayer`, `nn.TransformerDecoderLayer`, `nn.TransformerEncoder`,
+`nn.TransformerDecoder` and `nn.Transformer`. Split, attend and merge yourself; your own `attention`
+and `nn.Linear` are fine.
 
 ## Where to read
 
 - Paper, "Attention Is All You Need": section 3.2.2.
-- PyTorch: `torch.nn.MultiheadAttention(batch_first=True)` gives the same with the same weights. It
-  keeps our `q_proj`, `k_proj` and `v_proj` in one matrix, one below the other. Beware: True in its
-  boolean masks means "must not be looked at", the opposite of ours.
+- PyTorch: `torch.nn.MultiheadAttention(batch_first=True)` gives the same output with the same
+  weights. It stores our `q_proj`, `k_proj` and `v_proj` in one matrix, one below the other. Beware:
+  True in its boolean masks means "must not be attended to", the opposite of ours.
+- A picture of it: exercises/pictures/multi_head.svg.
 
 ## Questions to ask your code
 
 - `(B, L, d_model)` and `(B, n_heads, L, d_head)` hold equally many numbers. Is a reshape from the
   one to the other what you want? Which numbers would the first head get?
 - Is your scale the square root of the features of a head, or of the whole model?
-- In cross-attention, query and key come from sentences of different lengths. Whose length does
-  each of your shapes use?
-- Does the mask arrive? Do query, key and value each pass through their own map?
+- In cross-attention, query and key come from sentences of different lengths. Whose length does each
+  of your shapes use?
+- Does the mask reach the scores? Does each of query, key and value pass through its own map?
 - What should happen with 10 features and 3 heads?
 """
 
@@ -107,14 +110,14 @@ from exercises.attention import attention
 def split_heads(
     x: Float[Tensor, "batch length d_model"], n_heads: int
 ) -> Float[Tensor, "batch heads length d_head"]:
-    """Cuts the features into heads and moves the heads in front of the length.
+    """Split the features into heads and move the heads in front of the length.
 
-    To start: two steps, one that gives the last axis two axes (`reshape`), and one that exchanges
+    To start: two steps, one that turns the last axis into two (`reshape`), and one that swaps two
     axes (`transpose`).
 
     Args:
         x: `(B, L, d_model)`.
-        n_heads: Divides `d_model`.
+        n_heads: The number of heads; it divides `d_model`.
 
     Returns:
         `(B, n_heads, L, d_model / n_heads)`.
@@ -125,7 +128,7 @@ def split_heads(
 def merge_heads(
     x: Float[Tensor, "batch heads length d_head"],
 ) -> Float[Tensor, "batch length d_model"]:
-    """Puts the heads back together: the inverse of `split_heads`.
+    """Put the heads back together: the inverse of `split_heads`.
 
     To start: undo the two steps of `split_heads`, the last one first. `flatten` can help.
 
@@ -142,18 +145,18 @@ class MultiHeadAttention(nn.Module):
     """Several attentions side by side, each on its own share of the features.
 
     Its parameters are four `nn.Linear(d_model, d_model)`: `q_proj`, `k_proj`, `v_proj` for query,
-    key and value, and `out_proj` for the result. The names matter: weights are loaded by name.
+    key and value, and `out_proj` for the result.
     """
 
     def __init__(self, d_model: int, n_heads: int, dropout: float = 0.0, bias: bool = True) -> None:
-        """Makes the four linear maps.
+        """Create the four linear maps.
 
-        To start: check the sizes first, then make the maps. An `nn.Dropout` will be useful too.
+        To start: check the sizes first, then create the maps. An `nn.Dropout` will be useful too.
 
         Args:
             d_model: Features of a token, before and after.
-            n_heads: Into how many heads they are cut.
-            dropout: Probability of dropping an attention weight while training.
+            n_heads: How many heads the features are split into.
+            dropout: Probability of dropping an attention weight in training mode.
             bias: Whether the four linear maps have a bias.
 
         Raises:
@@ -169,7 +172,7 @@ class MultiHeadAttention(nn.Module):
         value: Float[Tensor, "batch key d_model"],
         mask: Bool[Tensor, "..."] | None = None,
     ) -> Float[Tensor, "batch query d_model"]:
-        """Projects, splits into heads, attends, merges and projects again.
+        """Project, split into heads, attend, merge and project again.
 
         To start: follow the list under "Shapes" above, line by line.
 
@@ -178,13 +181,13 @@ class MultiHeadAttention(nn.Module):
             key: `(B, Lk, d_model)`.
             value: `(B, Lk, d_model)`.
             mask: Booleans of any shape that broadcasts to `(B, n_heads, Lq, Lk)`, such as
-                `(B, 1, 1, Lk)` or `(Lq, Lk)`; True = may be looked at. It has to hold for scores
-                of up to a thousand in size.
+                `(B, 1, 1, Lk)` or `(Lq, Lk)`; True = may be attended to. It has to hold for scores
+                as large as a thousand.
 
         Returns:
-            `(B, Lq, d_model)`. A query that may look at nothing gets finite numbers.
+            `(B, Lq, d_model)`. A query that may attend to nothing gets finite numbers.
         """
         raise NotImplementedError("multi_head: MultiHeadAttention.forward is not written yet")
 
 
-# Made by grader stubs, 39dea02dc0c6
+# Made by grader stubs, 6792e5345080

@@ -1,24 +1,24 @@
 # Put your code where NotImplementedError is. Then: pytest exercises/test_sublayer.py
-# Not to be used here: nn.LayerNorm, F.layer_norm, nn.RMSNorm, F.rms_norm, nn.BatchNorm,
-# F.batch_norm, nn.GroupNorm, F.group_norm, nn.InstanceNorm, F.instance_norm. The norm here is the
-# LayerNorm that you write in layer_norm.
-"""The sublayer connection: a straight road past every layer.
+"""The sublayer connection: add each sublayer's result to its input, and normalise.
 
-A layer of the Transformer has two or three sublayers: attention, perhaps a second attention, and a
-feed-forward network. Each is wrapped in the same way. What went in is added to what comes out, so
-that a sublayer need only learn what to *change*, and gradients have a straight road back to the
-first layer. That is the residual sum. And a layer norm keeps the numbers in range.
+A layer of the Transformer has two or three **sublayers**: attention, perhaps a second attention,
+and a feed-forward network. Each is wrapped in the same connection, and without that connection a
+stack of six or more layers would hardly train.
+
+The connection adds the sublayer's input to its output. This sum is the **residual connection**. The
+sublayer only has to learn what to change. And gradients flow back through the sum unchanged, past
+the sublayer as well as through it, so the first layer still learns when many follow.
+
+A layer norm before or after the sum keeps the numbers in range. Two orders are in use. The paper
+normalises after the sum (**post-norm**). Most of today's models normalise the sublayer's input
+instead (**pre-norm**, `norm_first=True`): then the residual path from the first layer to the last
+contains nothing but sums, and deep models are easier to train.
 
 ## Formula
 
-Two orders are in use. The paper normalises after the sum ("post-norm"):
+    post-norm:   y = LayerNorm(x + Dropout(sublayer(x)))
 
-    y = LayerNorm(x + Dropout(sublayer(x)))
-
-Most models of today normalise what goes into the sublayer ("pre-norm", `norm_first=True`). Nothing
-then touches `x` itself on its way, and deep models are easier to train:
-
-    y = x + Dropout(sublayer(LayerNorm(x)))
+    pre-norm:    y = x + Dropout(sublayer(LayerNorm(x)))
 
 ## Shapes
 
@@ -26,14 +26,14 @@ then touches `x` itself on its way, and deep models are easier to train:
     sublayer(...)              (B, L, d_model)
     y                          (B, L, d_model)
 
-`sublayer` is any function that takes a tensor and returns one of the same shape. A module is such a
-function, and so is a `lambda`.
+`sublayer` is any function that takes a tensor and returns one of the same shape: a module, or a
+`lambda`.
 
 ## With a pencil
 
-One token, and a sublayer that doubles whatever it gets. In post-norm the sum is 3, 3, 9, 9, with
-mean 6 and variance 9, so the result is -1, -1, 1, 1. In pre-norm the sublayer gets -1, -1, 1, 1 and
-makes -2, -2, 2, 2 of it, which is added to `x`.
+One token, and a sublayer that doubles its input. In post-norm the sum is 3, 3, 9, 9, with mean 6
+and variance 9, so the result is -1, -1, 1, 1. In pre-norm the sublayer receives -1, -1, 1, 1 and
+returns -2, -2, 2, 2, which is added to `x`.
 
     >>> import torch
     >>> x = torch.tensor([[[1.0, 1.0, 3.0, 3.0]]])
@@ -44,37 +44,35 @@ makes -2, -2, 2, 2 of it, which is added to `x`.
     >>> pre(x, lambda y: 2 * y).detach()
     tensor([[[-1.0000, -1.0000,  5.0000,  5.0000]]])
 
-## What else counts
+## What the exercise asks
 
-The hidden checks look at all that is said here, and at this:
+- The only parameters are those of `norm`; the sublayer belongs to the caller.
+- Dropout acts on what the sublayer returns, on each number independently, and only while training.
+- The values are right for a small x, a large one, and one around 1000: use the norm you have
+  written, or watch your own for accuracy.
+- Neither x nor what the sublayer returns is modified; a sublayer may return x itself.
+- And what every exercise asks: see "What every exercise asks" in exercises/README.md.
 
-- Weights are loaded by name, so every parameter has the name and shape given here, and there are no
-  others. The sublayer belongs to the caller.
-- Dropout acts on what the sublayer returns, number by number, while training only.
-- Gradients flow back to x and to the norm.
-- The numbers are right for a small x, a large one, and one around 1000: take the norm that you have
-  written, or mind its accuracy.
-- After `.to(dtype)` the module takes and returns that dtype: float32, float64 or bfloat16.
-- A tensor may be a transposed view, whose numbers lie in memory in another order. `reshape` works
-  on it; `view` may not.
-- What you are given stays as it was: no edits in place. So do the settings that all code shares,
-  such as torch's default dtype.
-- `copy.deepcopy` of the module works, and the next call may have another batch and another length.
-- Slow is not wrong: a call may take 10 seconds of processor time, the exercise 60.
+## What may not be used
+
+`nn.LayerNorm`, `F.layer_norm`, `nn.RMSNorm`, `F.rms_norm`, `nn.BatchNorm`, `F.batch_norm`,
+`nn.GroupNorm`, `F.group_norm`, `nn.InstanceNorm` and `F.instance_norm`. Use the `LayerNorm` that
+you wrote in layer_norm.
 
 ## Where to read
 
 - Paper, "Attention Is All You Need": section 3.1 for the residual sum and the norm, 5.4 ("Residual
-  Dropout") for the dropout. Both orders are compared in "On Layer Normalization in the Transformer
-  Architecture" by Xiong and others (2020).
+  Dropout") for the dropout. "On Layer Normalization in the Transformer Architecture" by Xiong and
+  others (2020) compares the two orders.
 - PyTorch: the argument `norm_first` of `torch.nn.TransformerEncoderLayer`.
+- A picture of it: exercises/pictures/sublayer.svg.
 
 ## Questions to ask your code
 
-- In pre-norm, is it `x` that you add, or the normalised `x`?
+- In pre-norm, do you add `x`, or the normalised `x`?
 - If the sublayer returns zeros, what should come out in each of the two orders?
-- What exactly is dropped: the result of the sublayer, the sum, or the result of the norm?
-- Does `+=` edit the `x` of the caller?
+- What exactly is dropped: the sublayer's result, the sum, or the norm's result?
+- Does `+=` modify the caller's `x`?
 """
 
 from collections.abc import Callable
@@ -86,20 +84,20 @@ from exercises.layer_norm import LayerNorm
 
 
 class SublayerConnection(nn.Module):
-    """The residual sum, the dropout and the norm around a sublayer.
+    """Wrap a sublayer in residual sum, dropout and norm.
 
-    Its parameters are in `norm`, a `LayerNorm`.
+    Part: `norm`, a `LayerNorm`.
     """
 
     def __init__(self, d_model: int, dropout: float = 0.1, norm_first: bool = False) -> None:
-        """Makes the norm.
+        """Create the norm.
 
-        To start: three things will be needed in `forward`. Which?
+        To start: `forward` will need three things. Which ones?
 
         Args:
-            d_model: Features of a token.
-            dropout: Probability of dropping a feature of the sublayer's result while training.
-            norm_first: Whether to normalise before the sublayer, and not after the sum.
+            d_model: Number of features of a token.
+            dropout: Probability of dropping a feature of the sublayer's result, during training.
+            norm_first: Whether to normalise before the sublayer instead of after the sum.
         """
         super().__init__()
         raise NotImplementedError("sublayer: SublayerConnection.__init__ is not written yet")
@@ -107,7 +105,7 @@ class SublayerConnection(nn.Module):
     def forward(
         self, x: Float[Tensor, "batch length d_model"], sublayer: Callable[[Tensor], Tensor]
     ) -> Float[Tensor, "batch length d_model"]:
-        """Applies the sublayer and adds what it finds to `x`.
+        """Apply the sublayer and add its result to `x`.
 
         To start: write the two formulas above, one for each order.
 
@@ -116,9 +114,9 @@ class SublayerConnection(nn.Module):
             sublayer: Takes and returns `(B, L, d_model)`.
 
         Returns:
-            `(B, L, d_model)`; `x` itself stays as it was.
+            `(B, L, d_model)`, a new tensor; `x` itself is not modified.
         """
         raise NotImplementedError("sublayer: SublayerConnection.forward is not written yet")
 
 
-# Made by grader stubs, d64923d6ebcd
+# Made by grader stubs, e2ebab59345e

@@ -7,13 +7,19 @@ import torch
 from torch import Tensor
 
 from exercises.activations import gelu, relu, tanh
-from grader.feedback.comparison import assert_dtype, assert_finite, assert_matches, assert_raises
+from grader.feedback.comparison import (
+    assert_dtype,
+    assert_finite,
+    assert_matches,
+    assert_raises,
+    assert_unchanged,
+)
 
 AXES = ("row", "number")
 
 
 def test_relu_by_hand() -> None:
-    """What is negative becomes zero, the rest stays."""
+    """Negative numbers become zero, all others stay."""
     x = torch.tensor([[-2.0, -0.5, 0.0], [0.5, 1.0, 300.0]])
     expected = torch.tensor([[0.0, 0.0, 0.0], [0.5, 1.0, 300.0]])
     assert_matches(relu(x), expected, "relu", axes=AXES)
@@ -32,7 +38,7 @@ def test_tanh_by_hand() -> None:
 def test_gelu_by_hand() -> None:
     """gelu(x) is x times the share of the normal distribution below x.
 
-    0.13499 % of it are below -3, 15.86553 % below -1, 84.13447 % below 1.
+    0.13499 % of it lies below -3, 15.86553 % below -1, 84.13447 % below 1.
     """
     x = torch.tensor([[-3.0, -1.0, 0.0, 1.0]])
     expected = torch.tensor([[-3 * 0.00134990, -0.1586553, 0.0, 0.8413447]])
@@ -42,7 +48,7 @@ def test_gelu_by_hand() -> None:
 def test_the_other_form_of_gelu() -> None:
     """With approximate="tanh" gelu(-3) is -0.00364, not -0.00405.
 
-    √(2/π) * (-3 - 0.044715 * 27) is -3.35704, and the tanh of that is -0.9975751.
+    √(2/π) * (-3 - 0.044715 * 27) is -3.35704, and its tanh is -0.9975751.
     """
     x = torch.tensor([[-3.0, -1.0, 0.0, 1.0]])
     expected = torch.tensor([[-0.00363739, -0.1588080, 0.0, 0.8411920]])
@@ -53,9 +59,9 @@ def test_the_other_form_of_gelu() -> None:
 
 
 def test_far_away_numbers() -> None:
-    """Numbers of the size 100 or 1e30 come out right, gradients finite.
+    """Results are right for numbers as large as 1e30, gradients finite.
 
-    tanh is -1 and 1 there; relu and gelu are 0 on the left and x on the right.
+    tanh is -1 or 1 there; relu and gelu are 0 on the left and x on the right.
     """
     for size in (100.0, 1e30):
         x = torch.tensor([[-size, size]])
@@ -75,17 +81,17 @@ def test_far_away_numbers() -> None:
         ('gelu with approximate="tanh"', gelu(x, approximate="tanh")),
     ):
         what = f"gradient of {name} at ±100"
-        help = "Infinity times 0 is NaN in a gradient, also of what `where` does not choose."
+        help = "Infinity times 0 is NaN in a gradient, even in the branch that `where` skips."
         assert_finite(gradient(output, x), what, axes=AXES, help=help)
 
 
 def gradient(output: Tensor, x: Tensor) -> Tensor:
-    """The slope of a function at each number of x."""
+    """Return the slope of a function at each number of x."""
     return torch.autograd.grad(output.sum(), x)[0]
 
 
 def test_what_is_given_stays_and_its_dtype_comes_back() -> None:
-    """No function edits its x, and bfloat16 comes back as bfloat16."""
+    """No function modifies its x, and bfloat16 comes back as bfloat16."""
     for name, function in (
         ("relu", relu),
         ("tanh", tanh),
@@ -95,7 +101,7 @@ def test_what_is_given_stays_and_its_dtype_comes_back() -> None:
         x = torch.tensor([[-2.0, 1.0], [3.0, -4.0]])
         before = x.clone()
         function(x)
-        assert_matches(x, before, f"x after {name}", axes=AXES, sides=("after", "before"))
+        assert_unchanged(x, before, "x", axes=AXES)
         assert_dtype(function(x.bfloat16()), torch.bfloat16, f"{name} of bfloat16")
 
 

@@ -9,7 +9,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from exercises.by_hand import encoder_layer_by_hand
-from grader.feedback.comparison import assert_matches
+from grader.feedback.comparison import assert_matches, assert_unchanged
 
 TOKENS = ("batch", "token", "d_model")
 HEADS = ("batch", "head", "token", "d_head")
@@ -20,11 +20,12 @@ KEYS = {
 
 
 def layer_of_four(**options: Any) -> nn.TransformerEncoderLayer:
-    """A layer of four features and two heads. Its weights are small whole numbers and halves.
+    """Return a layer of four features and two heads, whose weights are small numbers.
 
-    Queries are the token, keys twice the token, values three times, each with a bias of its own;
-    `out_proj` moves every feature one place on; the feed-forward network has one inner feature,
-    the sum of the token's features less 1, which it adds to the first of them.
+    Queries are the token, keys twice the token, values three times the token plus 1; `out_proj`
+    moves every feature one position on, the last to the front, and adds 1/2. The feed-forward
+    network has one inner feature, the sum of the token's features minus 1, and returns it in the
+    first feature.
     """
     layer = nn.TransformerEncoderLayer(4, nhead=2, dim_feedforward=1, dropout=0.5, **options).eval()
     identity = torch.eye(4)
@@ -45,7 +46,7 @@ X = torch.tensor([[[1.0, 0.0, 0.0, 2.0], [0.0, 1.0, 0.0, 0.0]]])
 
 
 def steps(layer: nn.TransformerEncoderLayer, x: Tensor) -> dict[str, Tensor]:
-    """What the function under test returns, after a look at its keys."""
+    """Return what the function under test returns, after checking its keys."""
     found = encoder_layer_by_hand(layer, x)
     assert isinstance(found, dict), "encoder_layer_by_hand should return a dictionary."
     missing = KEYS - set(found)
@@ -54,10 +55,9 @@ def steps(layer: nn.TransformerEncoderLayer, x: Tensor) -> dict[str, Tensor]:
 
 
 def test_the_weights_are_all_you_need() -> None:
-    """The layer and its parts are read, not called.
+    """Your function reads the weights and calls no part of the layer.
 
-    So `layer.linear1(x)` is out, and `F.linear(x, layer.linear1.weight, layer.linear1.bias)` is
-    what to write.
+    So instead of `layer.linear1(x)`, write `F.linear(x, layer.linear1.weight, layer.linear1.bias)`.
     """
     layer = layer_of_four(batch_first=True)
     for name, part in layer.named_modules(prefix="layer"):
@@ -66,10 +66,10 @@ def test_the_weights_are_all_you_need() -> None:
 
 
 def refuse(name: str, *_: object) -> None:
-    """What a part of the layer does when it is called."""
+    """Refuse a call of a part of the layer."""
     raise RuntimeError(
         f"your function calls {name}(...). Compute that step yourself, from the weights: "
-        f"dict({name}.named_parameters()) shows them"
+        f"dict({name}.named_parameters()) lists them"
     )
 
 
@@ -86,12 +86,12 @@ def test_query_key_and_value() -> None:
 def test_scores_and_weights() -> None:
     """The products of query and key are divided by the root of d_head.
 
-    A head has two features, so that is √2. In head 0 each token looks at itself with 2 / √2. In
-    head 1 only the first does, with 8 / √2.
+    A head has two features, so that is √2. In head 0 each token has the score 2 / √2 with itself.
+    In head 1 only the first has one, 8 / √2; all other scores are 0.
     """
     found = steps(layer_of_four(batch_first=True), X)
     scores = torch.tensor([[[[2.0, 0.0], [0.0, 2.0]], [[8.0, 0.0], [0.0, 0.0]]]]) / sqrt(2)
-    help = "By the root of which number do you divide: how many features has a head?"
+    help = "How many features does a head have, and what do you divide by?"
     assert_matches(found["scores"], scores, "'scores'", axes=SCORES, help=help)
     near, far = (1 / (1 + exp(-one / sqrt(2))) for one in (2, 8))
     weights = torch.tensor([[[[near, 1 - near], [1 - near, near]], [[far, 1 - far], [0.5, 0.5]]]])
@@ -99,10 +99,10 @@ def test_scores_and_weights() -> None:
 
 
 def test_large_scores() -> None:
-    """Large scores make weights without NaN, though their exp is infinite."""
+    """Large scores, whose exp is infinite, give no NaN."""
     layer = layer_of_four(batch_first=True)
     layer.self_attn.in_proj_weight.data[:4] *= 1000
-    help = "The softmax of a row stays what it is when its largest score is taken off all of them."
+    help = "Subtracting the largest score of a row from all of them doesn't change its softmax."
     expected = torch.tensor([[[[1.0, 0.0], [0.0, 1.0]], [[1.0, 0.0], [0.5, 0.5]]]])
     found = steps(layer, X)["weights"]
     assert_matches(found, expected, "'weights' for scores of 1414", axes=SCORES, help=help)
@@ -111,8 +111,8 @@ def test_large_scores() -> None:
 def test_attention() -> None:
     """The heads are merged and go through `out_proj`.
 
-    The second token, in head 1, takes half of each value: (1, 1) and (1, 7), so (1, 4). Then
-    `out_proj` moves every feature one place on, the last to the front, and adds 1/2.
+    In head 1, the second token averages both values, (1, 1) and (1, 7), so it has (1, 4). Then
+    `out_proj` moves every feature one position on, the last to the front, and adds 1/2.
     """
     found = steps(layer_of_four(batch_first=True), X)
     own = 1 / (1 + exp(-sqrt(2)))
@@ -122,11 +122,11 @@ def test_attention() -> None:
 
 
 def test_norms_and_sums() -> None:
-    """If attention finds nothing, x is normalised twice.
+    """If attention is zero, x is normalised twice.
 
-    The network is in between. The first token's mean is 1 and its variance 1.5. The normalised
-    features sum to 0, so that the network's inner feature is 0 - 1, and ReLU makes that 0. The
-    second norm changes nothing more.
+    The feed-forward network is in between. The first token's mean is 1 and its variance 1.5. The
+    normalised features sum to 0, so the network's inner feature is 0 - 1, which ReLU sets to 0.
+    The second norm then changes nothing.
     """
     layer = layer_of_four(batch_first=True)
     for parameter in (layer.self_attn.out_proj.weight, layer.self_attn.out_proj.bias):
@@ -144,8 +144,8 @@ def test_norms_and_sums() -> None:
 def test_norm_first() -> None:
     """In pre-norm the norm comes first, and sums are not normalised.
 
-    With an attention that finds 1/2, and a network whose inner feature is 3, the output is x + 1/2,
-    and 3 more in the first feature.
+    With an attention of 1/2 everywhere, and a network whose inner feature is 3, the output is
+    x + 1/2, and 3 more in the first feature.
     """
     layer = layer_of_four(batch_first=True, norm_first=True)
     layer.self_attn.out_proj.weight.data.zero_()
@@ -159,11 +159,11 @@ def test_norm_first() -> None:
 
 
 def test_other_layers() -> None:
-    """A layer may have the batch second, a GELU, or be in training mode.
+    """A layer may have the batch second, use GELU, or be in training mode.
 
-    If it is not `batch_first`, x is (length, batch, d_model), and so is what comes out, but for the
-    heads, which have the batch first. A layer made with gelu has that in its `activation`; GELU of
-    2.5 is 2.48448. In training mode, nothing is dropped, and the layer is still in it afterwards.
+    If it is not `batch_first`, x is (length, batch, d_model), and so are the results, except those
+    with a head axis, which have the batch first. A layer made with gelu has it in `activation`;
+    GELU of 2.5 is 2.48448. In training mode the steps are the same, and the layer stays in it.
     """
     other = torch.tensor([[[2.0, 1.0, 1.0, 0.0], [1.0, 1.0, 3.0, 0.0]]])
     x = torch.cat([X, other, -X])
@@ -171,7 +171,7 @@ def test_other_layers() -> None:
     expected = {key: step.detach() for key, step in steps(layer, x).items() if key in KEYS}
     second = steps(layer_of_four(), x.transpose(0, 1))
     trained = steps(layer.train(), x)
-    assert layer.training, "The layer was in training mode, and is not after your function."
+    assert layer.training, "Your function took the layer out of training mode."
     for key, wanted in sorted(expected.items()):
         assert_matches(trained[key], wanted, f"{key!r} for a layer in training mode")
         turned = wanted if wanted.dim() == 4 else wanted.transpose(0, 1)
@@ -185,11 +185,11 @@ def test_other_layers() -> None:
 
 
 def test_the_norms_have_scale_shift_and_eps() -> None:
-    """Each norm has its own `weight` and `bias`, and `eps` is under the root.
+    """The norms have `weight`, `bias`, and `eps` under the root.
 
-    x is so small that its variance is a third of eps. Together they have a root twice that of the
-    variance: the norm is ±1/2, times 4 and plus 1 in the first norm, times 10 and plus 2 in the
-    second. x stays as it was.
+    x is so small that its variance is a third of eps. The root of their sum is twice that of the
+    variance alone, so the normalised features are ±1/2: times 4 plus 1 in the first norm, times 10
+    plus 2 in the second. x is not modified.
     """
     layer = layer_of_four(batch_first=True, norm_first=True)
     for norm, scale, shift in ((layer.norm1, 4.0, 1.0), (layer.norm2, 10.0, 2.0)):
@@ -200,17 +200,17 @@ def test_the_norms_have_scale_shift_and_eps() -> None:
     before = x.clone()
     found = steps(layer, x)
     assert_matches(found["norm1"], torch.tensor([[[3.0, -1.0, 3.0, -1.0]]]), "'norm1'", axes=TOKENS)
-    # The second norm gives 7 and -3 in turn, whose sum is 8; less 1 is 7.
+    # The second norm gives 7 and -3 in turn, whose sum is 8; minus 1 is 7.
     assert_matches(found["feed_forward"][0, 0, 0], torch.tensor(7.0), "'feed_forward'", atol=1e-3)
-    assert_matches(x, before, "x after the call", axes=TOKENS, sides=("after", "before"))
+    assert_unchanged(x, before, "x", axes=TOKENS)
 
 
 def test_an_x_around_a_thousand() -> None:
-    """The norm of x + 1000 is that of x: take the mean off before you square."""
+    """The norm of x + 1000 is that of x."""
     layer = layer_of_four(batch_first=True, norm_first=True)
     x = torch.tensor([[[0.3, -0.3, 0.3, -0.3], [0.7, 0.7, -0.7, -0.7]]])
     expected = x / torch.tensor([[[0.3], [0.7]]])
     found = steps(layer, x + 1000)["norm1"]
-    help = "In float32, the mean of the squares less the square of the mean has lost its digits."
+    help = "In float32, the mean of the squares minus the square of the mean loses its digits."
     what = "'norm1' for an x around 1000"
     assert_matches(found, expected, what, axes=TOKENS, help=help, atol=5e-3)

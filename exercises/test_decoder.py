@@ -1,49 +1,165 @@
 """Public tests of decoder. Run them with: pytest exercises/test_decoder.py."""
 
+from itertools import product
 from typing import Any
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from exercises.decoder import Decoder, DecoderLayer
 from exercises.feed_forward import FeedForward
 from exercises.multi_head import MultiHeadAttention
 from exercises.sublayer import SublayerConnection
-from grader.feedback.comparison import Mismatch, assert_matches
+from grader.feedback.comparison import (
+    Mismatch,
+    assert_finite,
+    assert_matches,
+    assert_parameters,
+    assert_unchanged,
+)
+from grader.feedback.parts import where_to_look
 
 AXES = ("batch", "target", "d_model")
 
 
-def test_the_layers_share_nothing() -> None:
-    """Three layers have three times the parameters of one."""
-    one = len(list(Decoder(1, d_model=6, n_heads=2, d_ff=8).parameters()))
-    three = len(list(Decoder(3, d_model=6, n_heads=2, d_ff=8).parameters()))
-    assert three == 3 * one > 0, (
-        f"One layer of your Decoder has {one} parameter tensors, three have {three}. "
-        "Are your layers different objects, kept in an nn.ModuleList?"
+def with_torchs_names(layer: Any) -> dict[str, Tensor]:
+    """Return the weights of a layer under the names that they have in PyTorch's layer."""
+    weights = {}
+    for part in ("weight", "bias"):
+        for name, own in (("self_attn", "self_attn"), ("multihead_attn", "cross_attn")):
+            stacked = [layer.get_parameter(f"{own}.{which}_proj.{part}") for which in "qkv"]
+            weights[f"{name}.in_proj_{part}"] = torch.cat(stacked)
+        for name, own in (
+            ("self_attn.out_proj", "self_attn.out_proj"),
+            ("multihead_attn.out_proj", "cross_attn.out_proj"),
+            ("linear1", "feed_forward.linear1"),
+            ("linear2", "feed_forward.linear2"),
+            ("norm1", "sublayers.0.norm"),
+            ("norm2", "sublayers.1.norm"),
+            ("norm3", "sublayers.2.norm"),
+        ):
+            weights[f"{name}.{part}"] = layer.get_parameter(f"{own}.{part}")
+    return weights
+
+
+def torch_layer(norm_first: bool, activation: str = "relu") -> nn.TransformerDecoderLayer:
+    """Return PyTorch's own layer, of the sizes that these tests use."""
+    return nn.TransformerDecoderLayer(
+        6, 2, 8, 0.0, activation, batch_first=True, norm_first=norm_first
     )
 
 
-def test_three_steps() -> None:
-    """Look at the target, look at the memory, feed forward.
+# What a layer with d_model = 6 and d_ff = 8 holds.
+MAPS = [f"{attn}.{name}_proj" for attn in ("self_attn", "cross_attn") for name in "qkv"]
+SHAPES = {
+    **{f"{name}.weight": (6, 6) for name in MAPS},
+    **{f"{name}.bias": (6,) for name in MAPS},
+    **{f"{attn}.out_proj.weight": (6, 6) for attn in ("self_attn", "cross_attn")},
+    **{f"{attn}.out_proj.bias": (6,) for attn in ("self_attn", "cross_attn")},
+    "feed_forward.linear1.weight": (8, 6),
+    "feed_forward.linear1.bias": (8,),
+    "feed_forward.linear2.weight": (6, 8),
+    "feed_forward.linear2.bias": (6,),
+    **{f"sublayers.{i}.norm.{part}": (6,) for i in (0, 1, 2) for part in ("weight", "bias")},
+}
 
-    Each step is summed and normalised.
-    """
+
+def test_the_parameters_of_a_layer() -> None:
+    """A layer has two attentions, a feed-forward network and three norms."""
+    layer = DecoderLayer(d_model=6, n_heads=2, d_ff=8)
+    assert_parameters(layer, SHAPES, "DecoderLayer(6, 2, 8)")
+
+
+def test_the_parameters_of_the_stack() -> None:
+    """A norm follows the layers in pre-norm only."""
+    layers = {f"layers.{i}.{name}": shape for i in range(3) for name, shape in SHAPES.items()}
+    norm = {"norm.weight": (6,), "norm.bias": (6,)}
+    for norm_first in (False, True):
+        decoder: Any = Decoder(3, d_model=6, n_heads=2, d_ff=8, norm_first=norm_first)
+        shapes = {**layers, **norm} if norm_first else layers
+        what = f"Decoder(3, 6, 2, 8, norm_first={norm_first})"
+        help = "Are the layers kept in an nn.ModuleList?"
+        if not isinstance(decoder.layers, nn.Module):
+            raise Mismatch(f"`layers` of {what} is not a module.", help=help, points_at="__init__")
+        help = "`norm`, after the layers, is a LayerNorm in pre-norm and None in post-norm."
+        assert_parameters(decoder, shapes, what, help=help)
+
+
+def test_the_layers_share_nothing() -> None:
+    """No two layers share parameters."""
+    decoder: Any = Decoder(2, d_model=6, n_heads=2, d_ff=8)
+    first, second = ({id(one) for one in layer.parameters()} for layer in decoder.layers)
+    if first & second:
+        raise Mismatch(
+            "The layers of your Decoder share their parameters.",
+            help="Is one layer in the nn.ModuleList several times? Make a new one for each.",
+            points_at="__init__",
+        )
+
+
+def test_a_layer_agrees_with_torch() -> None:
+    """A layer agrees with PyTorch's own, given the same weights."""
     torch.manual_seed(0)
-    layer: Any = DecoderLayer(d_model=6, n_heads=2, d_ff=8).eval()
     x, memory = torch.randn(3, 4, 6), torch.randn(3, 5, 6)
-    first, second, third = (sublayer.norm for sublayer in layer.sublayers)
-    y = first(x + layer.self_attn(x, x, x))
-    y = second(y + layer.cross_attn(y, memory, memory))
-    expected = third(y + layer.feed_forward(y))
-    assert_matches(layer(x, memory), expected, "DecoderLayer output", axes=AXES)
+    for norm_first, activation in product((False, True), ("relu", "gelu")):
+        layer: Any = DecoderLayer(6, 2, 8, activation=activation, norm_first=norm_first).eval()
+        for parameter in layer.parameters():
+            nn.init.normal_(parameter, std=0.5)
+        own = torch_layer(norm_first, activation)
+        own.load_state_dict(with_torchs_names(layer))
+        what = f"DecoderLayer output with norm_first={norm_first} and {activation}"
+        other = torch_layer(not norm_first, activation)
+        other.load_state_dict(own.state_dict())
+        told = f"These are the numbers of norm_first={not norm_first}. Is it passed on?"
+        asks = {told: other(x, memory)}
+        if activation == "gelu":
+            relu = torch_layer(norm_first)
+            relu.load_state_dict(own.state_dict())
+            asks["These are the numbers of relu. Is `activation` passed on?"] = relu(x, memory)
+        output, expected = layer(x.clone(), memory.clone()), own(x, memory)
+        right = output.shape == expected.shape and torch.allclose(output, expected, atol=1e-4)
+        help = "" if right else question(layer, own, x, memory)
+        assert_matches(output, expected, what, axes=AXES, help=help, asks=asks)
+
+
+def question(layer: Any, own: nn.Module, x: Tensor, memory: Tensor) -> str:
+    """Return what is right in a layer and what is not, compared with PyTorch's own."""
+
+    def agrees() -> bool:
+        own.load_state_dict(with_torchs_names(layer))
+        return torch.allclose(layer(x.clone(), memory.clone()), own(x, memory), atol=1e-4)
+
+    parts = ("self_attn.out_proj", "cross_attn.out_proj", "feed_forward.linear2")
+    return where_to_look(layer, parts, agrees)
+
+
+def test_masks_for_each_head() -> None:
+    """A mask of three axes belongs to the heads.
+
+    The first head may not look ahead, nor see the last source token; the second sees everything.
+    """
+    torch.manual_seed(7)
+    x, memory = torch.randn(2, 4, 6), torch.randn(2, 5, 6)
+    tgt_mask = torch.stack([torch.ones(4, 4).tril(), torch.ones(4, 4)]).bool()
+    memory_mask = torch.ones(2, 4, 5).bool()
+    memory_mask[0, :, 4] = False
+    layer: Any = DecoderLayer(d_model=6, n_heads=2, d_ff=8).eval()
+    own = torch_layer(norm_first=False)
+    own.load_state_dict(with_torchs_names(layer))
+    for what, masks in (
+        ("tgt_mask", {"tgt_mask": tgt_mask}),
+        ("memory_mask", {"memory_mask": memory_mask}),
+    ):
+        expected = own(x, memory, **{name: ~one.repeat(2, 1, 1) for name, one in masks.items()})
+        help = f"Which attention gets {what}, and does it get it as it is?"
+        what = f"DecoderLayer output with a {what} for each head"
+        assert_matches(
+            layer(x.clone(), memory.clone(), **masks), expected, what, axes=AXES, help=help
+        )
 
 
 def test_no_look_into_the_future() -> None:
-    """What comes later changes nothing before it.
-
-    The causal mask is given.
-    """
+    """Under a causal mask, later tokens do not affect earlier ones."""
     torch.manual_seed(1)
     decoder = Decoder(num_layers=2, d_model=6, n_heads=2, d_ff=8).eval()
     x, memory = torch.randn(2, 5, 6), torch.randn(2, 3, 6)
@@ -55,13 +171,13 @@ def test_no_look_into_the_future() -> None:
         decoder(x, memory, mask)[:, :3],
         "Decoder output",
         axes=AXES,
-        help="Does tgt_mask reach the self-attention?",
+        help="Does tgt_mask reach self-attention in every layer? And is memory the memory in each?",
         sides=("other future", "before"),
     )
 
 
 def test_a_hidden_source_token_changes_nothing() -> None:
-    """Where memory_mask is False, another memory gives the same output."""
+    """Source tokens that memory_mask hides do not affect the output."""
     torch.manual_seed(2)
     layer: Any = DecoderLayer(d_model=6, n_heads=3, d_ff=8, norm_first=True).eval()
     x, memory = torch.randn(2, 4, 6), torch.randn(2, 3, 6)
@@ -73,42 +189,66 @@ def test_a_hidden_source_token_changes_nothing() -> None:
         layer(x, memory, memory_mask=mask),
         "DecoderLayer output",
         axes=AXES,
-        help="Does memory_mask reach the attention to the memory?",
+        help="Does memory_mask reach cross-attention?",
         sides=("other memory", "before"),
     )
 
 
 def test_the_stack() -> None:
-    """Every layer looks at the same memory.
+    """A stack agrees with PyTorch's own decoder, given the same weights.
 
-    A norm follows the layers only with norm_first.
+    In pre-norm the decoder has a norm after its layers; in post-norm it has none.
     """
     torch.manual_seed(3)
-    x, memory = torch.randn(2, 4, 6), torch.randn(2, 5, 6)
-    post: Any = Decoder(num_layers=2, d_model=6, n_heads=2, d_ff=8).eval()
-    expected = post.layers[1](post.layers[0](x, memory), memory)
-    assert_matches(post(x, memory), expected, "Decoder output", axes=AXES)
-    pre: Any = Decoder(num_layers=2, d_model=6, n_heads=2, d_ff=8, norm_first=True).eval()
-    expected = pre.norm(pre.layers[1](pre.layers[0](x, memory), memory))
-    assert_matches(pre(x, memory), expected, "Decoder output with norm_first=True", axes=AXES)
-    if post.norm is not None:
-        raise Mismatch(
-            "Your Decoder has a norm after the layers in post-norm, too.",
-            help="There, `norm` is None: each layer has normalised its own sum.",
-            points_at="__init__",
+    x, memory = torch.randn(2, 4, 6).requires_grad_(), torch.randn(2, 5, 6).requires_grad_()
+    tgt_mask = torch.ones(4, 4).tril().bool()
+    memory_mask = torch.tensor([True, True, False, True, False]).expand(4, 5)
+    for norm_first in (False, True):
+        decoder: Any = Decoder(2, d_model=6, n_heads=2, d_ff=8, norm_first=norm_first).eval()
+        for parameter in decoder.parameters():
+            nn.init.normal_(parameter, std=0.5)
+        has_norm = "norm.weight" in dict(decoder.named_parameters())
+        if has_norm != norm_first:
+            raise Mismatch(
+                f"With norm_first={norm_first}, your Decoder has "
+                f"{'a' if has_norm else 'no'} norm after its layers.",
+                help="Its `norm` is a LayerNorm in pre-norm, and None in post-norm.",
+                points_at="__init__",
+            )
+        norm = nn.LayerNorm(6) if norm_first else None
+        own = nn.TransformerDecoder(torch_layer(norm_first), 2, norm)
+        for index, layer in enumerate(decoder.layers):
+            own.layers[index].load_state_dict(with_torchs_names(layer))
+        if norm is not None:
+            norm.load_state_dict(decoder.norm.state_dict())
+        masks = {"tgt_mask": ~tgt_mask, "memory_mask": ~memory_mask}
+        expected = own(x, memory, **masks)
+        asks = {
+            "Does memory_mask reach every layer?": own(x, memory, tgt_mask=~tgt_mask),
+            "Does tgt_mask reach every layer?": own(x, memory, memory_mask=~memory_mask),
+            "Do the masks reach every layer?": own(x, memory),
+        }
+        if norm is not None:
+            own.norm = None
+            asks["Is the norm after the layers applied?"] = own(x, memory, **masks)
+        what = f"Decoder output with norm_first={norm_first} and both masks"
+        help = "Each layer gets what the one before it returns, the memory and both masks."
+        found = decoder(x.clone(), memory.clone(), tgt_mask, memory_mask)
+        assert_matches(found, expected, what, axes=AXES, help=help, asks=asks)
+        theirs, right = (
+            torch.autograd.grad(one[..., 0].sum(), (x, memory), allow_unused=True)
+            for one in (found, expected)
         )
-    masks = torch.ones(4, 4).tril().bool(), torch.tensor([True, True, False, True, False])
-    expected = post.layers[1](post.layers[0](x, memory, *masks), memory, *masks)
-    what = "Decoder output with both masks"
-    assert_matches(post(x, memory, *masks), expected, what, axes=AXES)
+        for name, gradient, wanted in zip(("x", "memory"), theirs, right, strict=True):
+            what, help = f"gradient of {name}", "Is something detached?"
+            assert_matches(gradient, wanted, what, help=help)
 
 
 def test_options_reach_every_layer() -> None:
-    """Each layer of a stack gets norm_first and activation.
+    """norm_first and activation reach each layer of a stack.
 
-    And it has parameters of its own.
-
-    In pre-norm, a layer whose sublayers find nothing hands back its input.
+    No two layers share parameters. In pre-norm, a layer whose sublayers return zeros returns its
+    input.
     """
     torch.manual_seed(6)
     stack: Any = Decoder(2, d_model=6, n_heads=2, d_ff=8, activation="gelu", norm_first=True).eval()
@@ -129,25 +269,26 @@ def test_options_reach_every_layer() -> None:
 
 
 def test_nothing_in_a_layer_is_shared() -> None:
-    """Three connections have three norms, two attentions their own maps."""
+    """Each connection has its own norm, each attention its own maps."""
     layer: Any = DecoderLayer(d_model=6, n_heads=2, d_ff=8)
     norms = {id(sublayer.norm.weight) for sublayer in layer.sublayers}
     if len(norms) < 3:
         raise Mismatch(
-            f"The connections of your DecoderLayer have {len(norms)} norms between them, not 3.",
-            help="Is a SublayerConnection made for each?",
+            f"The 3 connections of your DecoderLayer share their norms: there "
+            f"{'is only one' if len(norms) == 1 else 'are only two'}.",
+            help="Does each sublayer have a SublayerConnection of its own?",
             points_at="__init__",
         )
     if layer.self_attn.q_proj.weight is layer.cross_attn.q_proj.weight:
         raise Mismatch(
             "self_attn and cross_attn of your DecoderLayer share their maps.",
-            help="Is a MultiHeadAttention made for each?",
+            help="Does each of the two have a MultiHeadAttention of its own?",
             points_at="__init__",
         )
 
 
 def parts_drop_as_they_should() -> bool:
-    """Whether what a layer is made of drops what it should; where not, its own tests say so."""
+    """Return whether dropout works in the parts of a layer; if not, their own tests say so."""
     ones = torch.ones(2, 8, 6)
     attention, network = MultiHeadAttention(6, 2, dropout=0.5), FeedForward(6, 8, dropout=0.5)
     for parameter in (*attention.parameters(), *network.parameters()):
@@ -163,7 +304,7 @@ def parts_drop_as_they_should() -> bool:
 def test_dropout_is_on_every_sublayer() -> None:
     """With dropout 0.5, what a sublayer adds becomes 0 or doubles.
 
-    All weights are 0 but one bias, so that one sublayer after the other adds 1 everywhere.
+    All weights are 0 except one bias, so that only one sublayer at a time adds 1 everywhere.
     """
     torch.manual_seed(4)
     layer: Any = DecoderLayer(6, n_heads=2, d_ff=8, dropout=0.5, norm_first=True)
@@ -179,23 +320,106 @@ def test_dropout_is_on_every_sublayer() -> None:
             nn.init.zeros_(parameter)
         nn.init.ones_(layer.get_parameter(name))
         what = f"DecoderLayer output in training, where only `{name}` is not 0,"
-        output = layer.train()(x, memory)
+        output = layer.train()(x.clone(), memory)
         added = torch.where((output - x).abs() < 1e-3, 0.0, 2.0)
-        help = "Is the probability handed on, and is there one dropout behind each sublayer?"
+        help = "Is the probability passed on, and is there one dropout after each sublayer?"
         assert_matches(output, x + added, what, axes=AXES, help=help)
         assert_matches(
-            layer.eval()(x, memory), x + 1, "DecoderLayer output in evaluation", axes=AXES
+            layer.eval()(x.clone(), memory), x + 1, "DecoderLayer output in evaluation", axes=AXES
         )
 
 
-def test_the_caller_keeps_its_tensors() -> None:
-    """x and the memory are after the call what they were, in both orders."""
+def test_x_and_memory_are_not_modified() -> None:
+    """x and the memory are unchanged after the call, in both orders."""
     torch.manual_seed(5)
     for norm_first in (False, True):
         layer: Any = DecoderLayer(d_model=6, n_heads=2, d_ff=8, norm_first=norm_first)
         x, memory = torch.randn(2, 8, 6), torch.randn(2, 3, 6)
-        given = [x, memory]
-        before = [tensor.clone() for tensor in given]
-        layer(*given)
-        for tensor, old in zip(given, before, strict=True):
-            assert_matches(tensor, old, "input after the call", sides=("after", "before"))
+        before, memory_before = x.clone(), memory.clone()
+        layer(x, memory)
+        assert_unchanged(x, before, "x", axes=AXES)
+        assert_unchanged(memory, memory_before, "memory")
+
+
+def test_dropout_inside_every_sublayer() -> None:
+    """Dropout acts inside all three sublayers.
+
+    The values are 1, and so are the inner features of the network. Each of the 8 is dropped or
+    doubled before a sublayer takes the average, a multiple of 1/4; what it returns is dropped or
+    doubled once more. So 0, 1/2, 1, 3/2 and so on is added, where without dropout inside it would
+    be 0 or 2.
+    """
+    torch.manual_seed(8)
+    stack: Any = Decoder(1, 6, n_heads=2, d_ff=8, dropout=0.5, norm_first=True)
+    if not parts_drop_as_they_should():
+        return
+    layer = stack.layers[0].train()
+    x, memory = torch.randn(4, 8, 6), torch.randn(4, 8, 6)
+    for part in ("self_attn", "cross_attn", "feed_forward"):
+        for parameter in layer.parameters():
+            nn.init.zeros_(parameter)
+        if part != "feed_forward":
+            nn.init.ones_(layer.get_parameter(f"{part}.v_proj.bias"))
+            nn.init.eye_(layer.get_parameter(f"{part}.out_proj.weight"))
+        else:
+            nn.init.ones_(layer.get_parameter("feed_forward.linear1.bias"))
+            nn.init.constant_(layer.get_parameter("feed_forward.linear2.weight"), 1 / 8)
+        added = layer(x.clone(), memory) - x
+        what = f"numbers that `{part}` adds to x in training"
+        help = "Does `dropout`, here 0.5, reach every part that has one?"
+        assert_matches(added, (2 * added).round() / 2, what, axes=AXES, help=help)
+        if set(added.round(decimals=2).abs().unique().tolist()) <= {0.0, 2.0}:
+            raise Mismatch(
+                f"With dropout=0.5, nothing is dropped inside `{part}` of a Decoder's layer.",
+                help="Is `dropout` passed on to every part that has one?",
+                points_at="__init__",
+            )
+
+
+def test_dropout_on_nothing_else() -> None:
+    """Dropout acts on nothing but the sublayers.
+
+    Where they return zeros, training and evaluation give the same.
+
+    So neither x, nor the sum, nor what a norm returns is dropped.
+    """
+    torch.manual_seed(9)
+    x, memory = torch.randn(2, 4, 6), torch.randn(2, 5, 6)
+    for norm_first in (False, True):
+        layer: Any = DecoderLayer(6, n_heads=2, d_ff=8, dropout=0.5, norm_first=norm_first)
+        for name, parameter in layer.named_parameters():
+            if "norm" not in name:
+                nn.init.zeros_(parameter)
+        what = f"DecoderLayer output with norm_first={norm_first}"
+        help = "Does dropout act on what each sublayer returns, before the sum?"
+        trained, sides = layer.train()(x.clone(), memory), ("training", "evaluation")
+        assert_matches(trained, layer.eval()(x, memory), what, axes=AXES, help=help, sides=sides)
+
+
+def test_dropout_if_none_is_given() -> None:
+    """dropout is 0.1 if none is given.
+
+    What a sublayer adds becomes 0 or 1 / 0.9."""
+    torch.manual_seed(10)
+    stack: Any = Decoder(1, d_model=6, n_heads=2, d_ff=8, norm_first=True)
+    if not parts_drop_as_they_should():
+        return
+    x, memory = torch.zeros(4, 8, 6), torch.zeros(4, 3, 6)
+    for layer in (stack.layers[0], DecoderLayer(6, n_heads=2, d_ff=8, norm_first=True)):
+        for parameter in layer.parameters():
+            nn.init.zeros_(parameter)
+        nn.init.ones_(layer.get_parameter("self_attn.out_proj.bias"))
+        output = layer.train()(x, memory)
+        expected = torch.where(output.abs() < 1e-3, 0.0, 1 / 0.9)
+        what = "DecoderLayer output in training, without the argument dropout,"
+        assert_matches(output, expected, what, axes=AXES)
+
+
+def test_a_token_that_sees_nothing() -> None:
+    """A token that may attend to nothing gets finite numbers."""
+    torch.manual_seed(11)
+    x, memory = torch.randn(2, 2, 6), torch.randn(2, 3, 6)
+    layer = DecoderLayer(d_model=6, n_heads=2, d_ff=8).eval()
+    tgt_mask = torch.tensor([[True, True], [False, False]])
+    output = layer(x, memory, tgt_mask, torch.zeros(2, 3).bool())
+    assert_finite(output, "DecoderLayer output", axes=AXES)

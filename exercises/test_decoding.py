@@ -12,14 +12,14 @@ PAD, START, END, A, B = range(5)
 
 
 class Chain(nn.Module):
-    """A model by whose table the next word depends on the last one only, and on the row.
+    """A model in which the next token depends on the last one only, by a table.
 
-    A row's first source id says which of the tables is the row's. Logits are logarithms plus 100,
-    so that they are no log-probabilities, and their exp is infinite.
+    A row's first source id says which table the row uses. Logits are log-probabilities plus 100, so
+    they have to be normalised, and their exp is infinite.
     """
 
     def __init__(self, *tables: dict[int, dict[int, float]], pad_id: int = PAD) -> None:
-        """Each table has a row of probabilities for a word; words not named are very unlikely."""
+        """Take tables of probabilities by last token; tokens not named are very unlikely."""
         super().__init__()
         self.tables = torch.full((len(tables), 5, 5), 1e-6)
         for number, table in enumerate(tables):
@@ -29,37 +29,37 @@ class Chain(nn.Module):
         self.pad_id = pad_id
 
     def encode(self, src: Tensor) -> Tensor:
-        """The memory is the ids themselves, (B, Ls, 1)."""
+        """Return the ids themselves as memory, (B, Ls, 1)."""
         return src.unsqueeze(-1).float()
 
     def decode(self, tgt: Tensor, memory: Tensor, src: Tensor) -> Tensor:
-        """The rows of the tables, (B, Lt, 5)."""
+        """Return the rows of the tables, back to front, (B, Lt, 5)."""
         if not torch.equal(memory[..., 0].long(), src):
-            raise ValueError("the memory given to decode is not that of the source given to it")
-        return self.tables[src[:, 0]].gather(1, tgt.unsqueeze(-1).expand(-1, -1, 5))
+            raise ValueError("decode was called with a memory that is not that of its source")
+        return self.tables[src[:, 0]].gather(1, tgt.unsqueeze(-1).expand(-1, -1, 5)).flip(-1)
 
     def generator(self, x: Tensor) -> Tensor:
-        """Logits (B, Lt, 5)."""
-        return x.log() + 100
+        """Return logits, (B, Lt, 5)."""
+        return x.flip(-1).log() + 100
 
     def forward(self, src: Tensor, tgt: Tensor) -> Tensor:
-        """Logits (B, Lt, 5)."""
+        """Return logits, (B, Lt, 5)."""
         memory = self.encode(src)
         return self.generator(self.decode(tgt, memory, src))
 
 
-# Greedy takes a (0.6), then the end (0.5): 0.30. But b, then the end, is 0.4 * 0.9 = 0.36.
+# Greedy appends a (0.6), then the end (0.5): 0.30. But b, then the end, has 0.4 * 0.9 = 0.36.
 TREE = {
     START: {A: 0.6, B: 0.4},
     A: {END: 0.5, A: 0.3, B: 0.2},
     B: {END: 0.9, A: 0.06, B: 0.04},
 }
-# Starts, says b twice or more, never ends.
+# Writes b again and again, and never ends.
 ENDLESS = {START: {B: 0.8, A: 0.2}, B: {B: 0.7, A: 0.3}, A: {A: 0.9, B: 0.1}}
 
 
 def assert_written(found: Tensor, expected: Tensor, what: str, help: str = "") -> None:
-    """These words were written; more padding behind them does no harm."""
+    """Check that these tokens were written; more padding after them is fine."""
     if isinstance(found, Tensor) and found.dim() == 2 and found.size(1) > expected.size(1):
         room = found.size(1) - expected.size(1)
         expected = F.pad(expected, (0, room), value=PAD)
@@ -67,21 +67,39 @@ def assert_written(found: Tensor, expected: Tensor, what: str, help: str = "") -
 
 
 def test_greedy_by_hand() -> None:
-    """Greedy takes a, the likelier one, and then the end."""
+    """Greedy decoding appends a, the likelier token, and then the end."""
     found = greedy_decode(Chain(TREE), torch.tensor([[0, 3]]), START, END, max_len=6)
-    assert_written(found, torch.tensor([[START, A, END]]), "result of greedy_decode")
+    help = (
+        "The last position predicts the next token: the model's generator turns it into logits. "
+        "Append the likelier token."
+    )
+    expected = torch.tensor([[START, A, END]])
+    assert_written(found, expected, "result of greedy_decode", help)
+
+
+def test_length_one_and_a_beam_of_one() -> None:
+    """max_len=1 gives the start token alone; a beam of one is greedy."""
+    for search in (greedy_decode, beam_search):
+        found = search(Chain(TREE), torch.tensor([[0], [0]]), START, END, 1)
+        expected = torch.tensor([[START], [START]])
+        what = f"result of {search.__name__} with max_len=1"
+        help = "A sentence has at most max_len tokens, and the start token is one of them."
+        assert_matches(found, expected, what, axes=AXES, help=help)
+    found = beam_search(Chain(TREE), torch.tensor([[0]]), START, END, 6, beam_size=1)
+    what = "result of beam_search with beam_size=1"
+    assert_written(found, torch.tensor([[START, A, END]]), what)
 
 
 def test_a_row_that_has_ended_is_filled() -> None:
-    """While one row goes on, the other gets the model's `pad_id`, here 4."""
+    """A row that has ended is filled with `pad_id`, here 4."""
     found = greedy_decode(Chain(TREE, ENDLESS, pad_id=4), torch.tensor([[0], [1]]), START, END, 5)
     expected = torch.tensor([[START, A, END, 4, 4], [START, B, B, B, B]])
-    help = "After its end, a row gets the model's pad_id until the last row has ended, too."
+    help = "After its end, a row is filled with the model's pad_id until the last row has ended."
     assert_matches(found, expected, "result of greedy_decode", axes=AXES, help=help)
 
 
-def test_any_word_may_come() -> None:
-    """The start word and padding are words as others are: they end nothing."""
+def test_any_id_may_be_generated() -> None:
+    """Start token and padding may be generated; neither ends a sentence."""
     table = {START: {PAD: 0.9, A: 0.1}, PAD: {A: 0.8, END: 0.2}, A: {START: 0.7, END: 0.3}}
     expected = torch.tensor([[START, PAD, A, START, PAD]])
     for search in (greedy_decode, beam_search):
@@ -90,14 +108,14 @@ def test_any_word_may_come() -> None:
 
 
 def test_a_beam_of_two_by_hand() -> None:
-    """A beam of two finds b, then the end, which greedy does not.
+    """A beam of two finds b, then the end, which greedy decoding misses.
 
-    0.4 * 0.9 = 0.36 is more than greedy's 0.6 * 0.5 = 0.30. And two rows find together what each
-    finds alone, also with more hypotheses than there are words.
+    0.4 * 0.9 = 0.36 is more than greedy's 0.6 * 0.5 = 0.30. And a batch of two gives what each row
+    gives alone, even with a beam larger than the vocabulary.
     """
     help = (
-        "Does what has ended stay as it is, with its score? And is a score the sum of "
-        "log-probabilities? Logits are none yet."
+        "Does a finished sentence stay in the beam unchanged, with its score? And is the score a "
+        "sum of log-probabilities, rather than of logits?"
     )
     found = beam_search(Chain(TREE), torch.tensor([[0]]), START, END, 6, beam_size=2)
     assert_written(
@@ -114,25 +132,13 @@ def test_a_beam_of_two_by_hand() -> None:
         assert_matches(found, expected, what, axes=AXES, help=help)
 
 
-def test_one_place_and_a_beam_of_one() -> None:
-    """With max_len=1 there is the start word alone; a beam of one is greedy."""
-    for search in (greedy_decode, beam_search):
-        found = search(Chain(TREE), torch.tensor([[0], [0]]), START, END, 1)
-        expected = torch.tensor([[START], [START]])
-        what = f"result of {search.__name__} with max_len=1"
-        assert_matches(found, expected, what, axes=AXES)
-    found = beam_search(Chain(TREE), torch.tensor([[0]]), START, END, 6, beam_size=1)
-    what = "result of beam_search with beam_size=1"
-    assert_written(found, torch.tensor([[START, A, END]]), what)
-
-
 def test_finished_and_unfinished_compete() -> None:
-    """What has ended stays in the beam; what has not competes, too.
+    """Finished sentences stay in the beam; unfinished ones compete too.
 
-    In the first table the end comes at once with 0.4. Two steps long, a, a leads with 0.6 * 0.8 =
-    0.48, so who drops what has ended loses it; but 0.6 * 0.8 * 0.8 * 0.8 is only 0.31. Per word
-    that would be more, but scores are not divided by the length. In the second, the end at once
-    has 0.3, and a, a, which has not ended, 0.7 * 0.9 = 0.63.
+    In the first table the sentence that ends at once has 0.4. After two steps a, a leads with 0.6 *
+    0.8 = 0.48, so code that drops finished sentences has lost it; but 0.6 * 0.8 * 0.8 * 0.8 is only
+    0.31. Per token that would be more, but scores are not divided by the length. In the second
+    table, ending at once has 0.3, and a, a, which has not ended, 0.7 * 0.9 = 0.63.
     """
     stays = {START: {END: 0.4, A: 0.6}, A: {A: 0.8, B: 0.2}, B: {A: 0.6, B: 0.4}}
     found = beam_search(Chain(stays), torch.tensor([[0]]), START, END, 5, beam_size=2)
@@ -144,18 +150,22 @@ def test_finished_and_unfinished_compete() -> None:
 
 
 def test_what_falls_out_of_the_beam_is_forgotten() -> None:
-    """A finished one may lose its place in the beam.
+    """A finished sentence can drop out of the beam.
 
-    In the first row the end at once has 0.2. A step later a, a has 0.7 * 0.52 = 0.364 and a, b has
-    0.336: both are better, and a beam of two is full. What comes of them has 0.189 at most, less
-    than 0.2, but then it is too late. The model and `src` are afterwards as they were.
+    In the first row, ending at once has 0.2. A step later a, a has 0.7 * 0.52 = 0.364 and a, b has
+    0.336: both are better, and a beam of two is full. Their extensions have 0.189 at most, less
+    than 0.2, but by then it is too late. The model and `src` are unchanged afterwards.
     """
     table = {START: {A: 0.7, END: 0.2, B: 0.1}, A: {A: 0.52, B: 0.48}, B: {A: 0.51, B: 0.49}}
     model = Chain(table, TREE, pad_id=3).eval()
     src = torch.tensor([[0], [1]])
     found = beam_search(model, src, START, END, 4, beam_size=2)
     expected = torch.tensor([[START, A, A, A], [START, B, END, 3]])
-    assert_matches(found, expected, "result of beam_search with pad_id=3", axes=AXES)
+    help = (
+        "Short sentences are filled with the model's pad_id, here 3. And a finished sentence keeps "
+        "its place only while it is among the two best."
+    )
+    assert_matches(found, expected, "result of beam_search with pad_id=3", axes=AXES, help=help)
     greedy_decode(model, src, START, END, 4)
-    assert not model.training, "The model was in evaluation mode, and is not after your function."
+    assert not model.training, "Your function took the model out of evaluation mode."
     assert_matches(src, torch.tensor([[0], [1]]), "src after the call", axes=AXES)

@@ -9,26 +9,40 @@ from grader.feedback.comparison import (
     assert_matches,
     assert_raises,
     assert_shape,
+    assert_unchanged,
 )
 
 AXES = ("row", "number")
 
 
 def test_kept_numbers_grow() -> None:
-    """With p = 0.75, a number becomes zero or four times as large.
+    """With p = 0.75, every number becomes zero or four times as large.
 
     1 / (1 - 0.75) is 4.
     """
     torch.manual_seed(0)
-    x = torch.arange(1.0, 41.0).reshape(5, 8)
-    output = Dropout(0.75)(x)
-    assert_shape(output, {"row": 5, "number": 8}, "Dropout(0.75) output in training mode")
-    expected = torch.where(output == 0, 0.0, 4 * x)
-    assert_matches(output, expected, "Dropout(0.75) output in training mode", axes=AXES)
+    x = torch.arange(1.0, 21.0).reshape(5, 4)
+    output = Dropout(0.75)(x.clone())
+    assert_shape(output, {"row": 5, "number": 4}, "Dropout(0.75) output in training mode")
+    kept = output != 0
+    assert_matches(
+        output,
+        torch.where(kept, 4 * x, 0.0),
+        "Dropout(0.75) output in training mode",
+        axes=AXES,
+        help="By how much are the numbers that stay multiplied?",
+        asks={
+            "Nothing is dropped. Does your code ask `self.training`, and the right way round?": x,
+            "The numbers that stay are as they were. By how much should they grow?": x * kept,
+            "Is the factor made of the share that is dropped, or of the share that stays?": x
+            / 0.75
+            * kept,
+        },
+    )
 
 
 def test_how_many_are_dropped() -> None:
-    """Of 10000 numbers, p = 0.2 drops about 2000, others in every call."""
+    """With p = 0.2, a fifth is dropped, different numbers in every call."""
     torch.manual_seed(0)
     x = torch.ones(100, 100)
     drop = Dropout(0.2)
@@ -36,50 +50,60 @@ def test_how_many_are_dropped() -> None:
     assert_shape(first, {"row": 100, "number": 100}, "Dropout(0.2) output in training mode")
     share = (first == 0).double().mean().item()
     if not 0.17 < share < 0.23:
-        raise Mismatch(f"Of 10000 numbers Dropout(0.2) dropped {share:.0%}, not about 20%.")
+        help = "What does your code compare with p? `torch.rand` draws evenly between 0 and 1."
+        if 0.77 < share < 0.83:
+            help = "Is the share p kept instead of dropped?"
+        raise Mismatch(
+            f"Of 10000 numbers Dropout(0.2) dropped {share:.0%}, not about 20%.", help=help
+        )
     if torch.equal(first, second):
         raise Mismatch("Two calls of Dropout(0.2) in training mode drop the same numbers.")
     whole_rows = (first == first[:, :1]).all() or (first == first[:1]).all()
     if whole_rows:
-        raise Mismatch("Dropout(0.2) drops whole rows or columns, not each number by itself.")
+        raise Mismatch(
+            "Dropout(0.2) drops whole rows or columns instead of single numbers.",
+            help="What shape do your random numbers have?",
+        )
 
 
 def test_nothing_is_dropped_in_evaluation() -> None:
-    """After `eval()` the numbers come out as they went in."""
+    """After `eval()` the numbers come out unchanged."""
     x = torch.arange(1.0, 13.0).reshape(3, 4)
-    assert_matches(Dropout(0.5).eval()(x), x, "Dropout output in evaluation mode", axes=AXES)
+    assert_matches(
+        Dropout(0.5).eval()(x.clone()), x, "Dropout output in evaluation mode", axes=AXES
+    )
 
 
 def test_the_ends() -> None:
     """With p = 0 nothing is dropped, with p = 1 everything."""
     x = torch.arange(1.0, 13.0).reshape(3, 4)
-    assert_matches(Dropout(0.0)(x), x, "Dropout(0.0) output in training mode", axes=AXES)
+    assert_matches(Dropout(0.0)(x.clone()), x, "Dropout(0.0) output in training mode", axes=AXES)
     nothing = torch.zeros(3, 4)
-    assert_matches(Dropout(1.0)(x), nothing, "Dropout(1.0) output in training mode", axes=AXES)
-    evaluated = Dropout(1.0).eval()(x)
+    assert_matches(
+        Dropout(1.0)(x.clone()), nothing, "Dropout(1.0) output in training mode", axes=AXES
+    )
+    evaluated = Dropout(1.0).eval()(x.clone())
     assert_matches(evaluated, x, "Dropout(1.0) output in evaluation mode", axes=AXES)
 
 
-def test_what_is_no_probability() -> None:
-    """A probability of -0.1 or of 1.1 is a ValueError."""
+def test_a_p_that_is_not_a_probability() -> None:
+    """A p of -0.1 or 1.1 raises ValueError."""
     for p in (-0.1, 1.1):
         with assert_raises(ValueError, f"Dropout({p})"):
             Dropout(p)(torch.ones(2, 3))
 
 
 def test_the_caller_keeps_its_numbers() -> None:
-    """The tensor that was given is not edited."""
+    """The caller's tensor is not modified."""
     x = torch.ones(20, 20)
     Dropout(0.5)(x)
-    assert_matches(x, torch.ones(20, 20), "x after Dropout(0.5)", axes=AXES)
+    assert_unchanged(x, torch.ones(20, 20), "x", axes=AXES)
 
 
 def test_gradients_and_dtype() -> None:
-    """Where a number was dropped, its gradient is zero.
+    """The gradient of a dropped number is zero.
 
-    Elsewhere it is twice as large, with the default of 0.5.
-
-    And bfloat16 comes back as bfloat16.
+    With the default p of 0.5, that of a kept number is 2. And bfloat16 comes back as bfloat16.
     """
     torch.manual_seed(0)
     x = torch.ones(20, 20, requires_grad=True)

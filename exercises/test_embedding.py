@@ -20,7 +20,7 @@ TABLE = torch.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
 
 
 def test_each_id_gets_its_row() -> None:
-    """The id 2 gets row 2 of `weight`, the id 0 row 0, and so on."""
+    """Id 2 gets row 2 of `weight`, id 0 gets row 0, and so on."""
     embedding = Embedding(num_embeddings=3, embedding_dim=2)
     assert_parameters(embedding, {"weight": (3, 2)}, "Embedding(3, 2)")
     embedding.weight = nn.Parameter(TABLE.clone())
@@ -29,9 +29,9 @@ def test_each_id_gets_its_row() -> None:
 
 
 def test_the_padding_row_does_not_learn() -> None:
-    """The padding row is zero and gets no gradient.
+    """The padding row is zero and receives no gradient.
 
-    The other rows get one.
+    The other rows receive one.
     """
     embedding: Any = Embedding(num_embeddings=5, embedding_dim=3, padding_idx=1)
     assert_zero(embedding.weight[1], "Embedding's padding row")
@@ -46,9 +46,9 @@ def test_the_padding_row_does_not_learn() -> None:
 
 
 def test_padding_idx_reaches_the_table() -> None:
-    """Any row may be padding, the first one too, and by default none is.
+    """Any row may be padding, including row 0, and by default none is.
 
-    In all three modules.
+    That holds for all three modules.
     """
     for padding_idx in (0, 2, None):
         embedding: Any = Embedding(4, 3, padding_idx)
@@ -67,15 +67,15 @@ def test_padding_idx_reaches_the_table() -> None:
                 raise Mismatch(
                     f"With padding_idx={padding_idx}, the rows {learns} of {name} learn, and the "
                     f"rows {starts} start as zeros. Of the rows 0 to 3, {wanted} should learn, and "
-                    "no other start as zeros than the one that does not.",
-                    help="Is padding_idx handed on? What are `if 0` and `if None`?",
+                    "only the padding row, if there is one, should start as zeros.",
+                    help="Is padding_idx passed on? What do `if 0` and `if None` do?",
                 )
 
 
 def test_how_it_starts() -> None:
     """The numbers of the table are drawn from N(0, 1).
 
-    So two thirds of them lie within ±1.
+    So about two thirds of them are between -1 and 1.
     """
     torch.manual_seed(0)
     embedding: Any = Embedding(100, 100)
@@ -83,14 +83,15 @@ def test_how_it_starts() -> None:
     deviation, within = table.std().item(), (table.abs() < 1).double().mean().item()
     if not (0.95 < deviation < 1.05 and 0.66 < within < 0.71):
         raise Mismatch(
-            f"The table of Embedding(100, 100) starts with a deviation of {deviation:.2f}, and "
-            f"{within:.0%} of its numbers lie within ±1; it should be 1 and 68%.",
+            "The table of Embedding(100, 100) starts with a standard deviation of "
+            f"{deviation:.2f}, and {within:.0%} of its numbers lie between -1 and 1. It should be "
+            "1 and 68%.",
             points_at="__init__",
         )
 
 
 def test_an_id_outside_the_table() -> None:
-    """With three rows the ids 3 and -1 are errors."""
+    """With three rows, ids 3 and -1 raise IndexError."""
     embedding = Embedding(num_embeddings=3, embedding_dim=2)
     with assert_raises(IndexError, "Embedding(3, 2) with the id 3"):
         embedding(torch.tensor([[0, 3]]))
@@ -99,27 +100,47 @@ def test_an_id_outside_the_table() -> None:
 
 
 def test_rows_are_scaled() -> None:
-    """With four features, each row is made larger by sqrt(4) = 2."""
+    """With four features, each row is multiplied by sqrt(4) = 2."""
     module: Any = TokenEmbedding(vocab_size=3, d_model=4)
     module.embedding.weight = nn.Parameter(torch.arange(12.0).reshape(3, 4))
     expected = torch.tensor([[[16.0, 18.0, 20.0, 22.0], [0.0, 2.0, 4.0, 6.0]]])
     output = module(torch.tensor([[2, 0]]))
-    assert_matches(output, expected, "TokenEmbedding output", axes=AXES)
+    asks = {
+        "Are the rows scaled?": expected / 2,
+        "The root of which number? The model has four features, and three tokens.": expected
+        / 2
+        * 3**0.5,
+        "Is it d_model, or its root?": expected * 2,
+        "Are the rows divided by the root, or multiplied?": expected / 4,
+    }
+    help = "Print the rows that come out of `embedding`, and what you multiply them by."
+    assert_matches(output, expected, "TokenEmbedding output", axes=AXES, help=help, asks=asks)
 
 
-def test_the_words_and_their_places() -> None:
-    """A token is its scaled row plus the wave of its place."""
+def test_tokens_and_their_positions() -> None:
+    """Each token becomes its scaled row plus the row of its position."""
     torch.manual_seed(0)
     module: Any = TransformerEmbedding(vocab_size=7, d_model=6).eval()
     ids = torch.tensor([[3, 1, 4], [1, 5, 6]])
-    expected = module.token(ids) + sinusoidal_table(3, 6)
-    assert_matches(module(ids), expected, "TransformerEmbedding output", axes=AXES)
+    tokens, table = module.token(ids), sinusoidal_table(3, 6)
+    asks = {
+        "Are the positions added?": tokens,
+        "Is the token's row there twice? What does `position` return?": 2 * tokens + table,
+        "Is the table added twice? What does `position` do already?": tokens + 2 * table,
+        "Are rows scaled twice? `token` does that already.": 6**0.5 * tokens + table,
+        "Are rows scaled before positions are added, or after?": 6**0.5 * (tokens / 6**0.5 + table),
+        "Are the rows scaled?": tokens / 6**0.5 + table,
+        "Is the token's row there at all?": table.expand(2, 3, 6),
+    }
+    help = "Each token's scaled row and the row of its position, each once."
+    what = "TransformerEmbedding output"
+    assert_matches(module(ids), tokens + table, what, axes=AXES, help=help, asks=asks)
 
 
 def test_options_reach_the_positions() -> None:
-    """`dropout` and `max_len` go to the positions.
+    """`dropout` and `max_len` are passed on to the positions.
 
-    Dropout acts once, on the sum: with 0.5, what is kept is twice as large as in evaluation.
+    Dropout acts once, on the sum: with 0.5, kept numbers are twice as large as in evaluation.
     """
     torch.manual_seed(0)
     module: Any = TransformerEmbedding(vocab_size=9, d_model=40, dropout=0.5, max_len=6)
@@ -130,5 +151,5 @@ def test_options_reach_the_positions() -> None:
     share = (output == 0).double().mean().item()
     if not 0.3 < share < 0.7:
         raise Mismatch(f"With dropout 0.5, {share:.0%} of the numbers are zero in training.")
-    with assert_raises(ValueError, "TransformerEmbedding with max_len=6 and seven words"):
+    with assert_raises(ValueError, "TransformerEmbedding with max_len=6 and seven tokens"):
         module(torch.tensor([[1, 2, 3, 4, 5, 6, 7]]))

@@ -5,7 +5,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exercises.masks import causal_mask, padding_mask, target_mask
-from grader.feedback.comparison import assert_dtype, assert_matches, assert_shape
+from grader.feedback.comparison import (
+    Mismatch,
+    assert_dtype,
+    assert_matches,
+    assert_shape,
+    assert_unchanged,
+)
 
 AXES = ("batch", "head", "query", "key")
 
@@ -20,20 +26,41 @@ def test_padding_is_hidden() -> None:
 
 
 def test_padding_may_have_any_id() -> None:
-    """With pad_id=9, 9 is padding and 0 is a word."""
+    """With pad_id=9, id 9 is padding and id 0 is a word."""
     ids = torch.tensor([[0, 3, 9, 9]])
     expected = torch.tensor([[[[True, True, False, False]]]])
     assert_matches(padding_mask(ids, pad_id=9), expected, "padding_mask with pad_id=9", axes=AXES)
 
 
+def test_padding_may_be_anywhere() -> None:
+    """Padding at the start and in the middle is hidden too."""
+    ids = torch.tensor([[0, 5, 0, 7]])
+    expected = torch.tensor([[[[False, True, False, True]]]])
+    assert_matches(padding_mask(ids), expected, "padding_mask", axes=AXES)
+
+
 def test_the_future_is_hidden() -> None:
-    """The causal mask is a lower triangle with its diagonal."""
+    """The causal mask is a lower triangle, diagonal included."""
     triangle = [
         [True, False, False],
         [True, True, False],
         [True, True, True],
     ]
-    assert_matches(causal_mask(3), torch.tensor([[triangle]]), "causal_mask(3)", axes=AXES)
+    expected = torch.tensor([[triangle]])
+    assert_matches(
+        causal_mask(3),
+        expected,
+        "causal_mask(3)",
+        axes=AXES,
+        help="Row 0 is the first token. Which columns may it see? And row 2?",
+        asks={
+            "Does a token see itself?": expected.tril(-1),
+            "Do tokens see what comes before them, or what comes after?": expected.mT,
+            "True means visible. Do you keep the future, or what is not the future?": ~expected,
+            "Do tokens see one token too many?": torch.ones(1, 1, 3, 3).bool().tril(1),
+            "Nothing is hidden here. Is the triangle used?": torch.ones(1, 1, 3, 3).bool(),
+        },
+    )
 
 
 @given(length=st.integers(1, 8))
@@ -49,7 +76,7 @@ def test_each_token_sees_one_more_than_the_one_before(length: int) -> None:
 
 
 def test_target_mask_hides_padding_and_the_future() -> None:
-    """The target mask is True where both of the other masks are."""
+    """The target mask is True where both other masks are True."""
     ids = torch.tensor([[5, 7, 8], [4, 0, 0]])
     first = [
         [True, False, False],
@@ -62,6 +89,50 @@ def test_target_mask_hides_padding_and_the_future() -> None:
         [True, False, False],
     ]
     expected = torch.tensor([[first], [second]])
-    assert_matches(target_mask(ids), expected, "target_mask", axes=AXES)
+    padding = torch.tensor([[[[True, True, True]]], [[[True, False, False]]]])
+    assert_matches(
+        target_mask(ids),
+        expected,
+        "target_mask",
+        axes=AXES,
+        help="Where both masks are True, the target mask is True, and nowhere else.",
+        asks={
+            "Is it enough that one of the masks is True, or must both be?": padding | expected[:1],
+            "Is padding hidden?": expected[:1].expand(2, 1, 3, 3),
+            "Is the future hidden?": padding.expand(2, 1, 3, 3),
+            "Where must the masks agree? `!=` and `^` ask whether they differ.": padding
+            ^ expected[:1],
+        },
+    )
     ids = torch.where(ids == 0, 9, ids)
-    assert_matches(target_mask(ids, 9), expected, "target_mask with pad_id=9", axes=AXES)
+    help = "Which id is padding here? Is `pad_id` passed on?"
+    assert_matches(target_mask(ids, 9), expected, "target_mask with pad_id=9", axes=AXES, help=help)
+
+
+def test_a_long_sentence() -> None:
+    """The last of 300 tokens sees all 300."""
+    mask = causal_mask(300)
+    assert_shape(mask, {"batch": 1, "head": 1, "query": 300, "key": 300}, "causal_mask(300)")
+    assert_matches(mask[0, 0, -1], torch.ones(300).bool(), "last row of causal_mask(300)")
+
+
+def test_the_device() -> None:
+    """The causal mask is made on the device that its argument names.
+
+    "meta" is a device that every machine has: it keeps shapes and no numbers.
+    """
+    mask = causal_mask(3, torch.device("meta"))
+    if mask.device.type != "meta":
+        raise Mismatch(
+            f'causal_mask(3, device) is on the device "{mask.device}"; it should be on "meta".',
+            help="A tensor that you create goes where its argument `device` says.",
+        )
+
+
+def test_the_caller_keeps_its_ids() -> None:
+    """The ids are not modified."""
+    ids = torch.tensor([[5, 7, 0], [4, 0, 0]])
+    before = ids.clone()
+    padding_mask(ids)
+    target_mask(ids)
+    assert_unchanged(ids, before, "ids")

@@ -27,8 +27,8 @@ def test_angles_by_hand() -> None:
         rotary_angles(5, 3)
 
 
-def test_turns_by_hand() -> None:
-    """A quarter turn makes (-1, 2) of (2, 1), a half turn (-3, -4) of (3, 4)."""
+def test_rotations_by_hand() -> None:
+    """A quarter turn moves (2, 1) to (-1, 2), a half turn (3, 4) to (-3, -4)."""
     x = torch.tensor([[2.0, 1.0, 3.0, 4.0], [2.0, 1.0, 3.0, 4.0]])
     angles = torch.tensor([[pi / 2, pi], [0.0, pi / 2]])
     expected = torch.tensor([[-1.0, 2.0, -3.0, -4.0], [2.0, 1.0, -4.0, 3.0]])
@@ -37,13 +37,27 @@ def test_turns_by_hand() -> None:
         expected,
         "apply_rotary",
         axes=AXES,
-        help="Feature 0 turns with feature 1, and 2 with 3, counter-clockwise. And does your "
-        "second line still read what x was, after the first has written?",
+        help="Features 0 and 1 form a pair, and so do 2 and 3; each rotates counter-clockwise. "
+        "Does your second line still use the old features?",
+        asks={
+            "This is clockwise. Which of the two sines has the minus?": torch.tensor(
+                [[1.0, -2.0, -3.0, -4.0], [2.0, 1.0, 4.0, -3.0]]
+            ),
+            "Which sign do the two terms of the second line have?": torch.tensor(
+                [[1.0, 2.0, -3.0, 4.0], [2.0, -1.0, 4.0, 3.0]]
+            ),
+            "The features of the pairs stand one after the other. They should take turns.": (
+                torch.tensor([[-1.0, -3.0, 2.0, -4.0], [2.0, -4.0, 1.0, 3.0]])
+            ),
+            "These pairs are 0 with 2 and 1 with 3. Which features form a pair here?": torch.tensor(
+                [[-3.0, -1.0, 2.0, -4.0], [2.0, -4.0, 3.0, 1.0]]
+            ),
+        },
     )
 
 
 def test_the_angles_of_later_positions() -> None:
-    """One token alone is turned by the one row of angles that is given."""
+    """A single token is rotated by the single row of angles that is given."""
     output = apply_rotary(torch.tensor([[1.0, 0.0]]), torch.tensor([[7.0]]))
     expected = torch.tensor([[cos(7), sin(7)]])
     assert_matches(output, expected, "apply_rotary at position 7", axes=AXES)
@@ -51,7 +65,7 @@ def test_the_angles_of_later_positions() -> None:
 
 @given(start=st.integers(0, 20), distance=st.integers(0, 9))
 def test_only_the_distance_counts(start: int, distance: int) -> None:
-    """Scores are the same wherever a query and a key are equally far apart."""
+    """Scores depend only on how far apart query and key are."""
     generator = torch.Generator().manual_seed(0)
     query, key = torch.randn(2, 6, generator=generator)
     angles = rotary_angles(6, 30)
@@ -62,7 +76,7 @@ def test_only_the_distance_counts(start: int, distance: int) -> None:
 
 
 def test_any_number_of_axes() -> None:
-    """All sentences and heads are turned alike, each as if it were alone."""
+    """Every sentence and head is rotated as it would be alone."""
     generator = torch.Generator().manual_seed(0)
     x = torch.randn(2, 3, 5, 4, generator=generator)
     angles = rotary_angles(4, 5)
@@ -73,7 +87,7 @@ def test_any_number_of_axes() -> None:
 
 
 def test_the_dtype_is_kept() -> None:
-    """What comes in as bfloat16 or float32 goes out so, whatever the angles are."""
+    """bfloat16 and float32 come back as they came, whatever the angles' dtype."""
     for dtype in (torch.bfloat16, torch.float32):
         for angles in (torch.ones(3, 2), torch.ones(3, 2, dtype=torch.float64)):
             output = apply_rotary(torch.ones(3, 4, dtype=dtype), angles)

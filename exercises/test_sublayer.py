@@ -3,73 +3,111 @@
 import torch
 
 from exercises.sublayer import SublayerConnection
-from grader.feedback.comparison import Mismatch, assert_matches, assert_parameters
+from grader.feedback.comparison import Mismatch, assert_matches, assert_parameters, assert_unchanged
 
 AXES = ("batch", "length", "d_model")
 X = torch.tensor([[[1.0, 3.0]]])
 
 
 def test_norm_after_the_sum_by_hand() -> None:
-    """Sum, then norm, worked out with a pencil.
+    """Post-norm: sum, then norm, worked out with a pencil.
 
-    (0, 0, 4, 4) and the sublayer's (2, 6, 2, 6) make (2, 6, 6, 10), with mean 6 and variance 8. So
-    the norm is (-4, 0, 0, 4), divided by the root of 8.
+    (0, 0, 4, 4) and the sublayer's (2, 6, 2, 6) sum to (2, 6, 6, 10), with mean 6 and variance 8.
+    So the norm returns (-4, 0, 0, 4), divided by the root of 8.
     """
     connection = SublayerConnection(4).eval()
     found = torch.tensor([[[2.0, 6.0, 2.0, 6.0]]])
     output = connection(torch.tensor([[[0.0, 0.0, 4.0, 4.0]]]), lambda _: found)
     expected = torch.tensor([[[-4.0, 0.0, 0.0, 4.0]]]) / 8**0.5
-    assert_matches(output, expected, "SublayerConnection output", axes=AXES)
+    assert_matches(
+        output,
+        expected,
+        "SublayerConnection output",
+        axes=AXES,
+        help="First x plus what the sublayer returns, then the norm of that sum.",
+        asks={
+            "Is x added to what the sublayer returns?": torch.tensor([[[-1.0, 1.0, -1.0, 1.0]]]),
+            "Is the sum normalised? And does norm_first=False mean post-norm?": torch.tensor(
+                [[[2.0, 6.0, 6.0, 10.0]]]
+            ),
+            "Is x normalised, or the sum?": torch.tensor([[[1.0, 5.0, 3.0, 7.0]]]),
+            "Does the norm come before the sum, or after it?": torch.tensor(
+                [[[-1.0, 1.0, 3.0, 5.0]]]
+            ),
+            "Where does what the sublayer returns go?": torch.tensor([[[-1.0, -1.0, 1.0, 1.0]]]),
+        },
+    )
 
 
 def test_norm_first_by_hand() -> None:
-    """Norm first, worked out with a pencil.
+    """Pre-norm: norm first, worked out with a pencil.
 
-    The norm of (1, 3) is (-1, 1), the sublayer makes (-10, 10), and the sum is (-9, 13).
+    The norm of (1, 3) is (-1, 1), the sublayer returns (-10, 10), and the sum is (-9, 13).
     """
     connection = SublayerConnection(2, norm_first=True).eval()
     output = connection(X, lambda x: 10 * x)
     expected = torch.tensor([[[-9.0, 13.0]]])
-    assert_matches(output, expected, "SublayerConnection output with norm_first=True", axes=AXES)
+    assert_matches(
+        output,
+        expected,
+        "SublayerConnection output with norm_first=True",
+        axes=AXES,
+        help="The sublayer gets the norm of x. What is its result added to?",
+        asks={
+            "Is `norm_first` used? In pre-norm nothing is normalised after the sum.": torch.tensor(
+                [[[-1.0, 1.0]]]
+            ),
+            "Which x is added: the one that came in, or the normalised one?": torch.tensor(
+                [[[-11.0, 11.0]]]
+            ),
+            "What does the sublayer get: x, or its norm?": torch.tensor([[[11.0, 33.0]]]),
+            "Is x added to what the sublayer returns?": torch.tensor([[[-10.0, 10.0]]]),
+            "What the sublayer returns is added as it is. Is it normalised as well?": torch.tensor(
+                [[[0.0, 4.0]]]
+            ),
+        },
+    )
 
 
 def test_the_residual_gets_through() -> None:
-    """A sublayer that gives zeros leaves x as it is in pre-norm."""
+    """In pre-norm, a sublayer that returns zeros leaves x unchanged."""
     connection = SublayerConnection(2, norm_first=True).eval()
     output = connection(X, torch.zeros_like)
     assert_matches(output, X, "SublayerConnection output with norm_first=True", axes=AXES)
 
 
 def test_dropout_is_on_the_sublayer() -> None:
-    """With dropout 0.5, what the sublayer gives becomes 0 or doubles.
+    """With dropout 0.75, a sublayer's result becomes 0 or grows.
 
-    It gives 10 everywhere, so 0 or 20 is added to x. In evaluation it is 10.
+    What is kept is divided by 1 - 0.75.
+
+    It returns 10 everywhere, so 0 or 40 is added to x. In evaluation 10 is added.
     """
     torch.manual_seed(0)
-    connection = SublayerConnection(2, dropout=0.5, norm_first=True)
+    connection = SublayerConnection(2, dropout=0.75, norm_first=True)
     x = X.expand(4, 16, 2).clone()
     found = torch.full_like(x, 10.0)
-    output = connection.train()(x, lambda _: found.clone())
-    added = torch.where((output - x).abs() < 1e-3, 0.0, 20.0)
+    output = connection.train()(x.clone(), lambda _: found.clone())
+    added = torch.where((output - x).abs() < 1e-3, 0.0, 40.0)
     what = "SublayerConnection output in training"
-    help = "Does dropout act on what the sublayer gives, once, and not on x?"
+    help = "Does dropout act once, on what the sublayer returns, and not on x?"
     assert_matches(output, x + added, what, axes=AXES, help=help)
     if (added == added[0, 0, 0]).all():
-        raise Mismatch("With dropout 0.5, single numbers of what the sublayer gives are dropped.")
-    output = connection.eval()(x, lambda _: found.clone())
+        raise Mismatch("Dropout should drop each number that the sublayer returns independently.")
+    output = connection.eval()(x.clone(), lambda _: found.clone())
     assert_matches(output, x + 10, "SublayerConnection output in evaluation", axes=AXES)
 
 
-def test_the_caller_keeps_its_tensor() -> None:
-    """x is after the call what it was, in both orders."""
+def test_x_is_not_modified() -> None:
+    """x is unchanged after the call, in both orders."""
     for norm_first in (False, True):
         x = X.clone()
         SublayerConnection(2, norm_first=norm_first)(x, torch.ones_like)
-        assert_matches(x, X, "x after the call", axes=AXES, sides=("after", "before"))
+        assert_unchanged(x, X, "x", axes=AXES)
 
 
 def test_its_parameters() -> None:
-    """The parameters are those of its norm."""
+    """The parameters are those of the norm, and no others."""
     shapes = {"norm.weight": (2,), "norm.bias": (2,)}
     assert_parameters(SublayerConnection(2), shapes, "SublayerConnection(2)")
 
@@ -77,28 +115,76 @@ def test_its_parameters() -> None:
 def test_dropout_before_the_sum_in_post_norm() -> None:
     """In post-norm, dropout acts before the sum and the norm.
 
-    The sublayer gives 6 in the first feature and 0 in the second; x is (0, 4). With dropout 0.5
+    The sublayer returns 6 in the first feature and 0 in the second; x is (0, 4). With dropout 0.5
     the sum is (0, 4) or (12, 4), whose norm is (-1, 1) or (1, -1), never anything else.
     """
     torch.manual_seed(0)
     connection = SublayerConnection(2, dropout=0.5)
     x = torch.tensor([0.0, 4.0]).repeat(1, 40, 1)
     found = torch.tensor([6.0, 0.0]).repeat(1, 40, 1)
-    output = connection.train()(x, lambda _: found.clone())
+    output = connection.train()(x.clone(), lambda _: found.clone())
     expected = torch.where(output[..., :1] > 0, torch.tensor([1.0, -1.0]), torch.tensor([-1.0, 1]))
     what = "SublayerConnection output in training"
-    help = "Does dropout act on what the sublayer gives, before the sum?"
+    help = "Does dropout act on what the sublayer returns, before the sum?"
     assert_matches(output, expected, what, axes=AXES, help=help)
     if (output[0, :, 0] > 0).all() or not (output[0, :, 0] > 0).any():
-        raise Mismatch("With dropout 0.5, nothing or all of what the sublayer gives is dropped.")
+        raise Mismatch(
+            "With dropout 0.5, about half of the numbers should be dropped, not all or none."
+        )
 
 
 def test_gradients_reach_x() -> None:
-    """x has a road past the sublayer.
+    """Gradients flow back to x along the residual path.
 
-    Gradients come back to it even if the sublayer gives zeros.
+    They do so even if the sublayer returns zeros.
     """
     x = X.clone().requires_grad_()
     connection = SublayerConnection(2, norm_first=True)
     connection(x, torch.zeros_like).sum().backward()
     assert_matches(x.grad, torch.ones_like(X), "gradient of x", axes=AXES)
+
+
+def test_the_norm_is_the_layers_own() -> None:
+    """The norm's weight and bias count, in both orders.
+
+    The norm of (1, 3) is (-1, 1). With the weight 2 and the bias 5 it is (3, 7).
+    """
+    for norm_first, expected in ((False, [[[3.0, 7.0]]]), (True, [[[4.0, 10.0]]])):
+        connection = SublayerConnection(2, norm_first=norm_first).eval()
+        with torch.no_grad():
+            connection.get_parameter("norm.weight").fill_(2.0)
+            connection.get_parameter("norm.bias").fill_(5.0)
+        what = f"SublayerConnection output with norm_first={norm_first}"
+        output = connection(X, (lambda x: x) if norm_first else torch.zeros_like)
+        assert_matches(output, torch.tensor(expected), what, axes=AXES)
+
+
+def test_small_and_large_numbers() -> None:
+    """Small numbers and numbers around 1000 are normalised.
+
+    The norm's eps is 1e-5.
+
+    The variance of -0.001 and 0.001 is 1e-6, and 0.001 over the root of 1.1e-5 is 0.30151. 1000 and
+    1000.125 become nearly -1 and 1.
+    """
+    for x, variance in (([-0.001, 0.001], 1e-6), ([1000.0, 1000.125], 0.00390625)):
+        size = (variance / (variance + 1e-5)) ** 0.5
+        output = SublayerConnection(2).eval()(torch.tensor([[x]]), torch.zeros_like)
+        expected = torch.tensor([[[-size, size]]])
+        assert_matches(output, expected, f"SublayerConnection output for x = {x}", axes=AXES)
+
+
+def test_a_sublayer_may_return_what_it_was_given() -> None:
+    """A sublayer may return x itself; neither it nor its result is modified.
+
+    In post-norm x + x is (2, 6), whose norm is (-1, 1).
+    """
+    for norm_first, expected in ((False, [[[-1.0, 1.0]]]), (True, [[[0.0, 4.0]]])):
+        x, results = X.clone(), list[torch.Tensor]()
+        output = SublayerConnection(2, norm_first=norm_first).eval()(
+            x, lambda given, results=results: results.extend([given, given.clone()]) or given
+        )
+        what = f"SublayerConnection output with norm_first={norm_first}"
+        assert_matches(output, torch.tensor(expected), what, axes=AXES)
+        returned, before = results
+        assert_unchanged(returned, before, "what the sublayer returns", axes=AXES)

@@ -8,7 +8,7 @@ from grader.feedback.plain_data import assert_equals
 
 
 def test_words() -> None:
-    """Words come in lower case, without . , ! ? and without empty ones."""
+    """Words come out in lower case, without . , ! ? and without empty ones."""
     for text, expected in (
         ("Hello, World!", ["hello", "world"]),
         ("two  spaces\tand\nlines ", ["two", "spaces", "and", "lines"]),
@@ -20,7 +20,7 @@ def test_words() -> None:
 
 
 def test_vocabulary() -> None:
-    """Specials first, then the distinct words, sorted."""
+    """Special tokens come first, then the distinct words, sorted."""
     texts = ["The cat sat.", "the bat <pad>"]
     specials = ["<s>", "<pad>", "<UNK>"]
     expected = {"<s>": 0, "<pad>": 1, "<UNK>": 2, "bat": 3, "cat": 4, "sat": 5, "the": 6}
@@ -31,7 +31,7 @@ def test_vocabulary() -> None:
 
 
 def test_ids() -> None:
-    """Each word gets its id, an unknown one that of `unknown`."""
+    """Each word gets its id, an unknown word the id of `unknown`."""
     vocab = {"a": 0, "b": 5, "<unk>": 9}
     assert_equals(encode("B a, a", vocab), [5, 0, 0], f"encode('B a, a', {vocab})")
     found = encode("a zebra b", vocab, unknown="<unk>")
@@ -46,13 +46,13 @@ def test_an_unknown_word() -> None:
         found = encode("a zebra", {"a": 0})
     except KeyError as error:
         if "zebra" not in str(error):
-            raise Mismatch(f"The KeyError should name 'zebra'; yours says {error}.") from None
+            raise Mismatch(f"Your KeyError says {error}. It should name 'zebra'.") from None
     else:
-        raise Mismatch(f"encode('a zebra', {{'a': 0}}) gives {found}; it should raise KeyError.")
+        raise Mismatch(f"encode('a zebra', {{'a': 0}}) gives {found}. It should raise KeyError.")
 
 
 def test_a_batch() -> None:
-    """Short rows are filled up on the right; the lists stay as they were."""
+    """Short rows are padded on the right; the lists are not modified."""
     sequences = [[16777217], [4, 0, 2], []]
     found = pad_batch(sequences, pad_id=1)
     expected = torch.tensor([[16777217, 1, 1], [4, 0, 2], [1, 1, 1]])
@@ -63,7 +63,7 @@ def test_a_batch() -> None:
 
 
 def test_one_hot() -> None:
-    """Each id becomes a row with a one at its place, in float32."""
+    """Each id becomes a float32 row with a single one, at its position."""
     found = one_hot(torch.tensor([[2, 0]]), vocab_size=4)
     expected = torch.tensor([[[0.0, 0.0, 1.0, 0.0], [1.0, 0.0, 0.0, 0.0]]])
     assert_dtype(found, torch.float32, "one_hot(tensor([[2, 0]]), 4)")

@@ -15,7 +15,8 @@ AXES = ("batch", "length")
 def test_matrices_are_drawn() -> None:
     """Embedding and linear map are drawn within Xavier's bounds.
 
-    Those are √(6 / (rows + columns)). An embedding of 40 words with 20 features is a matrix too.
+    The bound is √(6 / (rows + columns)). An embedding of 40 tokens, 20 features each, is a matrix
+    too.
     """
     torch.manual_seed(0)
     embedding, linear = nn.Embedding(40, 20), nn.Linear(20, 34)
@@ -26,22 +27,22 @@ def test_matrices_are_drawn() -> None:
     for old, (new, bound) in zip(before, matrices, strict=True):
         largest, spread = new.abs().max().item(), new.std().item()
         assert not torch.equal(old, new), (
-            f"initialise does not draw a parameter of shape {tuple(new.shape)}. "
-            "Which parameters have two axes or more?"
+            f"initialise leaves a parameter of shape {tuple(new.shape)} unchanged. "
+            "Which parameters have two or more axes?"
         )
         assert largest <= bound + 1e-6, (
-            f"initialise draws {largest:.3f} for a matrix of shape {tuple(new.shape)}; Xavier's "
-            f"numbers lie between -{bound:.3f} and {bound:.3f}. Are they drawn uniformly?"
+            f"initialise draws {largest:.3f} for a matrix of shape {tuple(new.shape)}; by Xavier's "
+            f"formula it lies between -{bound:.3f} and {bound:.3f}. Do you draw uniformly?"
         )
         assert abs(spread / (bound / sqrt(3)) - 1) < 0.1, (
-            f"The numbers in a matrix of shape {tuple(new.shape)} have a deviation of "
-            f"{spread:.3f}; between -{bound:.3f} and {bound:.3f} it should be about "
+            f"The numbers in a matrix of shape {tuple(new.shape)} have standard deviation "
+            f"{spread:.3f}; drawn uniformly between -{bound:.3f} and {bound:.3f} they have about "
             f"{bound / sqrt(3):.3f}."
         )
 
 
 def test_the_rest_stays() -> None:
-    """Biases and norms stay as they are, and what is shared stays shared."""
+    """Biases and norms are unchanged, and shared weights stay shared."""
     first, norm, second = nn.Linear(4, 6), nn.LayerNorm(6), nn.Linear(4, 6)
     weight = nn.Parameter(torch.zeros(6, 4))
     first.weight = second.weight = weight
@@ -50,13 +51,13 @@ def test_the_rest_stays() -> None:
     assert_matches(first.bias, bias, "bias after initialise")
     assert_matches(norm.weight, scale, "weight of the LayerNorm after initialise")
     assert first.weight is second.weight is weight, (
-        "initialise puts new parameters in the place of the old ones. Change their numbers in "
-        "place: a function whose name ends in _ does."
+        "initialise replaces parameters by new ones. Change their numbers in place instead: "
+        "functions whose name ends in _ do."
     )
 
 
-def test_labels_are_the_next_words() -> None:
-    """The decoder reads all but the last word; labels are all but the first."""
+def test_labels_are_the_next_tokens() -> None:
+    """The decoder reads all but the last token; labels lack the first."""
     tgt = torch.tensor([[1, 7, 8, 9, 2], [1, 6, 2, 0, 0]])
     returned = teacher_forcing(tgt)
     assert_parts(returned, ("decoder_input", "labels"), "teacher_forcing")
@@ -71,7 +72,7 @@ def test_the_rate_by_hand() -> None:
     """The rate rises up to step `warmup` and falls from there on.
 
     With d_model = 16 the first factor is 1/4, and 4^(-3/2) is 1/8. So the rate is step / 32 up to
-    step 4, and 1 / (4 √step) from there on. If nothing is said, it is highest at step 4000.
+    step 4, and 1 / (4 √step) from there on. By default it is highest at step 4000.
     """
     for step, expected in (
         (0, 0.0),
@@ -83,21 +84,22 @@ def test_the_rate_by_hand() -> None:
     ):
         rate = noam_rate(step, d_model=16, warmup=4)
         assert rate == pytest.approx(expected, abs=1e-9), (
-            f"noam_rate({step}, d_model=16, warmup=4) is {rate}; it should be {expected}."
+            f"noam_rate({step}, d_model=16, warmup=4) is {rate}; it should be {expected}. "
+            "What is each factor, and which of the two terms is the smaller one here?"
         )
     top = noam_rate(4000, d_model=512)
     assert noam_rate(3900, d_model=512) < top > noam_rate(4100, d_model=512), (
-        "The rate of noam_rate without `warmup` is not highest at step 4000."
+        "noam_rate without `warmup` is not highest at step 4000."
     )
 
 
 def test_the_loss_by_hand() -> None:
-    """Four words, and 0.4 of the label shared out among all of them.
+    """The smoothed loss of four tokens, worked out with a pencil.
 
-    The probabilities are 1/2, 1/4, 1/8 and 1/8, so -log p is 1, 2, 3 and 3 times log 2. The label,
-    the second word, has 2, the mean of all is 9/4: the loss is 0.6 * 2 + 0.4 * 9/4 = 2.1 times
-    log 2. And a word that is behind by 1000 has -log p = 1000, although the computer's softmax
-    makes 0 of its probability.
+    ε is 0.4. The probabilities are 1/2, 1/4, 1/8 and 1/8, so -log p is 1, 2, 3 and 3 times log 2.
+    The label, the second token, has 2, the mean of all is 9/4: the loss is 0.6 * 2 + 0.4 * 9/4 =
+    2.1 times log 2. And a token whose logit is 1000 below the largest has -log p = 1000, although
+    its probability is rounded to 0.
     """
     logits = torch.tensor([[[1 / 2, 1 / 4, 1 / 8, 1 / 8]]]).log() + 5
     found = label_smoothed_loss(logits, torch.tensor([[1]]), pad_id=0, smoothing=0.4)
@@ -105,24 +107,35 @@ def test_the_loss_by_hand() -> None:
         found,
         torch.tensor(2.1 * log(2)),
         "loss",
-        help="Is ε shared out among all four words, the label included?",
+        help="Is ε shared among all four tokens, the label included?",
+        asks={
+            "A loss is positive. Is there a minus too few, or too many?": torch.tensor(
+                -2.1 * log(2)
+            ),
+            "Which of the two terms has the factor ε, and which 1 - ε?": torch.tensor(
+                2.15 * log(2)
+            ),
+            "These are the probabilities. Where are their logarithms?": torch.tensor(-0.25),
+            "The loss is zero. Over which axis do the probabilities sum to one?": torch.tensor(0.0),
+            "Is ε used?": torch.tensor(2 * log(2)),
+        },
     )
     twice = label_smoothed_loss(logits.expand(3, 2, 4), torch.ones(3, 2).long(), 0, 0.4)
-    assert_matches(twice, found.detach(), "loss of the same place six times", help="It is a mean.")
+    assert_matches(twice, found.detach(), "loss of six equal positions", help="It is a mean.")
     large = torch.tensor([[[0.0, 1000.0]]])
     found = label_smoothed_loss(large, torch.tensor([[0]]), pad_id=-1, smoothing=0.0)
     assert_matches(
         found,
         torch.tensor(1000.0),
-        "loss of a word that is behind by 1000",
-        help="Look up log_softmax, which is not log(softmax).",
+        "loss of a token whose logit is 1000 below the largest",
+        help="Look up log_softmax: it is more than the log of softmax.",
     )
 
 
 def test_padding_is_left_out() -> None:
-    """Places whose label is padding change nothing.
+    """Positions whose label is padding are ignored.
 
-    Padding may be marked by a word's id or by a negative number. Here one is 3, one -100.
+    `pad_id` may be the id of a token or a negative number; here it is 3, then -100.
     """
     torch.manual_seed(0)
     logits = torch.randn(2, 3, 5)
@@ -137,16 +150,16 @@ def test_padding_is_left_out() -> None:
             found,
             torch.as_tensor(without).detach(),
             f"loss with pad_id={pad_id}",
-            help="The mean is over the places that are no padding.",
+            help="The mean is over the positions that are not padding.",
             sides=("with padding", "without"),
         )
 
 
-def test_the_loss_can_be_learnt_from() -> None:
+def test_gradients_of_the_loss() -> None:
     """Gradients flow back to the logits.
 
-    With two words of the same score and no smoothing, the gradient is the probability less what is
-    wanted: 1/2 - 1 for the label, 1/2 for the other.
+    With two equal logits and no smoothing, the gradient is the probability minus the wanted one:
+    1/2 - 1 for the label, 1/2 - 0 for the other token.
     """
     logits = torch.zeros(1, 1, 2, requires_grad=True)
     loss = label_smoothed_loss(logits, torch.tensor([[1]]), pad_id=-1, smoothing=0.0)
@@ -155,9 +168,9 @@ def test_the_loss_can_be_learnt_from() -> None:
 
 
 def test_whatever_has_two_axes_or_more() -> None:
-    """Parameters of all kinds are drawn, buffers are not.
+    """All parameters of two or more axes are drawn; buffers are not.
 
-    Frozen ones, those of three axes, and those that belong to no layer.
+    That includes frozen ones, those of three axes, and those that belong to no layer.
     """
     model = nn.Bilinear(5, 6, 7)
     model.register_parameter("alone", nn.Parameter(torch.zeros(4, 8), requires_grad=False))
@@ -165,9 +178,9 @@ def test_whatever_has_two_axes_or_more() -> None:
     before = model.weight.detach().clone()
     initialise(model)
     assert not torch.equal(model.weight, before), (
-        "initialise leaves a parameter of shape (7, 6, 5)."
+        "initialise leaves a parameter of shape (7, 6, 5) unchanged."
     )
     alone = model.get_parameter("alone")
-    assert alone.any(), "initialise leaves a parameter that takes no gradients."
-    assert not alone.requires_grad, "initialise makes a frozen parameter take gradients."
+    assert alone.any(), "initialise leaves a frozen parameter unchanged."
+    assert not alone.requires_grad, "initialise sets requires_grad on a frozen parameter."
     assert not model.get_buffer("table").any(), "initialise changes a buffer."

@@ -1,45 +1,45 @@
 # Put your code where NotImplementedError is. Then: pytest exercises/test_tokens.py
-"""Tokens: from a sentence to numbers.
+"""Tokens: turn a sentence into numbers.
 
-A model calculates with numbers. So before it can read a sentence, somebody has to cut it into
-pieces, the *tokens*, and give each different piece a number of its own, its *id*. Here a token is a
-word. Large models cut finer, into parts of words, but from there on everything is as you write it
-here: a vocabulary, ids, and batches in which all rows are equally long.
+A model computes with numbers, so a sentence has to become numbers before a model can read it. How
+that is done decides what the model can tell apart: whatever gets lost here stays lost.
 
-## From text to ids
+A sentence is cut into pieces, its **tokens**. Every distinct token has a number, its **id**, and
+the dictionary from tokens to ids is the **vocabulary**. Here a token is a word. Large models use
+shorter pieces, parts of words, but everything after the cutting is what you write here: a
+vocabulary, ids, and batches whose rows all have the same length.
+
+The vocabulary lists its words in *sorted* order, so that it comes out the same tomorrow and on any
+other machine. The order of a set can change with every start of Python, and a model that gets
+shuffled ids reads nonsense.
+
+Some tokens are not words. They are called **special tokens** and come first: one that fills up
+short sentences (**padding**), one that stands for every word missing from the vocabulary, later one
+for the start of a sentence and one for its end. Padding needs an id of its own. Without special
+tokens the first word of the alphabet would get id 0, and a mask that hides padding, id 0, would
+hide that word too.
+
+## Formula
 
     text           "Dog bites man. Man runs!"
     tokens         ["dog", "bites", "man", "man", "runs"]
     vocabulary     {"<pad>": 0, "<unk>": 1, "bites": 2, "dog": 3, "man": 4, "runs": 5}
     ids            [3, 2, 4, 4, 5]
 
-The vocabulary is a dictionary: each token once, with ids that count from 0. The words are *sorted*,
-so that a vocabulary made tomorrow, or on another machine, is the same one. A set does not care
-about order: its order can change with every start of Python, and a model whose ids have been
-shuffled reads nonsense.
+    batch          [[3, 2, 4], [4, 5]]   becomes   3 2 4
+                                                   4 5 0     padded on the right
 
-Some tokens are no words. They are called *specials* and come first: one that fills up short
-sentences (padding), one that stands for every word that the vocabulary does not have, later one for
-the beginning and one for the end. Padding has to have an id that no word has. Without specials the
-first word of the alphabet gets the id 0, and a mask that hides the padding id 0 hides that word,
-too.
+    one-hot        one_hot(id)[k] = 1 if k = id, else 0      one_hot(2) = 0 0 1 0 0 0
+                   one_hot(id) W = W[id]
 
-## From ids to a batch
-
-    [[3, 2, 4], [4, 5]]   becomes   3 2 4
-                                    4 5 0        padded on the right, to the longest
-
-    one_hot(2, vocab_size=6)  is    0 0 1 0 0 0
-
-A one-hot row has a 1 at the place of the id and 0 everywhere else. Multiplied with a matrix that
-has a row for each word, it picks out that word's row. This is all that an embedding is: a product
-with one-hot rows, in a way that is faster. The id itself would not do as an input, since word 4 is
-not twice word 2.
+An id is only a label: word 4 is not "twice word 2", so a model must not compute with ids. A one-hot
+row has no such order. Multiplied by a matrix that has one row per word, it picks out that word's
+row. An embedding is exactly this product, computed faster.
 
 ## Shapes
 
-    tokens, ids of a sentence  lists, as long as the sentence has words
-    pad_batch                  (B, L)             int64; L is the length of the longest
+    tokens, ids of a sentence  lists with one entry per word
+    pad_batch                  (B, L)             int64; L is the length of the longest sequence
     one_hot                    (..., vocab_size)  float32, for ids of any shape (...)
 
 ## With a pencil
@@ -59,45 +59,43 @@ not twice word 2.
     tensor([[0., 0., 1., 0.],
             [1., 0., 0., 0.]])
 
-## What else counts
+## What the exercise asks
 
-The hidden checks look at all that is said here, and at this:
-
+- Five functions: `tokenize`, `build_vocab`, `encode`, `pad_batch` and `one_hot`.
 - `build_vocab` and `encode` cut texts with your own `tokenize`. Without texts, the vocabulary is
-  the specials.
-- The error for an unknown token is a `KeyError` with that token in it.
-- `pad_batch` takes sequences of very different lengths, `one_hot` ids of any shape, a single id
-  included.
-- What you are given stays as it was: lists, dictionary and ids. So do the settings that all code
-  shares, such as torch's default dtype.
-- A tensor may be a transposed view, whose numbers lie in memory in another order. `reshape` works
-  on it; `view` may not.
-- Slow is not wrong: a call may take 10 seconds of processor time, the exercise 60.
+  the special tokens.
+- An unknown token takes the id of `unknown`. If `unknown` is None, it raises a `KeyError` that
+  contains the token.
+- `pad_batch` takes sequences of very different lengths, `one_hot` takes ids of any shape, including
+  a single id.
+- Lists, dictionaries and ids that you are given are not modified.
+- And what every exercise asks: see "What every exercise asks" in exercises/README.md.
 
 ## What may not be used
 
-`F.one_hot` and `nn.utils.rnn.pad_sequence` would do two of the five for you; here they cost the
-exercise. All of Python is fine, and so are `torch.zeros`, `torch.full`, `torch.eye`, `scatter_` and
-comparisons.
+`F.one_hot` and `nn.utils.rnn.pad_sequence`. Write the padding and the one-hot rows yourself; all of
+Python, `torch.zeros`, `torch.full`, `torch.eye`, `scatter_` and comparisons are fine.
 
 ## Where to read
 
-- Paper, "Attention Is All You Need": section 5.1, which cuts words into parts. How that is done
-  says "Neural Machine Translation of Rare Words with Subword Units" by Sennrich, Haddow and Birch
+- Paper, "Attention Is All You Need": section 5.1, where words are cut into parts. The method is in
+  "Neural Machine Translation of Rare Words with Subword Units" by Sennrich, Haddow and Birch
   (2016).
 - Python: `str.split` without an argument, `str.replace`, `sorted`, `set`.
 - PyTorch: `torch.nn.functional.one_hot` and `torch.nn.utils.rnn.pad_sequence`.
 
 ## Questions to ask your code
 
-- What is `"a  b".split(" ")`, with two spaces? And what becomes of a lone `!`?
-- Does training and use go through the same `tokenize`? A comma that only one of them deletes makes
-  a word that the other does not know.
-- `vocab.get(token, vocab[unknown])`: when is the second one looked up? What if there is no such
-  entry, and no need of it? And `vocab.get(token) or …`, for the token with the id 0?
-- Can somebody give you a generator, which runs once, in place of a list of texts?
-- Do the lists that were given to `pad_batch` still have their own lengths afterwards?
-- What is `torch.Tensor([16777217]).long()`? Which dtype does an id go through there?
+- What is `"a  b".split(" ")`, with two spaces? And what does a lone `!` become?
+- Do training and inference use the same `tokenize`? A comma that only one of them deletes creates a
+  word that the other doesn't know.
+- `vocab.get(token, vocab[unknown])`: when does Python evaluate the second argument? What if there
+  is no such entry, and no need for it? And what does `vocab.get(token) or …` give for the token
+  with id 0?
+- Does your code still work if somebody passes a generator, which can be read only once, instead of
+  a list of texts?
+- Do the lists passed to `pad_batch` have their old lengths afterwards?
+- What is `torch.Tensor([16777217]).long()`? Which dtype does an id pass through there?
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -108,16 +106,16 @@ from torch import Tensor
 
 
 def tokenize(text: str) -> list[str]:
-    """Cuts a text into words, in lower case.
+    """Cut a text into words, in lower case.
 
-    The four characters `. , ! ?` are deleted, wherever they stand: `a.b` becomes `ab`. All others
-    stay: `don't` is one token. White space of any kind and length separates tokens: spaces, tabs,
-    ends of lines. No token is empty, and a text without words has no tokens.
+    The four characters `. , ! ?` are deleted wherever they occur: `a.b` becomes `ab`. All other
+    characters stay: `don't` is a single token. White space of any kind and length separates tokens:
+    spaces, tabs, line breaks. No token is empty, and a text without words has no tokens.
 
-    To start: methods of a string replace characters, make it lower case, and split it.
+    To start: strings have methods that replace characters, convert to lower case, and split.
 
     Args:
-        text: Any text, empty ones too.
+        text: Any text, including an empty one.
 
     Returns:
         The tokens, a list of strings, in the order of the text.
@@ -126,17 +124,17 @@ def tokenize(text: str) -> list[str]:
 
 
 def build_vocab(texts: Iterable[str], specials: Sequence[str] = ()) -> dict[str, int]:
-    """Numbers all tokens that occur.
+    """Give every token an id.
 
-    First come the specials, as they are and in their order, then the distinct tokens of the texts
-    in the order of Python's `sorted`. A token that is also a special keeps the special's id. Ids
-    count from 0, without gaps.
+    The special tokens come first, unchanged and in their order, then the distinct tokens of the
+    texts in the order of Python's `sorted`. A token that is also a special keeps the special's id.
+    Ids count from 0, without gaps.
 
     To start: a set keeps one of each; `enumerate` counts.
 
     Args:
-        texts: Anything that a `for` can go through once: a list, a generator, an open file.
-        specials: Tokens that are no words, such as `"<pad>"`; no two alike.
+        texts: Anything that a `for` loop can read once: a list, a generator, an open file.
+        specials: Tokens that are not words, such as `"<pad>"`; all different.
 
     Returns:
         The id of each token, a dictionary.
@@ -145,18 +143,18 @@ def build_vocab(texts: Iterable[str], specials: Sequence[str] = ()) -> dict[str,
 
 
 def encode(text: str, vocab: Mapping[str, int], unknown: str | None = None) -> list[int]:
-    """Turns a text into ids.
+    """Turn a text into ids.
 
-    To start: what should happen to a token that the vocabulary does not have? There are two cases.
+    To start: what should happen to a token that the vocabulary doesn't have? There are two cases.
 
     Args:
-        text: Any text; it is cut by `tokenize`.
-        vocab: The id of each token; it stays as it was. The ids may be any.
-        unknown: The token whose id stands for all tokens that are not in `vocab`. It need not be in
-            `vocab` itself as long as none of those occurs.
+        text: Any text; `tokenize` cuts it.
+        vocab: The id of each token; don't modify it. The ids may be any numbers.
+        unknown: The token whose id stands for all tokens that are not in `vocab`. It may itself be
+            missing from `vocab` as long as no unknown token occurs.
 
     Returns:
-        The ids, a list of ints, one for each token.
+        The ids, a list of ints, one per token.
 
     Raises:
         KeyError: `unknown` is None and a token is not in `vocab`. The error names that token.
@@ -166,32 +164,31 @@ def encode(text: str, vocab: Mapping[str, int], unknown: str | None = None) -> l
 
 
 def pad_batch(sequences: Sequence[list[int]], pad_id: int = 0) -> Int[Tensor, "batch length"]:
-    """Puts sequences of different lengths into one tensor.
+    """Put sequences of different lengths into one tensor.
 
-    To start: how long is the longest? `torch.full` makes a tensor full of one number, and
-    `torch.tensor` makes one of lists that are all equally long.
+    To start: how long is the longest? `torch.full` creates a tensor full of one number, and
+    `torch.tensor` turns lists into a tensor if all of them have the same length.
 
     Args:
-        sequences: One or more lists of ids; some may be empty, not all. They stay as they were.
+        sequences: One or more lists of ids; some may be empty, not all. Don't modify them.
         pad_id: The number that fills up the short ones, on the right; any int.
 
     Returns:
-        `(B, L)` in `torch.int64`, with `L` the length of the longest. Ids are exact, also those
-        above 2^24, which float32 cannot tell apart.
+        `(B, L)` in `torch.int64`, with `L` the length of the longest. Ids are exact, including
+        those above 2^24, which float32 cannot tell apart.
     """
     raise NotImplementedError("tokens: pad_batch is not written yet")
 
 
 def one_hot(ids: Int[Tensor, "..."], vocab_size: int) -> Float[Tensor, "... vocab_size"]:
-    """Makes of each id a row of zeros with a single one, at the place of the id.
+    """Turn each id into a row of zeros with a single one, at the position of the id.
 
-    So `one_hot(ids, V) @ W` is `W[ids]`, for any matrix `W` of `V` rows.
+    So `one_hot(ids, V) @ W` is `W[ids]`, for any matrix `W` with `V` rows.
 
-    To start: compare the ids, with an axis more, to all the numbers there are.
+    To start: give the ids one more axis and compare them with all numbers from 0 to V - 1.
 
     Args:
-        ids: Any shape, int64, from 0 to `vocab_size - 1`; others are not asked for. They stay as
-            they were.
+        ids: Any shape, int64, from 0 to `vocab_size - 1`; other ids are never passed.
         vocab_size: How many tokens the vocabulary has.
 
     Returns:
@@ -200,4 +197,4 @@ def one_hot(ids: Int[Tensor, "..."], vocab_size: int) -> Float[Tensor, "... voca
     raise NotImplementedError("tokens: one_hot is not written yet")
 
 
-# Made by grader stubs, d1540411c118
+# Made by grader stubs, 6cced0981318

@@ -1,84 +1,54 @@
 # Put your code where NotImplementedError is. Then: pytest exercises/test_training.py
-"""Training: how to begin, what to predict, how fast to go, and what to call wrong.
+"""Training: how to start, what to predict, how fast to learn, and how to measure the error.
 
-The model is there; now it has to learn. Four small pieces make the difference between a loss that
-falls and one that does not: with which numbers the weights begin, which words are to be predicted
-from which, how large a step the optimiser takes, and how wrong the model's answer is. An optimiser
-such as `torch.optim.Adam` does the rest.
+The model is complete; now it has to learn. Four small pieces decide whether its loss falls: the
+numbers its weights start with, the tokens it learns to predict, the size of the optimiser's steps,
+and the loss itself. An optimiser such as `torch.optim.Adam` does the rest.
 
-## Why initialise
+**Initialisation.** The encoder receives a token's row times √d_model, plus its position. If the
+table is drawn from N(0, 1), each row is about √d_model long, so d_model after the factor. A
+position's row is always √(d_model / 2) long, because sin² + cos² = 1 in each pair of columns. At
+512 features, the token is 32 times as long as the position, the model can hardly tell positions
+apart, and it learns slowly. **Xavier's** distribution draws smaller numbers the more of them a
+matrix has, so that signals keep their size forwards and backwards.
 
-Look at what the encoder is given: a word, times √d_model, plus its place. If the table of words is
-drawn from N(0, 1), each row is about √d_model long, and after the factor d_model long. The row of a
-place is always √(d_model / 2) long, because in each pair of columns sin² + cos² = 1. At 512
-features, the word is 32 times as long as the place:
+**Teacher forcing.** The decoder reads the target up to a token and predicts the *next* one. During
+training the target is known, so all positions are trained at once: the decoder reads the true
+tokens, not its own predictions.
 
-    >>> _ = torch.manual_seed(0)
-    >>> words = torch.randn(1000, 512) * 512**0.5
-    >>> round(words.norm(dim=-1).mean().item() / (512 / 2) ** 0.5)
-    32
+**Warm-up.** At the start the weights are random, so their gradients point in no useful direction
+yet, and large steps do harm. So the learning rate rises linearly for `warmup` steps, then falls
+with the square root of the step.
 
-So the model hardly hears where a word stands, and such a model learns slowly. Xavier's distribution
-makes the numbers smaller, the more of them there are, so that what goes through a matrix keeps its
-size, forwards and backwards. With 10 000 words, the rows are then shorter than the places:
+**Label smoothing.** The usual loss, -log p(label), is lowest at p(label) = 1, which pushes the
+logits apart without end. Smoothing the labels asks for a little less certainty.
 
-    >>> words = nn.init.xavier_uniform_(torch.empty(10000, 512)) * 512**0.5
-    >>> round(words.norm(dim=-1).mean().item() / (512 / 2) ** 0.5, 2)
-    0.44
+## Formula
 
-## What to predict
+Xavier's uniform distribution, for a weight of shape (out, in), where fan_in = in and fan_out = out:
 
-The decoder reads the target up to a word and predicts the *next* word. While training, the target
-is known, so all places are asked at once; this is called teacher forcing. What it reads and what it
-should say are the same words, one place apart:
+    uniform between -b and b, with b = √(6 / (fan_in + fan_out))
+
+Teacher forcing: input and labels are the same tokens, one position apart.
 
     target             <start>   the     cat     sat     <end>
     decoder's input    <start>   the     cat     sat
     labels             the       cat     sat     <end>
 
-If the labels were not shifted, the answer would stand in the input: the model would learn to copy
-the word it sees, the loss would fall to nothing, and it could not write a single sentence.
-
-    >>> decoder_input, labels = teacher_forcing(torch.tensor([[1, 5, 6, 7, 2]]))
-    >>> decoder_input
-    tensor([[1, 5, 6, 7]])
-    >>> labels
-    tensor([[5, 6, 7, 2]])
-
-## How fast to go
+The learning rate; at step = warmup both numbers in the minimum are the same:
 
     rate = d_model^(-1/2) * min(step^(-1/2), step * warmup^(-3/2))
 
-At the start the weights know nothing, and large steps in a direction that is half chance do harm.
-So the rate grows in a straight line for `warmup` steps, then falls with the root of the step. At
-`step = warmup` both are the same. With a pencil, for d_model = 64 and warmup = 4: the first factor
-is 1/8, and 4^(-3/2) is 1/8 too. At step 1 the rate is 1/8 * 1/8; at step 4, the top, 1/8 * 1/2; at
-step 16 it is 1/8 * 1/4.
+Label smoothing shares a part ε evenly among *all* V tokens, the label included; the label gets the
+rest as well. With p = softmax(logits):
 
-    >>> [noam_rate(step, d_model=64, warmup=4) for step in (0, 1, 4, 16)]
-    [0.0, 0.015625, 0.0625, 0.03125]
-
-## What to call wrong
-
-The usual loss is -log p(label), which wants p(label) to be 1, and pushes without end. Label
-smoothing asks for a little less. Of the whole, ε is shared out evenly among *all* V words, the
-label included; the label gets the rest as well:
-
-    wanted(word) = ε / V                  for every word
+    wanted(token) = ε / V                  for every token
     wanted(label) = ε / V + (1 - ε)
 
-    loss = -Σ wanted(word) * log p(word)
-         = (1 - ε) * -log p(label) + ε * (the mean over all words of -log p(word))
+    loss = -Σ wanted(token) * log p(token)
+         = (1 - ε) * -log p(label) + ε * (the mean over all tokens of -log p(token))
 
-With a pencil: three words of probability 1/2, 1/4 and 1/4, so -log p is 1, 2 and 2 times log 2.
-Their mean is 5/3 log 2. If the first is the label and ε = 0.3, the loss is 0.7 * 1 + 0.3 * 5/3 =
-1.2 times log 2. A place whose label is padding is left out: the mean is over the other places only.
-
-    >>> logits = torch.tensor([[[1/2, 1/4, 1/4], [0.9, 0.05, 0.05]]]).log()
-    >>> labels = torch.tensor([[0, -1]])
-    >>> loss = label_smoothed_loss(logits, labels, pad_id=-1, smoothing=0.3)
-    >>> round((loss / torch.tensor(2.0).log()).item(), 4)
-    1.2
+Positions whose label is padding are left out, and the loss is the mean over the others.
 
 ## Shapes
 
@@ -87,16 +57,59 @@ Their mean is 5/3 log 2. If the first is the label and ε = 0.3, the loss is 0.7
     logits                     (B, L, V)
     loss                       ()            one number
 
-## What else counts
+## With a pencil
 
-The hidden checks look at all that is said here, and at this:
+**Initialisation.** Compare the length of a token's row, times √d_model, with that of a position:
+first for N(0, 1), then for Xavier's distribution with 10 000 tokens.
 
-- The loss is a tensor of no axes, from which gradients flow back to the logits as through torch's
-  own. Padding gets none.
-- Logits may be a transposed view, on which `view` does not work and `reshape` does.
-- What you are given stays as it was: no edits in place. So do the settings that all code shares,
-  such as torch's default dtype.
-- Slow is not wrong: a call may take 10 seconds of processor time, the exercise 60.
+    >>> _ = torch.manual_seed(0)
+    >>> tokens = torch.randn(1000, 512) * 512**0.5
+    >>> round(tokens.norm(dim=-1).mean().item() / (512 / 2) ** 0.5)
+    32
+    >>> tokens = nn.init.xavier_uniform_(torch.empty(10000, 512)) * 512**0.5
+    >>> round(tokens.norm(dim=-1).mean().item() / (512 / 2) ** 0.5, 2)
+    0.44
+
+**Teacher forcing.** If the labels were not shifted, the input would contain the answer: the model
+would learn to copy the token it reads, the loss would fall to zero, and it could not write a single
+sentence.
+
+    >>> decoder_input, labels = teacher_forcing(torch.tensor([[1, 5, 6, 7, 2]]))
+    >>> decoder_input
+    tensor([[1, 5, 6, 7]])
+    >>> labels
+    tensor([[5, 6, 7, 2]])
+
+**Warm-up.** For d_model = 64 and warmup = 4, the first factor is 1/8, and 4^(-3/2) is 1/8 too. The
+rate is 1/8 * 1/8 at step 1, 1/8 * 1/2 at step 4, where it is highest, and 1/8 * 1/4 at step 16.
+
+    >>> [noam_rate(step, d_model=64, warmup=4) for step in (0, 1, 4, 16)]
+    [0.0, 0.015625, 0.0625, 0.03125]
+
+**Label smoothing.** Three tokens have the probabilities 1/2, 1/4 and 1/4, so -log p is 1, 2 and 2
+times log 2, with mean 5/3 log 2. If the first token is the label and ε = 0.3, the loss is 0.7 * 1 +
+0.3 * 5/3 = 1.2 times log 2. The second position is padding and changes nothing.
+
+    >>> logits = torch.tensor([[[1/2, 1/4, 1/4], [0.9, 0.05, 0.05]]]).log()
+    >>> labels = torch.tensor([[0, -1]])
+    >>> loss = label_smoothed_loss(logits, labels, pad_id=-1, smoothing=0.3)
+    >>> round((loss / torch.tensor(2.0).log()).item(), 4)
+    1.2
+
+## What the exercise asks
+
+- `initialise` draws every parameter of two or more axes, whatever it belongs to, and leaves the
+  rest unchanged.
+- `noam_rate` returns a Python float, and 0 at step 0.
+- `label_smoothed_loss` returns a tensor without axes, which is finite for logits of a thousand. Its
+  gradients are those of torch's own loss; padding contributes none.
+- And what every exercise asks: see "What every exercise asks" in exercises/README.md.
+
+## What may not be used
+
+`F.cross_entropy(label_smoothing=...)` and `F.linear_cross_entropy`. Smooth the labels yourself;
+`F.log_softmax`, `F.nll_loss`, `F.kl_div`, `F.cross_entropy` without `label_smoothing` and all of
+`nn.init` are fine.
 
 ## Where to read
 
@@ -106,21 +119,17 @@ The hidden checks look at all that is said here, and at this:
   Vision" by Szegedy and others (2015), section 7: label smoothing.
 - PyTorch: `nn.init.xavier_uniform_`, `torch.optim.lr_scheduler.LambdaLR`, and the arguments
   `label_smoothing` and `ignore_index` of `F.cross_entropy`.
-
-## What may not be used
-
-`F.cross_entropy` and `nn.CrossEntropyLoss` with `label_smoothing=...`: that is what you write.
-Without that argument they are fine, and so are `F.log_softmax`, `F.nll_loss`, `F.kl_div` and all of
-`nn.init`.
+- A picture of it: exercises/pictures/training.svg.
 
 ## Questions to ask your code
 
-- Which parameters have two axes and are no `nn.Linear`? Does your loop meet the embedding?
-- Do inputs and labels of one place stand for the same word, or for neighbours?
+- Which parameters have two axes but don't belong to an `nn.Linear`? Does your loop reach the
+  embedding?
+- Do input and label of one position stand for the same token, or for neighbours?
 - What is 0 to the power of -1/2?
-- Among how many words do you share ε: V, V - 1 or V - 2? What does PyTorch do?
-- By what do you divide: by all places, or by those that are no padding?
-- Which number does `gather` look for where the label is -100?
+- Among how many tokens do you share ε: V, V - 1 or V - 2? What does PyTorch do?
+- What do you divide by: the number of all positions, or of those that are not padding?
+- Which index does `gather` receive where the label is -100?
 """
 
 import torch
@@ -130,17 +139,16 @@ from torch import Tensor, nn
 
 
 def initialise(model: nn.Module) -> None:
-    """Draws the matrices of a model anew, from Xavier's uniform distribution.
+    """Redraw the matrices of a model from Xavier's uniform distribution.
 
-    Every parameter of two or more axes is drawn: the weights of linear maps, but embeddings and
-    parameters that stand alone too, and those that are frozen. Xavier's numbers lie evenly between
-    -b and b, with b = √(6 / (fan_in + fan_out)). For a weight (out, in), that is √(6 / (in + out));
-    for one of more axes, see `nn.init.xavier_uniform_`.
+    Every parameter of two or more axes is drawn: the weights of linear maps, embeddings, parameters
+    that belong to no layer, and frozen ones. For parameters of more than two axes, see
+    `nn.init.xavier_uniform_` for what the fans are.
 
-    All else stays as it is: parameters of one axis or none (biases, norms), buffers, and whether a
-    parameter takes gradients. The parameters are changed in place, not replaced by others, so that
-    what is shared stays shared and an optimiser that holds them already still does. Two models
-    get different numbers: set no seed here.
+    Everything else stays as it is: parameters of one axis or none (biases, norms), buffers, and
+    every `requires_grad`. Parameters are changed in place, not replaced, so that shared weights
+    stay shared and an optimiser made before still holds the model's parameters. Two models receive
+    different numbers: don't set a seed.
 
     To start: `model.parameters()` gives every parameter once, and `dim()` counts axes.
 
@@ -153,12 +161,12 @@ def initialise(model: nn.Module) -> None:
 def teacher_forcing(
     tgt: Int[Tensor, "batch length"],
 ) -> tuple[Int[Tensor, "batch length-1"], Int[Tensor, "batch length-1"]]:
-    """What the decoder reads, and what it should say at each place: the next word.
+    """Return what the decoder reads, and what it should predict at each position: the next token.
 
     To start: two slices.
 
     Args:
-        tgt: Target ids `(B, L)`, from the start to the end and any padding. Not to be edited.
+        tgt: Target ids `(B, L)`: start, tokens, end, and any padding.
 
     Returns:
         The decoder's input and the labels, each `(B, L - 1)`.
@@ -167,14 +175,14 @@ def teacher_forcing(
 
 
 def noam_rate(step: int, d_model: int, warmup: int = 4000) -> float:
-    """The paper's learning rate at a step: up in a straight line, then down with the root.
+    """Return the paper's learning rate at a step.
 
-    To start: the formula, and what it says of step 0.
+    To start: the formula, and what it says about step 0.
 
     Args:
-        step: The number of the step. The first is 1; step 0, before it, has the rate 0.
-        d_model: Features of a token.
-        warmup: At which step the rate is highest.
+        step: The number of the step. The first is 1; step 0, before it, has rate 0.
+        d_model: Number of features of a token.
+        warmup: The step at which the rate is highest.
 
     Returns:
         The rate, a Python float.
@@ -188,26 +196,25 @@ def label_smoothed_loss(
     pad_id: int = 0,
     smoothing: float = 0.1,
 ) -> Float[Tensor, ""]:
-    """How wrong the logits are, with the labels smoothed: one number, to be made smaller.
+    """Return the cross-entropy of the logits, with smoothed labels.
 
-    It equals `F.cross_entropy` with `label_smoothing=smoothing` and `ignore_index=pad_id`, and so
-    do its gradients. It is finite, right, and has a gradient for logits of a thousand too, where
-    `softmax` gives zeros whose logarithm is infinite.
+    Value and gradients equal those of `F.cross_entropy` with `label_smoothing=smoothing` and
+    `ignore_index=pad_id`. Both are finite and right even for logits of a thousand, where `softmax`
+    gives zeros, whose logarithm is infinite.
 
     To start: `F.log_softmax`, then `gather`, which picks a number from each row by its index.
 
     Args:
-        logits: Unnormalised scores of all words, `(B, L, V)`. Not to be edited, as the labels.
-        labels: The right words, `(B, L)`.
-        pad_id: A place with this label has no say. It may be a word's id, or a negative number
-            such as -100. At least one label is another.
-        smoothing: ε, from 0 (none) to 1. The part of the whole that is shared out among all V
-            words evenly.
+        logits: Unnormalised scores of all tokens, `(B, L, V)`.
+        labels: The ids of the right tokens, `(B, L)`.
+        pad_id: Positions with this label are ignored. It may be the id of a token, or a negative
+            number such as -100. At least one label is not `pad_id`.
+        smoothing: ε, from 0 (no smoothing) to 1: the part that is shared evenly among all V tokens.
 
     Returns:
-        The mean over the places whose label is not padding.
+        The mean over the positions whose label is not `pad_id`.
     """
     raise NotImplementedError("training: label_smoothed_loss is not written yet")
 
 
-# Made by grader stubs, 2195a5d2eb6b
+# Made by grader stubs, 312b8568c132

@@ -1,35 +1,32 @@
 # Put your code where NotImplementedError is. Then: pytest exercises/test_transformer.py
-# Not to be used here: F.scaled_dot_product_attention, F.multi_head_attention_forward,
-# nn.MultiheadAttention, nn.TransformerEncoderLayer, nn.TransformerDecoderLayer,
-# nn.TransformerEncoder, nn.TransformerDecoder, nn.Transformer. Here you build the model from your
-# own Encoder and Decoder; nn.Linear is fine.
-"""The Transformer: from one sentence to the next word of another.
+"""The Transformer: the whole model, from source and target ids to the next token.
 
-Everything comes together. The encoder reads the source sentence. The decoder looks at the result
-and at the target words written so far. And for each place in the target, one last linear map, the
-generator, gives every word of the target vocabulary a score: how likely is it to come *next*?
+Here everything comes together: embeddings, encoder and decoder become a **sequence-to-sequence**
+model, which reads one sequence and writes another, such as a translation. One last linear map, the
+**generator**, gives every token of the target vocabulary a score at each position: how likely is it
+to come *next*?
 
-While training, the whole target is known, so all places are computed at once, and the mask sees to
-it that none looks ahead. That is what makes a Transformer quick to train.
+The model is **autoregressive**: it predicts each token from the source and the target tokens before
+it. In use it writes one token at a time. During training the whole target is known, so all
+positions are computed at once, and the causal mask makes sure that none attends to a later one.
+That parallelism is what makes a Transformer fast to train.
+
+The scores are **logits**: any numbers, not probabilities. A softmax would turn them into
+probabilities, but the usual loss, `nn.CrossEntropyLoss`, applies it itself.
 
 ## Formula
 
-    encode(src)               = encoder(src_embedding(src))
-    decode(tgt, memory, src)  = decoder(tgt_embedding(tgt), memory)
-    forward(src, tgt)         = generator(decode(tgt, encode(src), src))
+    memory    = encoder(embedded source)
+    decoded   = decoder(embedded target, memory)
+    logits    = generator(decoded)
 
-The scores are *logits*: any numbers, not probabilities. A softmax would make probabilities of them,
-but the usual loss, `nn.CrossEntropyLoss`, does that itself.
+The model takes ids only. It makes its masks from them and from `self.pad_id`:
 
-## Masks
-
-You hand in ids only; the model makes its masks from them and from `self.pad_id`.
-
-| attention                | looks at           | must not see                         |
-|--------------------------|--------------------|--------------------------------------|
-| encoder, self-attention  | the source         | padding                              |
-| decoder, self-attention  | the target         | padding and the future               |
-| decoder, cross-attention | the source, memory | padding, and *whose* padding is that? |
+| attention                | queries | keys   | hidden keys                           |
+|--------------------------|---------|--------|---------------------------------------|
+| encoder, self-attention  | source  | source | padding                               |
+| decoder, self-attention  | target  | target | padding and the future                |
+| decoder, cross-attention | target  | source | padding, and *whose* padding is that? |
 
 ## Shapes
 
@@ -41,8 +38,8 @@ You hand in ids only; the model makes its masks from them and from `self.pad_id`
 
 ## With a pencil
 
-Count what a very small model can learn: 10 source words, 12 target words, `d_model = 4`, 2 heads,
-one layer, `d_ff = 8`.
+Count the parameters of a very small model: 10 source tokens, 12 target tokens, `d_model = 4`, 2
+heads, one layer, `d_ff = 8`.
 
     embeddings                 10 * 4 + 12 * 4             =  88
     attention                  4 * (4 * 4 + 4)             =  80
@@ -58,8 +55,8 @@ one layer, `d_ff = 8`.
     >>> sum(parameter.numel() for parameter in model.parameters())
     580
 
-One more padding token at the end of the source, and one more word at the end of the target: the
-scores for the places before are what they were.
+Add a padding token at the end of the source, and one more token at the end of the target: the
+logits of the positions before are unchanged.
 
     >>> src, tgt = torch.tensor([[3, 7]]), torch.tensor([[1, 5, 4]])
     >>> longer_src, longer_tgt = torch.tensor([[3, 7, 0]]), torch.tensor([[1, 5, 4, 9]])
@@ -68,44 +65,42 @@ scores for the places before are what they were.
     >>> torch.allclose(model(longer_src, longer_tgt)[:, :3], model(src, tgt), atol=1e-5)
     True
 
-## What else counts
+## What the exercise asks
 
-The hidden checks look at all that is said here, and at this:
-
-- Weights are loaded by name, so every parameter has the name and shape given here, and there are no
-  others. Embeddings and generator may be tied, and whether the row of the padding id learns is your
-  choice.
-- Padding may stand anywhere, in the middle and at the start as well, and has no say in other
-  places. All that comes out is finite.
-- `decode` uses the memory that it is given, and `forward` is made of the other two and the
-  generator.
-- `dropout`, `max_len`, `activation` and `norm_first` reach every part. Dropout acts while training
+- `encode(src)` returns the memory, `decode(tgt, memory, src)` what the decoder makes of the target,
+  and `forward(src, tgt)` the logits, composed of those two and the generator.
+- `decode` uses the memory it is given. It doesn't encode again.
+- `pad_id` may be any id. Padding may stand anywhere, even in the middle or at the start, and does
+  not affect other positions. All outputs are finite.
+- `dropout`, `max_len`, `activation` and `norm_first` reach every part. Dropout acts during training
   only.
-- Scores of up to a thousand in size make no NaN.
-- Gradients flow back to every parameter.
-- After `.to(dtype)` the logits are of that dtype: float32, float64 or bfloat16.
-- A tensor may be a transposed view, whose numbers lie in memory in another order. `reshape` works
-  on it; `view` may not.
-- What you are given stays as it was: no edits in place. So do the settings that all code shares,
-  such as torch's default dtype.
-- `copy.deepcopy` of the module works, and the next call may have another batch and another length.
-- Slow is not wrong: a call may take 10 seconds of processor time, the exercise 60.
+- Scores of up to a thousand give no NaN.
+- Tying embeddings and generator is your choice, and so is whether the row of the padding id learns.
+- And what every exercise asks: see "What every exercise asks" in exercises/README.md.
+
+## What may not be used
+
+`F.scaled_dot_product_attention`, `F.multi_head_attention_forward`, `nn.MultiheadAttention`,
+`nn.TransformerEncoderLayer`, `nn.TransformerDecoderLayer`, `nn.TransformerEncoder`,
+`nn.TransformerDecoder` and `nn.Transformer`. Build the model from your own `Encoder` and `Decoder`;
+`nn.Linear` is fine.
 
 ## Where to read
 
 - Paper, "Attention Is All You Need": section 3 as a whole, figure 1, and section 3.4 for the
   generator.
 - PyTorch: `torch.nn.Transformer` has the encoder and the decoder, but no embeddings and no
-  generator, and it wants its masks handed in. Both its stacks always end in a norm of their own;
+  generator, and its caller passes the masks. Both its stacks always end in a norm of their own;
   ours do so only in pre-norm.
+- A picture of it: exercises/pictures/transformer.svg.
 
 ## Questions to ask your code
 
-- Does the logit at place t depend on the target word at place t + 1? Change it and see.
+- Does the logit at position t depend on the target token at position t + 1? Change it and see.
 - Does padding in the *source* reach the decoder? Change a padded row of the memory and see.
-- Do you use the padding id 0, or `self.pad_id`? And for the target as well as for the source?
-- Source and target have vocabularies of different sizes. Which of them does the generator need?
-- Does a sentence give the same alone as in a batch with longer ones?
+- Do you use the padding id 0, or `self.pad_id`? For the target as well as for the source?
+- Source and target have vocabularies of different sizes. Which one does the generator need?
+- Does a sentence give the same logits alone and in a batch with longer ones?
 """
 
 from jaxtyping import Float, Int
@@ -118,11 +113,11 @@ from exercises.masks import padding_mask, target_mask
 
 
 class Transformer(nn.Module):
-    """The whole model, from ids to logits.
+    """Compute the logits of the next target token at every position.
 
-    Its parts are `src_embedding` and `tgt_embedding` (each a `TransformerEmbedding`), `encoder` (an
-    `Encoder`), `decoder` (a `Decoder`) and `generator` (an `nn.Linear`). Its attribute `pad_id` is
-    the id that stands for padding, on both sides.
+    Parts: `src_embedding` and `tgt_embedding` (each a `TransformerEmbedding`), `encoder` (an
+    `Encoder`), `decoder` (a `Decoder`) and `generator` (an `nn.Linear`). The attribute `pad_id` is
+    the id of padding, on both sides.
     """
 
     def __init__(
@@ -139,33 +134,33 @@ class Transformer(nn.Module):
         activation: str = "relu",
         norm_first: bool = False,
     ) -> None:
-        """Makes the parts. The default sizes are the paper's base model.
+        """Create the parts. The default sizes are those of the paper's base model.
 
-        To start: make the five parts in the order of the data, and remember `pad_id`.
+        To start: create the five parts in the order in which data passes them, and store `pad_id`.
 
         Args:
-            src_vocab_size: How many words the source language has.
-            tgt_vocab_size: How many words the target language has.
-            d_model: Features of a token.
-            n_heads: Heads of every attention.
-            num_layers: Layers of the encoder, and as many of the decoder.
-            d_ff: Features inside the feed-forward networks.
-            dropout: Probability of dropping, in every part that has a dropout.
-            max_len: The longest sentence there may be.
-            pad_id: The id that stands for padding; any id may be it.
+            src_vocab_size: Number of tokens in the source vocabulary.
+            tgt_vocab_size: Number of tokens in the target vocabulary.
+            d_model: Number of features of a token.
+            n_heads: Number of heads of every attention.
+            num_layers: Number of layers of the encoder, and of the decoder.
+            d_ff: Number of features inside the feed-forward networks.
+            dropout: Dropout probability of every part that has a dropout.
+            max_len: Length of the longest sentence, in tokens.
+            pad_id: The id of padding; it may be any id.
             activation: `"relu"` or `"gelu"`, for the feed-forward networks.
-            norm_first: Whether the layers normalise first.
+            norm_first: Whether the layers use pre-norm.
 
         Raises:
-            ValueError: `d_model` is not divisible by `n_heads`, or `activation` is another.
+            ValueError: If `d_model` is not divisible by `n_heads`, or `activation` is unknown.
         """
         super().__init__()
         raise NotImplementedError("transformer: Transformer.__init__ is not written yet")
 
     def encode(self, src: Int[Tensor, "batch source"]) -> Float[Tensor, "batch source d_model"]:
-        """Reads the source.
+        """Encode the source.
 
-        To start: the first line of the table under "Masks" says what to hide.
+        To start: the first row of the table of masks says what to hide.
 
         Args:
             src: Source ids, `(B, Ls)`.
@@ -174,8 +169,8 @@ class Transformer(nn.Module):
             The memory, `(B, Ls, d_model)`.
 
         Raises:
-            IndexError: an id is outside the vocabulary.
-            ValueError: the sentence is longer than `max_len`.
+            IndexError: If an id is outside the vocabulary.
+            ValueError: If the sentence is longer than `max_len`.
         """
         raise NotImplementedError("transformer: Transformer.encode is not written yet")
 
@@ -185,30 +180,30 @@ class Transformer(nn.Module):
         memory: Float[Tensor, "batch source d_model"],
         src: Int[Tensor, "batch source"],
     ) -> Float[Tensor, "batch target d_model"]:
-        """Looks at the target so far and at the memory.
+        """Decode the target, attending to the memory.
 
-        To start: why are the source ids needed here, when the memory is there already?
+        To start: the memory is an argument already. Why are the source ids needed too?
 
         Args:
             tgt: Target ids, `(B, Lt)`.
-            memory: What `encode(src)` has returned, `(B, Ls, d_model)`.
+            memory: The output of `encode(src)`, `(B, Ls, d_model)`.
             src: The source ids of that memory, `(B, Ls)`.
 
         Returns:
             `(B, Lt, d_model)`, not yet logits.
 
         Raises:
-            IndexError: an id is outside the vocabulary.
-            ValueError: the sentence is longer than `max_len`.
+            IndexError: If an id is outside the vocabulary.
+            ValueError: If the sentence is longer than `max_len`.
         """
         raise NotImplementedError("transformer: Transformer.decode is not written yet")
 
     def forward(
         self, src: Int[Tensor, "batch source"], tgt: Int[Tensor, "batch target"]
     ) -> Float[Tensor, "batch target tgt_vocab_size"]:
-        """Scores every word of the target vocabulary as the next one, at every place.
+        """Score every token of the target vocabulary as the next one, at every position.
 
-        To start: one line, the last of the formula.
+        To start: put the three lines of the formula together.
 
         Args:
             src: Source ids, `(B, Ls)`.
@@ -218,10 +213,10 @@ class Transformer(nn.Module):
             Logits `(B, Lt, tgt_vocab_size)`, unnormalised.
 
         Raises:
-            IndexError: an id is outside the vocabulary.
-            ValueError: a sentence is longer than `max_len`.
+            IndexError: If an id is outside the vocabulary.
+            ValueError: If a sentence is longer than `max_len`.
         """
         raise NotImplementedError("transformer: Transformer.forward is not written yet")
 
 
-# Made by grader stubs, 42252de4c00c
+# Made by grader stubs, 5bc17a24e7ed

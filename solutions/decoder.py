@@ -1,36 +1,39 @@
-"""The decoder: writing a sentence while reading another.
+"""The decoder: predict the target token by token, attending to the source.
 
-A decoder layer has three steps. The words written so far exchange what they know (self-attention,
-with a mask that hides the future). Then each of them looks at the sentence that the encoder has
-read (cross-attention: the queries come from here, keys and values from there). Then each works on
-it alone (the feed-forward network). Each step has a sublayer connection of its own. The decoder is
-a stack of such layers.
+The encoder has read the source. The decoder works on the target, and at each position it needs two
+things: what has been written before that position, and what the source says.
+
+So a decoder layer has three sublayers. In **self-attention** each target token attends to the
+target tokens up to itself; a causal mask hides the future. In **cross-attention** each target token
+attends to the source: the queries come from the target, keys and values from the encoder's output,
+the **memory**. Then the feed-forward network processes each token on its own. Each sublayer has a
+sublayer connection of its own.
+
+The decoder is a stack of such layers. Every layer attends to the same memory, and none changes it.
 
 ## Formula
 
-    DecoderLayer(x, memory):   x = sublayers[0](x, self-attention)
-                               x = sublayers[1](x, cross-attention to memory)
-                               x = sublayers[2](x, feed-forward)
+    DecoderLayer(x, memory):   x = connection 0 around self-attention
+                               x = connection 1 around cross-attention to the memory
+                               x = connection 2 around the feed-forward network
 
     Decoder(x, memory):        x = layer(x, memory)   for each layer
                                x = norm(x)            in pre-norm only
 
-`memory` is the output of the encoder. Every layer looks at the same one, and no layer changes it.
-
 ## Shapes
 
     x                          (B, Lt, d_model)   the target: what is being written
-    memory                     (B, Ls, d_model)   the source: what has been read
-    tgt_mask                   broadcasts to (B, n_heads, Lt, Lt); True = may be looked at
-    memory_mask                broadcasts to (B, n_heads, Lt, Ls); True = may be looked at
+    memory                     (B, Ls, d_model)   the source: what the encoder has read
+    tgt_mask                   broadcasts to (B, n_heads, Lt, Lt); True = may be attended to
+    memory_mask                broadcasts to (B, n_heads, Lt, Ls); True = may be attended to
     result                     (B, Lt, d_model)
 
 ## With a pencil
 
-Set all weights to zero, then let the cross-attention pass values on as they are. Without queries
-and keys all scores are zero, so each target token gets the plain average of the memory that it may
-look at: the third token is hidden, and the mean of (2, 0) and (4, 6) is (3, 3). In pre-norm this is
-added to `x`.
+Set all weights to zero, then let cross-attention pass its values on unchanged. Queries and keys are
+zero, so all scores are equal, and each target token receives the plain average of the memory tokens
+it may attend to. The third one is hidden, and the mean of (2, 0) and (4, 6) is (3, 3). In pre-norm
+this is added to `x`.
 
     >>> import torch
     >>> layer = DecoderLayer(d_model=2, n_heads=1, d_ff=4, dropout=0.0, norm_first=True)
@@ -45,40 +48,32 @@ added to `x`.
     >>> layer(x, memory, memory_mask=memory_mask).detach()
     tensor([[[4., 4.]]])
 
-## What else counts
+## What the exercise asks
 
-The hidden checks look at all that is said here, and at this:
-
-- Weights are loaded by name, so every parameter has the name and shape given here, and there are no
-  others.
-- Each mask may have any shape that broadcasts: `(B, 1, 1, Lt)` or `(Lt, Lt)` for example. It holds
-  in every layer. A query that may look at nothing gets finite numbers, not NaN, and changes no
-  other row.
+- With the same weights, the values are those of `nn.TransformerDecoderLayer`, even for a single
+  token, a single head, a small or large x, an x around 1000, and scores of up to a thousand.
+- Each mask may have any shape that broadcasts, such as `(B, 1, 1, Lt)`, `(Lt, Lt)` or
+  `(n_heads, Lt, Lt)`, and it holds in every layer. A query with nothing to attend to gets finite
+  numbers, not NaN, and affects no other row.
 - Dropout acts on the weights of both attentions, inside the feed-forward network, and on what each
-  sublayer returns before the sum; while training only.
-- The numbers are those of torch's layer, also for one token, one head, small or large x, an x
-  around 1000, and scores of up to a thousand.
-- Gradients flow back to x, to the memory and to every parameter.
-- After `.to(dtype)` the module takes and returns that dtype: float32, float64 or bfloat16.
-- A tensor may be a transposed view, whose numbers lie in memory in another order. `reshape` works
-  on it; `view` may not.
-- What you are given stays as it was: no edits in place. So do the settings that all code shares,
-  such as torch's default dtype.
-- `copy.deepcopy` of the module works, and the next call may have another batch and another length.
-- Slow is not wrong: a call may take 10 seconds of processor time, the exercise 60.
+  sublayer returns, before the sum; during training only.
+- The layers share no parameters. Gradients flow back to the memory as well, or the encoder could
+  not learn.
+- And what every exercise asks: see "What every exercise asks" in exercises/README.md.
 
 ## Where to read
 
 - Paper, "Attention Is All You Need": section 3.1, "Decoder", section 3.2.3, and the right half of
   figure 1.
 - PyTorch: `torch.nn.TransformerDecoderLayer(batch_first=True)` and `torch.nn.TransformerDecoder`
-  give the same with the same weights.
+  return the same with the same weights.
+- A picture of it: exercises/pictures/decoder.svg.
 
 ## Questions to ask your code
 
 - In cross-attention, which of query, key and value come from `x`, and which from `memory`?
-- Which mask belongs to which attention? Would you notice a mix-up if both sentences were equally
-  long?
+- Which mask belongs to which attention? Would you notice a mix-up if both sentences had the same
+  length?
 - In pre-norm, what is normalised before cross-attention: `x`, `memory`, or both?
 - How many norms does a layer have? Is each of them used exactly once?
 """
@@ -93,10 +88,10 @@ from solutions.sublayer import SublayerConnection
 
 
 class DecoderLayer(nn.Module):
-    """Self-attention, then cross-attention to the memory, then the feed-forward network.
+    """Apply self-attention, cross-attention and the feed-forward network, each in its connection.
 
-    Its parts are `self_attn` and `cross_attn` (each a `MultiHeadAttention`), `feed_forward` (a
-    `FeedForward`), and `sublayers`, a list of three `SublayerConnection`s, one for each.
+    Parts: `self_attn` and `cross_attn` (each a `MultiHeadAttention`), `feed_forward` (a
+    `FeedForward`), and `sublayers`, a list of three `SublayerConnection`s, one around each.
     """
 
     def __init__(
@@ -108,20 +103,20 @@ class DecoderLayer(nn.Module):
         activation: str = "relu",
         norm_first: bool = False,
     ) -> None:
-        """Makes the parts.
+        """Create the parts.
 
-        To start: what does a decoder layer have that an encoder layer has not?
+        To start: what does a decoder layer have that an encoder layer doesn't?
 
         Args:
-            d_model: Features of a token, in `x` and in the memory.
-            n_heads: Heads of both attentions.
-            d_ff: Features inside the feed-forward network.
-            dropout: Probability of dropping, in every part that has a dropout.
+            d_model: Number of features of a token, in `x` and in the memory.
+            n_heads: Number of heads of both attentions.
+            d_ff: Number of features inside the feed-forward network.
+            dropout: Dropout probability of every part that has a dropout.
             activation: `"relu"` or `"gelu"`, for the feed-forward network.
-            norm_first: Whether the connections normalise first.
+            norm_first: Whether the connections use pre-norm.
 
         Raises:
-            ValueError: `d_model` is not divisible by `n_heads`, or `activation` is another.
+            ValueError: If `d_model` is not divisible by `n_heads`, or `activation` is unknown.
         """
         super().__init__()
         ### BEGIN SOLUTION
@@ -140,9 +135,9 @@ class DecoderLayer(nn.Module):
         tgt_mask: Bool[Tensor, "..."] | None = None,
         memory_mask: Bool[Tensor, "..."] | None = None,
     ) -> Float[Tensor, "batch target d_model"]:
-        """Looks at what is written, then at what was read, then works on it.
+        """Apply the three sublayers, one after the other.
 
-        To start: three lines, one for each sublayer, as in the encoder layer.
+        To start: three lines, one per sublayer, as in the encoder layer.
 
         Args:
             x: `(B, Lt, d_model)`.
@@ -154,6 +149,7 @@ class DecoderLayer(nn.Module):
             `(B, Lt, d_model)`.
         """
         ### BEGIN SOLUTION
+        # Why this way: a connection normalises only `y`; the memory is used as it comes.
         x = self.sublayers[0](x, lambda y: self.self_attn(y, y, y, tgt_mask))
         x = self.sublayers[1](x, lambda y: self.cross_attn(y, memory, memory, memory_mask))
         return self.sublayers[2](x, self.feed_forward)
@@ -161,10 +157,10 @@ class DecoderLayer(nn.Module):
 
 
 class Decoder(nn.Module):
-    """A stack of decoder layers.
+    """Apply a stack of decoder layers.
 
-    Its parts are `layers`, a list of `DecoderLayer`s that share no parameter, and `norm`: a
-    `LayerNorm` in pre-norm, None in post-norm.
+    Parts: `layers`, a list of `DecoderLayer`s that share no parameter, and `norm`: a `LayerNorm` in
+    pre-norm, None in post-norm.
     """
 
     def __init__(
@@ -177,21 +173,21 @@ class Decoder(nn.Module):
         activation: str = "relu",
         norm_first: bool = False,
     ) -> None:
-        """Makes the layers, and the last norm if there is one.
+        """Create the layers, and in pre-norm the norm after them.
 
-        To start: the encoder shows the way.
+        To start: this works as in the encoder.
 
         Args:
-            num_layers: How many layers.
-            d_model: Features of a token, in `x` and in the memory.
-            n_heads: Heads of both attentions.
-            d_ff: Features inside the feed-forward network.
-            dropout: Probability of dropping, in every part that has a dropout.
+            num_layers: Number of layers.
+            d_model: Number of features of a token, in `x` and in the memory.
+            n_heads: Number of heads of both attentions.
+            d_ff: Number of features inside the feed-forward network.
+            dropout: Dropout probability of every part that has a dropout.
             activation: `"relu"` or `"gelu"`, for the feed-forward network.
-            norm_first: Whether the connections normalise first.
+            norm_first: Whether the connections use pre-norm.
 
         Raises:
-            ValueError: `d_model` is not divisible by `n_heads`, or `activation` is another.
+            ValueError: If `d_model` is not divisible by `n_heads`, or `activation` is unknown.
         """
         super().__init__()
         ### BEGIN SOLUTION
@@ -209,9 +205,9 @@ class Decoder(nn.Module):
         tgt_mask: Bool[Tensor, "..."] | None = None,
         memory_mask: Bool[Tensor, "..."] | None = None,
     ) -> Float[Tensor, "batch target d_model"]:
-        """Sends the target through all layers; each looks at the same memory.
+        """Apply all layers in turn, each with the same memory and masks.
 
-        To start: what changes from layer to layer, and what stays?
+        To start: what changes from layer to layer, and what stays the same?
 
         Args:
             x: `(B, Lt, d_model)`.

@@ -1,9 +1,15 @@
-"""Embeddings: from a word's number to a vector that can be learned.
+"""Embeddings: turn a token's id into a vector that can be learned.
 
-A model cannot calculate with the number 17 that stands for "dog": dog is not the half of 34. So
-every word of the vocabulary owns one row of a table, a vector of `d_model` numbers, and the model
-looks the row up. The rows start at random and are trained like any other weight, until words that
-behave alike have rows that are alike.
+An id is only a label. If "dog" is 17, the word with id 34 is not "twice a dog", so the model must
+not compute with ids.
+
+Instead, every token of the vocabulary owns one row of a table, a vector of `d_model` numbers, its
+**embedding**, and the model looks the row up. The rows start at random and are trained like any
+other weight, until tokens that are used alike have similar rows.
+
+Padding is not a word and should learn nothing. With `padding_idx` given, that row starts as zeros
+and never receives a gradient. It is still an ordinary row: if somebody loads other numbers into it,
+those numbers are returned.
 
 ## Formula
 
@@ -11,24 +17,23 @@ behave alike have rows that are alike.
     TokenEmbedding(id)       = √d_model * Embedding(id)
     TransformerEmbedding(id) = Dropout(TokenEmbedding(id) + table[pos])
 
-The last line joins the word with its place in the sentence, and that is what enters the first
-layer. You wrote the table, the sum and the dropout in the exercise "positional".
+The last line adds a token and its position in the sentence. The sum enters the first layer. You
+wrote the table, the sum and the dropout in the exercise `positional`.
+
+Why √d_model? The paper gives no reason. The usual one: positions are numbers between -1 and 1, and
+the factor keeps the tokens from being lost among them. In the paper the table is also the matrix of
+the last layer, whose numbers have to be small, about 1/√d_model in size; the factor brings them
+back to about 1.
 
 ## Shapes
 
-    ids                        (B, L)   whole numbers from 0 to num_embeddings - 1
+    ids                        (B, L)   integers from 0 to num_embeddings - 1
     weight                     (num_embeddings, embedding_dim)
     result                     (B, L, embedding_dim)
 
-## Padding
-
-Padding is no word and should learn nothing. With `padding_idx` given, that row starts as zeros and
-never gets a gradient. It is still an ordinary row: if somebody loads other numbers into it, those
-numbers are returned.
-
 ## With a pencil
 
-A vocabulary of three words, four features, so √d_model = 2. The sentence is word 2, word 1.
+A vocabulary of three tokens, four features, so √d_model = 2. The sentence is token 2, token 1.
 
     >>> token = TokenEmbedding(vocab_size=3, d_model=4)
     >>> rows = [[0.0, 0.0, 0.0, 0.0], [1.0, 2.0, 3.0, 4.0], [5.0, 6.0, 7.0, 8.0]]
@@ -37,8 +42,8 @@ A vocabulary of three words, four features, so √d_model = 2. The sentence is w
     tensor([[[10., 12., 14., 16.],
              [ 2.,  4.,  6.,  8.]]])
 
-A word that occurs twice in a batch gets the sum of both gradients, a word that does not occur gets
-zero, and so does padding:
+A token that occurs twice in a batch receives the sum of both gradients; one that doesn't occur
+receives zero, and so does padding:
 
     >>> embedding = Embedding(4, 2, padding_idx=0)
     >>> embedding(torch.tensor([[1, 1, 3, 0]])).sum().backward()
@@ -48,37 +53,34 @@ zero, and so does padding:
             [0., 0.],
             [1., 1.]])
 
-## What else counts
+## What the exercise asks
 
-The hidden checks look at all that is said here, and at this:
-
-- Weights are loaded by name, so every parameter has the name and shape given here, and there are no
-  others.
-- `padding_idx` may be any row, the first one too, and reaches the `Embedding` inside. The copy that
-  `copy.deepcopy` makes freezes the same row.
-- Dropout acts once, on the sum, while training only. A sentence longer than `max_len` is a
+- Three modules, `Embedding`, `TokenEmbedding` and `TransformerEmbedding`, each made from the one
+  before.
+- The rows of `Embedding` start as standard normal numbers, N(0, 1). The row stored is the row
+  returned.
+- `padding_idx` may be any row, including row 0, or None. TransformerEmbedding and TokenEmbedding
+  pass it on. A copy made by `copy.deepcopy` freezes the same row.
+- An id outside the table raises `IndexError`, and negative ids are outside it.
+- Dropout acts once, on the sum, in training mode only. A sentence longer than `max_len` raises
   `ValueError`.
-- After `.to(dtype)` the module takes and returns that dtype: float32, float64 or bfloat16. The ids
-  stay int64.
-- A tensor may be a transposed view, whose numbers lie in memory in another order. `reshape` works
-  on it; `view` may not.
-- What you are given stays as it was: no edits in place. So do the settings that all code shares,
-  such as torch's default dtype.
-- Slow is not wrong: a call may take 10 seconds of processor time, the exercise 60.
+- And what every exercise asks: see "What every exercise asks" in exercises/README.md.
 
 ## Where to read
 
 - Paper, "Attention Is All You Need": section 3.4 for the factor, 3.5 for the sum, 5.4 for dropout.
 - PyTorch: `torch.nn.Embedding` is the same as our `Embedding`.
+- A picture of it: exercises/pictures/embedding.svg. What your model has learned:
+  capstone/embedding.png, after `grader capstone`.
 
 ## Questions to ask your code
 
-- A table may be indexed with a tensor of ids. What does Python, and PyTorch too, do with the index
-  -1? Is that what you want from a wrong id?
+- You can index a table with a tensor of ids. What do Python and PyTorch do with the index -1? Is
+  that what you want for a wrong id?
 - Do you multiply by the square root, or divide by it? Before or after the positions are added?
-- A hook on the weight can clear the gradient of one row. Is the hook still there after
-  `copy.deepcopy`? Is there a way to let no gradient arrive in the first place?
-- Is your table made once, in `__init__`? And does an optimiser find it in `parameters()`?
+- A hook on the weight can clear the gradient of one row. Does the hook survive `copy.deepcopy`? Is
+  there a way to let no gradient arrive in the first place?
+- Is your table created once, in `__init__`? And does an optimiser find it in `parameters()`?
 """
 
 import math
@@ -91,7 +93,7 @@ from solutions.positional import PositionalEncoding
 
 
 class Embedding(nn.Module):
-    """A table with one row for each word, looked up by the word's id.
+    """A table with one row per token, looked up by the token's id.
 
     Its parameter is `weight`, `(num_embeddings, embedding_dim)`.
     """
@@ -99,14 +101,14 @@ class Embedding(nn.Module):
     def __init__(
         self, num_embeddings: int, embedding_dim: int, padding_idx: int | None = None
     ) -> None:
-        """Draws the table from the normal distribution N(0, 1).
+        """Draw the table from the normal distribution N(0, 1).
 
         To start: `torch.randn` draws, `nn.Parameter` makes a tensor trainable.
 
         Args:
-            num_embeddings: How many words.
-            embedding_dim: How many features each word has.
-            padding_idx: The row that starts as zeros and never gets a gradient; None for none.
+            num_embeddings: How many tokens.
+            embedding_dim: How many features each token has.
+            padding_idx: The row that starts as zeros and never receives a gradient, or None.
         """
         super().__init__()
         ### BEGIN SOLUTION
@@ -120,7 +122,7 @@ class Embedding(nn.Module):
     def forward(
         self, ids: Int[Tensor, "batch length"]
     ) -> Float[Tensor, "batch length embedding_dim"]:
-        """Looks up the row of each id.
+        """Look up the row of each id.
 
         To start: index the table with the whole tensor of ids. For padding, `detach` gives the same
         numbers without their gradient, and `torch.where` chooses between two tensors.
@@ -135,6 +137,8 @@ class Embedding(nn.Module):
             IndexError: an id is negative, or not less than `num_embeddings`.
         """
         ### BEGIN SOLUTION
+        # Why this way: indexing accepts -1 silently, so the range is checked first; and unlike a
+        # hook that clears the gradient, `where` with `detach` survives copy.deepcopy.
         num_embeddings = self.weight.size(0)
         if ((ids < 0) | (ids >= num_embeddings)).any():
             raise IndexError(f"an id is not in the range from 0 to {num_embeddings - 1}")
@@ -147,16 +151,16 @@ class Embedding(nn.Module):
 
 
 class TokenEmbedding(nn.Module):
-    """An `Embedding`, called `embedding`, whose rows are made larger by `√d_model`."""
+    """An `Embedding`, called `embedding`, whose rows are multiplied by `√d_model`."""
 
     def __init__(self, vocab_size: int, d_model: int, padding_idx: int | None = None) -> None:
-        """Makes the table.
+        """Create the table.
 
         To start: which of the arguments will `forward` need again?
 
         Args:
-            vocab_size: How many words.
-            d_model: How many features each word has.
+            vocab_size: How many tokens.
+            d_model: How many features each token has.
             padding_idx: Passed on to the `Embedding`.
         """
         super().__init__()
@@ -166,7 +170,7 @@ class TokenEmbedding(nn.Module):
         ### END SOLUTION
 
     def forward(self, ids: Int[Tensor, "batch length"]) -> Float[Tensor, "batch length d_model"]:
-        """Looks up the rows and scales them.
+        """Look up the rows and scale them.
 
         To start: `math.sqrt` takes the root of a plain number.
 
@@ -185,7 +189,7 @@ class TokenEmbedding(nn.Module):
 
 
 class TransformerEmbedding(nn.Module):
-    """What enters the first layer: the words and their places.
+    """Tokens plus their positions, the input of the first layer.
 
     Its parts are `token` (a `TokenEmbedding`) and `position` (a `PositionalEncoding`).
     """
@@ -198,15 +202,15 @@ class TransformerEmbedding(nn.Module):
         max_len: int = 5000,
         padding_idx: int | None = None,
     ) -> None:
-        """Makes the two parts.
+        """Create the two parts.
 
         To start: look up which arguments each part takes, and in which order.
 
         Args:
-            vocab_size: How many words.
-            d_model: How many features each word has.
-            dropout: Probability of dropping a feature of the sum while training.
-            max_len: The longest sentence there may be.
+            vocab_size: How many tokens.
+            d_model: How many features each token has.
+            dropout: Probability of dropping a feature of the sum in training mode.
+            max_len: Length of the longest sentence allowed.
             padding_idx: Passed on to the `TokenEmbedding`.
         """
         super().__init__()
@@ -216,7 +220,7 @@ class TransformerEmbedding(nn.Module):
         ### END SOLUTION
 
     def forward(self, ids: Int[Tensor, "batch length"]) -> Float[Tensor, "batch length d_model"]:
-        """Looks up the words, adds their places, and drops some features while training.
+        """Look up the tokens, add their positions, and apply dropout in training mode.
 
         To start: what does each of the two parts do already? Nothing should be done twice.
 

@@ -1,31 +1,36 @@
-"""The encoder: reading the sentence, several times over.
+"""The encoder: turn the source sentence into one vector per token that knows its context.
 
-All the parts are there; here they are put together. In an encoder layer the tokens first exchange
-what they know (self-attention: query, key and value all come from the same sentence), then each of
-them works on it alone (the feed-forward network). Both steps are wrapped in a sublayer connection.
-The encoder is a stack of such layers, equal in form, each with weights of its own.
+All the parts are there; now they are put together. The encoder reads the whole source at once, and
+what it returns, the **memory**, is all that the rest of the model ever sees of the source.
+
+An encoder layer has two sublayers. In **self-attention** the tokens of the sentence exchange
+information: query, key and value all come from the same tokens. Then the feed-forward network
+processes each token on its own. Each sublayer is wrapped in a sublayer connection of its own.
+
+The encoder is a stack of such layers, equal in form, each with weights of its own. One layer mixes
+each token with all others; the next can build on that mixture.
 
 ## Formula
 
-    EncoderLayer(x):   x = sublayers[0](x, self-attention)
-                       x = sublayers[1](x, feed-forward)
+    EncoderLayer(x):   x = connection 0 around self-attention
+                       x = connection 1 around the feed-forward network
 
     Encoder(x):        x = layer(x)   for each layer
                        x = norm(x)    in pre-norm only
 
-In pre-norm nothing has normalised the sum that leaves the last layer, so the encoder does it once,
-at the end. In post-norm that has been done, and `norm` is None.
+In post-norm every layer has normalised its output already, so `norm` is None. In pre-norm nothing
+has normalised the sum that leaves the last layer, so the encoder does it once, at the end.
 
 ## Shapes
 
     x                          (B, L, d_model)
-    mask                       broadcasts to (B, n_heads, L, L); True = may be looked at
+    mask                       broadcasts to (B, n_heads, L, L); True = may be attended to
     result                     (B, L, d_model)
 
 ## With a pencil
 
-Set all weights of attention and feed-forward to zero, so that both sublayers find nothing. What is
-left is the road past them. In pre-norm the layer then hands back its input, and the encoder the
+Set all weights of attention and feed-forward network to zero, so that both sublayers output zero.
+Only the residual path remains. In pre-norm the layer then returns its input, and the encoder the
 normalised input: the mean of 1, 1, 5, 5 is 3, and the variance 4.
 
     >>> import torch
@@ -40,44 +45,35 @@ normalised input: the mean of 1, 1, 5, 5 is 3, and the variance 4.
     >>> encoder(x).detach()
     tensor([[[-1.0000, -1.0000,  1.0000,  1.0000]]])
 
-And count the numbers that one layer can learn. The attention has 4 maps of 4 * 4 weights and 4
-biases, together 80. The feed-forward network has 4 * 8 + 8 + 8 * 4 + 4 = 76. The two norms have
-2 * (4 + 4) = 16. That makes 172.
+And count the parameters of one layer. Attention has 4 maps of 4 * 4 weights and 4 biases, together
+80. The feed-forward network has 4 * 8 + 8 + 8 * 4 + 4 = 76. The two norms have 2 * (4 + 4) = 16.
+That makes 172.
 
     >>> sum(parameter.numel() for parameter in encoder.layers[0].parameters())
     172
 
-## What else counts
+## What the exercise asks
 
-The hidden checks look at all that is said here, and at this:
-
-- Weights are loaded by name, so every parameter has the name and shape given here, and there are no
-  others.
-- The mask may have any shape that broadcasts: `(B, 1, 1, L)` or `(L, L)` for example. It holds in
-  every layer. A query that may look at nothing gets finite numbers, not NaN, and changes no other
-  row.
+- With the same weights, the values are those of `nn.TransformerEncoderLayer`, even for a single
+  token, a single head, a small or large x, an x around 1000, and scores of up to a thousand.
+- The mask may have any shape that broadcasts, such as `(B, 1, 1, L)`, `(L, L)` or
+  `(n_heads, L, L)`, and it holds in every layer. A query with nothing to attend to gets finite
+  numbers, not NaN, and affects no other row.
 - Dropout acts on the attention weights, inside the feed-forward network, and on what each sublayer
-  returns before the sum; while training only.
-- The numbers are those of torch's layer, also for one token, one head, small or large x, an x
-  around 1000, and scores of up to a thousand.
-- Gradients flow back to x and to every parameter.
-- After `.to(dtype)` the module takes and returns that dtype: float32, float64 or bfloat16.
-- A tensor may be a transposed view, whose numbers lie in memory in another order. `reshape` works
-  on it; `view` may not.
-- What you are given stays as it was: no edits in place. So do the settings that all code shares,
-  such as torch's default dtype.
-- `copy.deepcopy` of the module works, and the next call may have another batch and another length.
-- Slow is not wrong: a call may take 10 seconds of processor time, the exercise 60.
+  returns, before the sum; during training only.
+- The layers share no parameters.
+- And what every exercise asks: see "What every exercise asks" in exercises/README.md.
 
 ## Where to read
 
 - Paper, "Attention Is All You Need": section 3.1, "Encoder", and the left half of figure 1.
 - PyTorch: `torch.nn.TransformerEncoderLayer(batch_first=True)` and `torch.nn.TransformerEncoder`
-  give the same with the same weights.
+  return the same with the same weights.
+- A picture of it: exercises/pictures/encoder.svg.
 
 ## Questions to ask your code
 
-- Has each sublayer a connection, and so a norm, of its own?
+- Does each sublayer have its own connection, and so its own norm?
 - Do the layers share a parameter? What would `[layer] * num_layers` do?
 - Does the optimiser find the layers? What is the difference between a list and an `nn.ModuleList`?
 - Do `dropout`, `activation` and `norm_first` reach every part that needs them?
@@ -94,10 +90,10 @@ from solutions.sublayer import SublayerConnection
 
 
 class EncoderLayer(nn.Module):
-    """Self-attention, then the feed-forward network.
+    """Apply self-attention, then the feed-forward network, each in its connection.
 
-    Its parts are `self_attn` (a `MultiHeadAttention`), `feed_forward` (a `FeedForward`), and
-    `sublayers`, a list of two `SublayerConnection`s, one for each.
+    Parts: `self_attn` (a `MultiHeadAttention`), `feed_forward` (a `FeedForward`), and `sublayers`,
+    a list of two `SublayerConnection`s, one around each.
     """
 
     def __init__(
@@ -109,20 +105,20 @@ class EncoderLayer(nn.Module):
         activation: str = "relu",
         norm_first: bool = False,
     ) -> None:
-        """Makes the parts.
+        """Create the parts.
 
         To start: an `nn.ModuleList` holds the two connections.
 
         Args:
-            d_model: Features of a token.
-            n_heads: Heads of the attention.
-            d_ff: Features inside the feed-forward network.
-            dropout: Probability of dropping, in every part that has a dropout.
+            d_model: Number of features of a token.
+            n_heads: Number of attention heads.
+            d_ff: Number of features inside the feed-forward network.
+            dropout: Dropout probability of every part that has a dropout.
             activation: `"relu"` or `"gelu"`, for the feed-forward network.
-            norm_first: Whether the connections normalise first.
+            norm_first: Whether the connections use pre-norm.
 
         Raises:
-            ValueError: `d_model` is not divisible by `n_heads`, or `activation` is another.
+            ValueError: If `d_model` is not divisible by `n_heads`, or `activation` is unknown.
         """
         super().__init__()
         ### BEGIN SOLUTION
@@ -136,29 +132,30 @@ class EncoderLayer(nn.Module):
     def forward(
         self, x: Float[Tensor, "batch length d_model"], mask: Bool[Tensor, "..."] | None = None
     ) -> Float[Tensor, "batch length d_model"]:
-        """Lets the tokens exchange what they know, then work on it.
+        """Apply the two sublayers, one after the other.
 
-        To start: a connection wants a function of one argument, attention has four. A `lambda` can
-        fill in the others.
+        To start: a connection expects a function of one argument, attention has four. A `lambda`
+        can fill in the others.
 
         Args:
             x: `(B, L, d_model)`.
-            mask: Booleans that broadcast to `(B, n_heads, L, L)`, True = may be looked at.
+            mask: Booleans that broadcast to `(B, n_heads, L, L)`; True = may be attended to.
 
         Returns:
             `(B, L, d_model)`.
         """
         ### BEGIN SOLUTION
+        # Why this way: in pre-norm `y` is the normalised x, for query, key and value alike.
         x = self.sublayers[0](x, lambda y: self.self_attn(y, y, y, mask))
         return self.sublayers[1](x, self.feed_forward)
         ### END SOLUTION
 
 
 class Encoder(nn.Module):
-    """A stack of encoder layers.
+    """Apply a stack of encoder layers.
 
-    Its parts are `layers`, a list of `EncoderLayer`s that share no parameter, and `norm`: a
-    `LayerNorm` in pre-norm, None in post-norm.
+    Parts: `layers`, a list of `EncoderLayer`s that share no parameter, and `norm`: a `LayerNorm` in
+    pre-norm, None in post-norm.
     """
 
     def __init__(
@@ -171,21 +168,21 @@ class Encoder(nn.Module):
         activation: str = "relu",
         norm_first: bool = False,
     ) -> None:
-        """Makes the layers, and the last norm if there is one.
+        """Create the layers, and in pre-norm the norm after them.
 
         To start: how do you make `num_layers` *different* layers?
 
         Args:
-            num_layers: How many layers.
-            d_model: Features of a token.
-            n_heads: Heads of the attention.
-            d_ff: Features inside the feed-forward network.
-            dropout: Probability of dropping, in every part that has a dropout.
+            num_layers: Number of layers.
+            d_model: Number of features of a token.
+            n_heads: Number of attention heads.
+            d_ff: Number of features inside the feed-forward network.
+            dropout: Dropout probability of every part that has a dropout.
             activation: `"relu"` or `"gelu"`, for the feed-forward network.
-            norm_first: Whether the connections normalise first.
+            norm_first: Whether the connections use pre-norm.
 
         Raises:
-            ValueError: `d_model` is not divisible by `n_heads`, or `activation` is another.
+            ValueError: If `d_model` is not divisible by `n_heads`, or `activation` is unknown.
         """
         super().__init__()
         ### BEGIN SOLUTION
@@ -199,13 +196,13 @@ class Encoder(nn.Module):
     def forward(
         self, x: Float[Tensor, "batch length d_model"], mask: Bool[Tensor, "..."] | None = None
     ) -> Float[Tensor, "batch length d_model"]:
-        """Sends the sentence through all layers.
+        """Apply all layers in turn.
 
-        To start: a loop. And what is done after it?
+        To start: a loop. And what comes after it?
 
         Args:
             x: `(B, L, d_model)`.
-            mask: Booleans that broadcast to `(B, n_heads, L, L)`, True = may be looked at.
+            mask: Booleans that broadcast to `(B, n_heads, L, L)`; True = may be attended to.
 
         Returns:
             `(B, L, d_model)`.

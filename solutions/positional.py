@@ -1,21 +1,27 @@
-"""Sinusoidal positions: telling the words apart by their place.
+"""Sinusoidal positions: tell tokens apart by their position.
 
-Attention does not know about order: shuffle the words, and every word still gathers the same
-things. But "dog bites man" is not "man bites dog". So a pattern that says "I am word number 7" is
-added to each word before the first layer. The paper takes sine and cosine waves of many lengths:
-the first columns swing quickly, the last ones very slowly, like the hands of a clock that has many.
+Attention doesn't know about order: shuffle the words, and every word still gathers the same things.
+But "dog bites man" is not "man bites dog".
+
+So a pattern that says "I am token number 7" is added to each token before the first layer, the
+**positional encoding**. The paper uses sine and cosine waves of many lengths: the first columns
+oscillate quickly, the last ones very slowly, like the second, minute and hour hands of a clock.
+
+Why waves? Moving one position on rotates each pair of columns by an angle, 1 / base^(2i / d_model):
+large in the first pair, small in the last, but the same wherever you start. So "three tokens back"
+is the same rotation everywhere in the sentence, and a linear map can learn it. The paper also tried
+*learned* positions, a table trained like that of the words, and found nearly the same results; but
+a learned table has no rows for sentences longer than those it was trained on.
 
 ## Formula
 
     table[pos, 2i]     = sin(pos / base^(2i / d_model))
     table[pos, 2i + 1] = cos(pos / base^(2i / d_model))
 
-`pos` counts the words from 0, `i` counts the *pairs* of columns from 0, and `base` is 10000. Both
-columns of a pair share one angle. With an odd `d_model` the last column is a sine alone.
+`pos` counts the tokens from 0, `i` counts the *pairs* of columns from 0, and `base` is 10000. Both
+columns of a pair share one angle. With an odd `d_model` the last column is a sine without a cosine.
 
-Why waves? One step further turns each pair of columns by an angle, 1 / base^(2i / d_model): large
-in the first pair, small in the last, but the same wherever you start. So "three words back" is one
-and the same turn everywhere in the sentence, and a linear map can learn it.
+    PositionalEncoding(x) = Dropout(x + table[:L])
 
 ## Shapes
 
@@ -23,48 +29,44 @@ and the same turn everywhere in the sentence, and a linear map can learn it.
     x                          (B, L, d_model)
     x plus the first L rows    (B, L, d_model)
 
-The table is a constant. It must follow the module to another device or dtype, but an optimiser
-must not change it. PyTorch calls such a tensor a *buffer*.
+The table is a constant. It must follow the module to another device or dtype, but an optimiser must
+not change it. PyTorch calls such a tensor a **buffer**.
 
 ## With a pencil
 
-Three positions, four columns, and `base = 100`, so that the numbers are friendly. The first pair
-has the exponent 0, and 100^0 = 1: its angles are 0, 1, 2. The second pair has the exponent 2 / 4,
-and 100^(1/2) = 10: its angles are 0, 0.1, 0.2.
+Three positions, four columns, and `base = 100`, so that the numbers are easy. The first pair has
+the exponent 0, and 100^0 = 1: its angles are 0, 1, 2. The second pair has the exponent 2 / 4, and
+100^(1/2) = 10: its angles are 0, 0.1, 0.2.
 
     >>> sinusoidal_table(3, 4, base=100.0)
     tensor([[ 0.0000,  1.0000,  0.0000,  1.0000],
             [ 0.8415,  0.5403,  0.0998,  0.9950],
             [ 0.9093, -0.4161,  0.1987,  0.9801]])
 
-## What else counts
+## What the exercise asks
 
-The hidden checks look at all that is said here, and at this:
-
-- The table is the buffer `pe`: `.to(...)` moves it, and it is no parameter. After
-  `.to(torch.bfloat16)`, tokens in bfloat16 come back in bfloat16.
-- Any base, any width and a single row: all come from the arguments. A sentence of exactly `max_len`
-  words is still fine.
-- Dropout acts on the sum, while training only.
-- Gradients flow back to x unchanged, and `copy.deepcopy` of the module works.
-- A tensor may be a transposed view, whose numbers lie in memory in another order. `reshape` works
-  on it; `view` may not.
-- What you are given stays as it was: no edits in place. So do the settings that all code shares,
-  such as torch's default dtype.
-- Slow is not wrong: a call may take 10 seconds of processor time, the exercise 60.
+- A function `sinusoidal_table`, in float32, and a module `PositionalEncoding` without parameters.
+- Any base, any width (even or odd) and any number of rows, including a single one: use the
+  arguments.
+- The table is the buffer `pe`: `.to(...)` moves and converts it. After `.to(torch.bfloat16)`,
+  tokens in bfloat16 give a result in bfloat16.
+- Dropout acts on the sum, in training mode only.
+- A sentence of exactly `max_len` tokens is fine; a longer one raises `ValueError`.
+- And what every exercise asks: see "What every exercise asks" in exercises/README.md.
 
 ## Where to read
 
 - Paper, "Attention Is All You Need": section 3.5; the dropout is in section 5.4.
 - PyTorch has no such layer. For the constant, see `torch.nn.Module.register_buffer`.
+- A picture of it: exercises/pictures/positional.svg.
 
 ## Questions to ask your code
 
 - If your index already jumps by two, is it `i` or `2i`?
 - Which exponent does a cosine column have: that of its own column, or that of its partner?
-- Along which axis of `x` do the positions run? Would you notice if `B` were equal to `L`?
+- Along which axis of `x` do the positions run? Would you notice a mistake if `B` were equal to `L`?
 - Does `PositionalEncoding(4).double()` still work? And `.to("meta")`?
-- Is `x` unchanged after the call? A `+=` edits the tensor of the caller.
+- Is `x` unchanged after the call? A `+=` modifies the caller's tensor.
 - What happens with a sentence longer than the table?
 """
 
@@ -76,10 +78,10 @@ from torch import Tensor, nn
 def sinusoidal_table(
     max_len: int, d_model: int, base: float = 10000.0
 ) -> Float[Tensor, "max_len d_model"]:
-    """The table of waves, one row for each position.
+    """Return the table of waves, one row for each position.
 
-    To start: make the positions and the even numbers with `torch.arange`, and let broadcasting
-    build all angles at once. A slice with a step, such as `table[:, 0::2]`, is every other column.
+    To start: create the positions and the even numbers with `torch.arange`, and let broadcasting
+    compute all angles at once. A slice with a step, `[:, ::2]`, is every other column.
 
     Args:
         max_len: How many positions.
@@ -102,7 +104,7 @@ def sinusoidal_table(
 
 
 class PositionalEncoding(nn.Module):
-    """Adds the table of waves to the words, then applies dropout.
+    """Add the table of waves to the tokens, then apply dropout.
 
     Its buffer `pe` holds the table. It has no parameter.
     """
@@ -110,14 +112,14 @@ class PositionalEncoding(nn.Module):
     pe: Tensor
 
     def __init__(self, d_model: int, dropout: float = 0.1, max_len: int = 5000) -> None:
-        """Makes the table once, for all sentences to come.
+        """Create the table once, for all later calls.
 
         To start: look up `register_buffer`.
 
         Args:
             d_model: Features of a token.
-            dropout: Probability of dropping a feature of the sum while training.
-            max_len: The longest sentence there may be.
+            dropout: Probability of dropping a feature of the sum in training mode.
+            max_len: Length of the longest sentence allowed.
         """
         super().__init__()
         ### BEGIN SOLUTION
@@ -128,7 +130,7 @@ class PositionalEncoding(nn.Module):
     def forward(
         self, x: Float[Tensor, "batch length d_model"]
     ) -> Float[Tensor, "batch length d_model"]:
-        """Adds to each token the row that belongs to its place in the sentence.
+        """Add to each token the row of its position in the sentence.
 
         To start: cut the table to the length of this sentence, and let it broadcast over the batch.
 
@@ -136,7 +138,7 @@ class PositionalEncoding(nn.Module):
             x: `(B, L, d_model)`.
 
         Returns:
-            `(B, L, d_model)`; `x` itself stays as it was.
+            `(B, L, d_model)`, a new tensor; don't modify `x`.
 
         Raises:
             ValueError: the sentence is longer than `max_len`.

@@ -1,55 +1,69 @@
-"""What tests share: an option, threads, how they are spread, a word on what was not tested."""
+"""What tests share: workers, a sample of what takes long, a sandbox, recorded checks.
+
+`pytest` runs on every processor, and of the tests marked `full` a tenth, drawn by the commit: see
+`tools/lots.py`. `pytest -m full` runs all of those. `-n 0`, `--pdb` and `-s` stay in one process.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from grader.sandbox import jail
+from tests import ROOT
+from tests.tools import lots
 
+if TYPE_CHECKING:
+    from grader.grading.recording import Recordings
+    from grader.sandbox.host import Host
 
-def pytest_addoption(parser: pytest.Parser) -> None:
-    """The submission that `fresh_pytest.py` grades."""
-    parser.addoption("--submission", help="a folder with the exercises' files, for fresh_pytest.py")
+# With it jsonschema, which nbformat uses, takes two seconds to prepare for checks of addresses.
+sys.modules["rfc3987_syntax"] = None  # type: ignore[assignment]
 
-
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Says in one line that the jail was not tested, and why."""
-    problems = jail.missing()
-    if problems:
-        problem = problems[0]
-        terminalreporter.write_line(f"The jail was not tested: {problem.what} {problem.mend}")
-
-
-@pytest.fixture
-def one_thread() -> Iterator[None]:
-    """Torch computes with one thread, so that short computations are repeatable and quick."""
-    import torch
-
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
-# What such a file looks at is made once in it, and takes long.
+# Files of which a worker runs all tests, since these share what takes long to make. First those
+# that take longest, so that no worker is left with one of them at the end.
 WHOLE = (
-    "test_cli.py",
-    "test_course_class.py",
-    "test_course_lab.py",
-    "test_exercise_run.py",
-    "test_kernel.py",
+    "course/test_course_class.py",
+    "sandbox/test_attacks.py",
+    "notebook/test_kernel.py",
+    "cli/test_cli.py",
+    "course/test_course_lab.py",
+    "grading/test_exercise_run.py",
+    "grading/test_cluster.py",
+    "capstone/test_capstone_advice.py",
+    "notebook/test_notebook.py",
+    "grading/test_lines.py",
+    "grading/test_messages.py",
 )
 
 
-def group(nodeid: str) -> str:
-    """What a test shares with others: the recording of its exercise, its file, or nothing."""
-    file, _, test = nodeid.partition("::")
-    if file.endswith("test_fairness.py"):
-        return test.partition("[")[2].rstrip("]").partition("-")[0]
-    return file if file.endswith(WHOLE) else nodeid
+@pytest.hookimpl(tryfirst=True)
+def pytest_cmdline_main(config: pytest.Config) -> None:
+    """Starts workers, unless the command says how many, or that somebody wants to look.
+
+    One more than there are processors, since some tests wait for what they have started.
+    """
+    option = config.option
+    if (
+        hasattr(config, "workerinput")  # a worker, which must not start workers of its own
+        or not config.pluginmanager.hasplugin("xdist")
+        or option.numprocesses is not None
+        or option.usepdb
+        or option.capture == "no"
+        or all("::" in argument for argument in config.args)
+    ):
+        return
+    option.numprocesses = _processors() + 1
+
+
+def _processors() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -59,6 +73,92 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> object:
 
     class Scheduling(LoadScopeScheduling):  # type: ignore[misc]
         def _split_scope(self, nodeid: str) -> str:
-            return group(nodeid)
+            file = nodeid.partition("::")[0]
+            return file if file.endswith(WHOLE) else nodeid
 
+    config.option.loadscopereorder = False  # the order is that of the collection, see below
     return Scheduling(config, log)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Puts first what takes longest, and leaves out of what is marked `full` what is not drawn."""
+    ranks = {file: rank for rank, file in enumerate(WHOLE)}
+
+    def rank(item: pytest.Item) -> int:
+        file = item.path.relative_to(ROOT / "tests").as_posix()
+        return ranks.get(file, len(ranks))
+
+    items.sort(key=rank)
+    if config.option.markexpr:
+        return
+    chosen = tuple(argument for argument in config.args if "::" in argument)
+    drawn = lots.drawn(items, int(hashlib.sha256(COMMIT.encode()).hexdigest(), 16))
+    kept: list[pytest.Item] = []
+    left: list[pytest.Item] = []
+    for item in items:
+        runs = not lots.is_full(item) or item.nodeid.startswith(chosen) or lots.lot(item) in drawn
+        (kept if runs else left).append(item)
+    items[:] = kept
+    config.hook.pytest_deselected(items=left)
+
+
+def _commit() -> str:
+    command = ["git", "-C", str(ROOT), "rev-parse", "HEAD"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        return "no commit"
+    return done.stdout.strip()
+
+
+COMMIT = _commit()
+
+
+def pytest_report_header(config: pytest.Config) -> str | None:
+    """Says which of the tests marked `full` run."""
+    if config.option.markexpr:
+        return None
+    return (
+        f"of the tests marked full one in {lots.SHARE}, drawn by {COMMIT[:9]}; all: pytest -m full"
+    )
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Says in one line that the jail was not tested, and why."""
+    problems = jail.missing()
+    if problems:
+        problem = problems[0]
+        terminalreporter.write_line(f"The jail was not tested: {problem.what} {problem.fix}")
+
+
+@pytest.fixture(scope="session")
+def host() -> Iterator[Host]:
+    """A sandbox that gives each submission a process."""
+    from grader.grading.student_process import WITH_NOTEBOOKS
+    from grader.sandbox.host import Host
+
+    with Host(WITH_NOTEBOOKS) as host:
+        yield host
+
+
+@pytest.fixture(scope="session")
+def recordings() -> Recordings:
+    """The recorded checks of every exercise, each recorded when it is asked for."""
+    from tests.tools.recorded import RECORDINGS
+
+    return RECORDINGS
+
+
+@pytest.fixture
+def undiagnosed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Judges name no mistake, where a test asks for something else: that takes long to learn."""
+    from grader.grading.judge import Judge
+
+    monkeypatch.setattr(Judge, "_explained", lambda _, result, *__: result)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def one_thread() -> None:
+    """Torch computes with one thread: repeatable, and a process that had more cannot be forked."""
+    if "torch" in sys.modules:
+        sys.modules["torch"].set_num_threads(1)

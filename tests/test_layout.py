@@ -1,95 +1,118 @@
-"""The layout of `grader/`, read from its imports: few rooms, and data that flows one way."""
+"""The layout of `grader/`: rooms, and dependencies that run one way.
+
+Imports count, and so do dependencies by name: a module named in a string (an `import_module`, a
+`python -m`, a program that another process runs).
+"""
 
 from __future__ import annotations
 
 import ast
+import re
 from functools import cache
 from pathlib import Path
 
-ROOT = Path(__file__).parent.parent / "grader"
-FILES = sorted(path for path in ROOT.rglob("*.py") if path != ROOT / "__init__.py")
-MAX_ROOMS, MAX_FLOORS, MAX_ARROWS = 18, 8, 40
+from grader.recognition import cache as fingerprint_cache
+from tests import ROOT
+
+GRADER = ROOT / "grader"
+FILES = sorted(GRADER.rglob("*.py"))
+DOTTED = re.compile(r"grader(?:\.\w+)+")
 
 
-def room_of(path: Path) -> str:
-    """The package that a file is in; a module that lies in `grader/` itself is its own."""
-    inside = path.relative_to(ROOT)
-    return str(inside.parent) if len(inside.parts) > 1 else inside.stem
+def name_of(path: Path) -> str:
+    """The dotted name of a module of the kit."""
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-def found(name: str) -> Path | None:
-    """The file of a module of the kit, by its dotted name."""
-    path = ROOT.parent / name.replace(".", "/")
-    return next(
-        (one for one in (path.with_suffix(".py"), path / "__init__.py") if one.is_file()), None
-    )
+MODULES = {name_of(path): path for path in FILES}
 
 
-def imported(path: Path) -> set[str]:
-    """The rooms that a file imports from, wherever in the file it does, besides its own."""
-    rooms = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.ImportFrom):
-            inner = [f"{node.module}.{alias.name}" for alias in node.names]
-            files = [found(name) or found(str(node.module)) for name in inner]
-        elif isinstance(node, ast.Import):
-            files = [found(alias.name) for alias in node.names]
-        else:
-            continue
-        rooms |= {room_of(file) for file in files if file is not None and ROOT in file.parents}
-    return rooms - {room_of(path), "__init__"}
+def room_of(module: str) -> str:
+    """The folder directly in `grader/` that a module is in; `grader` itself for the package."""
+    parts = module.split(".")
+    return parts[1] if len(parts) > 1 else "grader"
+
+
+def docstrings(tree: ast.AST) -> set[int]:
+    """The constants that are docstrings, by identity."""
+    return {
+        id(node.body[0].value)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef)
+        and node.body
+        and isinstance(node.body[0], ast.Expr)
+    }
 
 
 @cache
-def graph() -> dict[str, set[str]]:
-    rooms: dict[str, set[str]] = {room_of(path): set() for path in FILES}
-    for path in FILES:
-        rooms[room_of(path)] |= imported(path)
-    return rooms
+def dependencies(module: str) -> frozenset[str]:
+    """The modules of the kit that a module imports or names in a string, wherever in its file."""
+    tree = ast.parse(MODULES[module].read_text(encoding="utf-8"))
+    texts = docstrings(tree)
+    names: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            inner = [f"{node.module}.{alias.name}" for alias in node.names]
+            names |= {name if name in MODULES else node.module for name in inner}
+        elif isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.Constant) and id(node) not in texts:
+            names |= set(DOTTED.findall(str(node.value)))
+    return frozenset((names & set(MODULES)) - {module})
 
 
-def floors() -> dict[str, int]:
-    """How many rooms lie below one another under each. Fails if imports go round in a circle."""
-    known: dict[str, int] = {}
+def assert_no_circle(graph: dict[str, set[str]]) -> None:
+    """Fails with the way round if the arrows of a graph lead back to where they start."""
+    done: set[str] = set()
 
-    def floor(room: str, above: tuple[str, ...]) -> int:
-        assert room not in above, f"a circle of imports: {' → '.join((*above, room))}"
-        if room not in known:
-            known[room] = 1 + max((floor(one, (*above, room)) for one in graph()[room]), default=0)
-        return known[room]
+    def visit(node: str, way: tuple[str, ...]) -> None:
+        assert node not in way, f"a circle: {' -> '.join((*way[way.index(node) :], node))}"
+        if node not in done:
+            for following in sorted(graph[node]):
+                visit(following, (*way, node))
+            done.add(node)
 
-    for room in graph():
-        floor(room, ())
-    return known
-
-
-def test_the_rooms_are_few_and_no_import_goes_round() -> None:
-    arrows = sum(map(len, graph().values()))
-    assert len(graph()) <= MAX_ROOMS, sorted(graph())
-    assert max(floors().values()) <= MAX_FLOORS, floors()
-    assert arrows <= MAX_ARROWS, graph()
+    for node in sorted(graph):
+        visit(node, ())
 
 
-def test_what_cages_code_knows_nothing_of_what_it_cages() -> None:
-    assert not graph()["sandbox"]
-    for path in (ROOT / "sandbox").rglob("*.py"):
-        tree = ast.parse(path.read_text(encoding="utf-8"))
-        names = {
-            alias.name
-            for node in ast.walk(tree)
-            if isinstance(node, ast.Import)
-            for alias in node.names
-        }
-        assert "torch" not in names, path
+@cache
+def rooms() -> dict[str, set[str]]:
+    """Which rooms each room depends on."""
+    graph: dict[str, set[str]] = {room_of(module): set() for module in MODULES}
+    for module in MODULES:
+        graph[room_of(module)] |= {room_of(name) for name in dependencies(module)}
+    return {room: others - {room, "grader"} for room, others in graph.items()}
 
 
-def test_the_checks_know_nothing_of_processes() -> None:
-    assert not {"sandbox", "judging"} & (graph()["checks"] | graph()["checks/framework"])
+def test_no_dependency_between_rooms_goes_round() -> None:
+    assert_no_circle(rooms())
 
 
-def test_the_solutions_are_imported_by_the_reference_alone() -> None:
+def test_the_sandbox_knows_nothing_of_what_it_cages() -> None:
+    assert not rooms()["sandbox"]
+    for path in (GRADER / "sandbox").rglob("*.py"):
+        assert not re.search(r"^\s*(?:import|from) torch\b", path.read_text(), re.MULTILINE), path
+
+
+def test_the_checks_know_no_processes() -> None:
+    assert not {"sandbox", "grading"} & rooms()["checks"]
+
+
+def test_the_solutions_are_imported_in_one_place() -> None:
     for path in FILES:
         if path.name != "reference.py":
             tree = ast.parse(path.read_text(encoding="utf-8"))
             names = {getattr(node, "module", None) or "" for node in ast.walk(tree)}
             assert not any(name.split(".")[0] == "solutions" for name in names), path
+
+
+def test_the_key_of_fingerprints_covers_everything_that_makes_them() -> None:
+    waiting, reached = ["grader.grading.diagnosis.hint_data"], set[str]()
+    while waiting:
+        module = waiting.pop()
+        if module not in reached:
+            reached.add(module)
+            waiting += dependencies(module)
+    assert {room_of(module) for module in reached} - {"grader"} <= set(fingerprint_cache.ROOMS)

@@ -1,1 +1,1 @@
-"""Where each exercise stands: `pytest exercises/` ends with it, `grader watch` goes by it."""
+"""The state of each exercise, as `pytest exercises/` shows it and `grader watch` uses it."""

@@ -3,21 +3,33 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
+from grader.board import values
+from grader.board.causes import (
+    constructor_call,
+    exchanged_arguments,
+    width_of_layer,
+    without_return,
+)
 from grader.board.forbidden import RuledOutError
+from grader.board.left_on import HEADLINE, HELP, LeftOnError
 from grader.board.result import Result
 from grader.board.time_limit import TookTooLong
 from grader.board.workspace import PublicTest, Workspace
 from grader.curriculum import NAMES, find
 from grader.curriculum.rules import AT_IMPORT
+from grader.feedback.exceptions import SOMETHING_IS_NONE, hint_for
 from grader.feedback.finding import Finding, Place, Status
-from grader.feedback.hints import hint_for
 from grader.feedback.mismatch import Mismatch
 from grader.feedback.tensors import type_name
 
-_ENDLESS = "Your code did not come back and was stopped. Is there an endless loop?"
+_ENDLESS = "Your code didn't finish and was stopped. Is there an infinite loop?"
+# Errors that the shapes of the tensors in the line explain, and what they make unnecessary.
+_ABOUT_SIZES = r"\bsizes?\b|\bshapes?\b|\b[Dd]imensions?\b"
+_PRINT = r" Print (?:both shapes|its shape)\."
 _FLAKY = Finding(
     "Your code gives different results for the same input.",
     help="Is something random left on, or kept from one call to the next?",
@@ -25,7 +37,7 @@ _FLAKY = Finding(
 
 
 def failure(error: BaseException, exercise: str, test: PublicTest, workspace: Workspace) -> Result:
-    """The result of a test of `exercise` that ended with `error`."""
+    """Return the result of a test of `exercise` that ended with `error`."""
     result = Result(
         exercise,
         test.name,
@@ -45,15 +57,37 @@ def failure(error: BaseException, exercise: str, test: PublicTest, workspace: Wo
     elif isinstance(error, Mismatch):
         places = _mismatch_places(error, exercise, test, workspace)
         result.finding = replace(error.finding, places=places)
+        result.is_comparison = error.__cause__ is None
+        result.names_cause = error.names_cause
+        if "is a `return` missing" in error.finding.headline:
+            result.finding = _missing_return([exercise], workspace) or result.finding
+            result.is_comparison = False
+    elif isinstance(error, LeftOnError):
+        result.finding = Finding(HEADLINE, help=HELP, places=(error.place,))
     elif isinstance(error, ImportError) and not frames:
         result.finding = Finding(_explain_import(result, error, workspace))
     elif isinstance(error, AssertionError) and not frames:
         headline = _text(error).split("\nassert ")[0] or "This does not hold."
         places = _answers(headline, test, workspace, exercise, "return")
         result.finding = Finding(headline, places=places)
+        result.is_comparison = True
     else:
-        result.finding = _explain_error(result, error, frames, test, workspace)
+        try:
+            result.finding = _explain_error(result, error, frames, test, workspace)
+        except Exception:  # an object of the student's may raise at any question
+            result.finding = Finding(_one_line(error), places=tuple(p for _, p in frames[-1:]))
     return result
+
+
+def _missing_return(exercises: Iterable[str], workspace: Workspace) -> Finding | None:
+    """Return the message about a function without a result, in files that an error passed."""
+    for exercise in dict.fromkeys(exercises):
+        ending = without_return(workspace.source(exercise))
+        if ending is not None:
+            name, line = ending
+            place = workspace.line(exercise, line, name)
+            return Finding(f"`{name}` ends without a `return`, so it gives None.", places=(place,))
+    return None
 
 
 def _mismatch_places(
@@ -67,14 +101,14 @@ def _mismatch_places(
 
 
 def _explain_import(result: Result, error: ImportError, workspace: Workspace) -> str:
-    """Why the test file could not import a name: the file or the name is missing."""
+    """Return why the test file could not import a name: the file or the name is missing."""
     module = error.name or ""
     stem = module.rpartition(".")[2]
     result.in_import = True
     result.waits_for = stem if stem in NAMES and stem != result.exercise else ""
     file = workspace.shown(workspace.code_path(stem))
     if isinstance(error, ModuleNotFoundError) and module.startswith(f"{workspace.folder.name}."):
-        return f"The file {file} is missing. `grader reset {stem}` makes it anew."
+        return f"The file {file} is missing. `grader reset {stem}` restores it."
     if stem in NAMES:
         missing = [n for n in find(stem).entries if f"'{n}'" in _text(error)]
         name = missing[0] if missing else "a name that is needed"
@@ -89,7 +123,7 @@ def _explain_error(
     test: PublicTest,
     workspace: Workspace,
 ) -> Finding:
-    """An error raised in the student's code, or by torch at the student's line."""
+    """Return an error raised in the student's code, or by torch at the student's line."""
     syntax = workspace.syntax_place(error) if isinstance(error, SyntaxError) else None
     if syntax is not None:
         frames = [*frames, syntax]
@@ -97,7 +131,8 @@ def _explain_error(
     if frames:
         deepest, place = frames[-1]
         own = [p for path, p in frames if path.stem == result.exercise]
-        places = (place,) if deepest.stem == result.exercise else (*own[-1:], place)
+        way = {(p.file, p.line): p for p in (*own[:1], *own[-1:], place)}
+        places = tuple(way.values())
         result.in_import = syntax is not None or all(not p.inside for _, p in frames)
         missing = (error.name or "").rpartition(".")[2] if isinstance(error, ImportError) else ""
         reason = missing if missing in NAMES else deepest.stem
@@ -110,7 +145,26 @@ def _explain_error(
     if type_name(error).startswith("Flaky"):
         return replace(_FLAKY, places=places)
     line = _one_line(error)
-    hint = hint_for(line, frames[-1][1].source if frames else "")
+    exchanged, caller = exchanged_arguments(error.__traceback__, workspace)
+    if exchanged:
+        return Finding(exchanged, help=line, places=(caller,) if caller is not None else places)
+    if "NoneType" in line:
+        returned = _missing_return(
+            [*(path.stem for path, _ in reversed(frames)), result.exercise], workspace
+        )
+        if returned is not None:
+            return replace(returned, help=line)
+    if not isinstance(error, NotImplementedError):
+        made = constructor_call(error.__traceback__, workspace, result.exercise)
+        line = f"{line}\n{made}" if made else line
+    width = width_of_layer(error.__traceback__) if "cannot be multiplied" in line else ""
+    hint = width or hint_for(line, frames[-1][1].source if frames else "")
+    if "NoneType" in line:
+        named = values.nones(error.__traceback__, workspace)
+        hint = hint.replace(SOMETHING_IS_NONE, named) if named else hint
+    elif re.search(_ABOUT_SIZES, line) and not width and not _is_raised(frames):
+        told = values.sizes(error.__traceback__, workspace)
+        hint = " ".join(filter(None, (re.sub(_PRINT, "", hint) if told else hint, told)))
     if not frames:
         points_at = "__init__" if "__init__" in hint else "def"
         places = _answers(line, test, workspace, result.exercise, points_at)
@@ -122,13 +176,22 @@ def _answers(
 ) -> tuple[Place, ...]:
     """Where the answer is made: the entry that the message names, or that the test uses."""
     entries = find(exercise).entries
-    named = [entry for entry in entries if entry in words]
+    named = [name for name in re.findall(r"\w+", words) if name in entries]
     used = [entry for entry in test.uses if entry in entries]
+    part = re.search(r"`(?:self\.)?(\w+)[\w.]*`", words)
     for entry in (*named, *used, *entries):
-        place = workspace.answer(exercise, entry, points_at)
+        made = workspace.assignment(exercise, entry, part[1]) if part else None
+        if made is not None and points_at == "__init__":
+            return (made,)
+        place = workspace.answer(exercise, entry, points_at, test.calls)
         if place is not None:
             return (place,)
     return ()
+
+
+def _is_raised(frames: list[tuple[Any, Place]]) -> bool:
+    """Return whether the student's line, the last on the way, is a `raise`."""
+    return bool(frames) and re.search(r"\braise\b", frames[-1][1].source) is not None
 
 
 def _is_own_raise(
@@ -141,12 +204,12 @@ def _is_own_raise(
     return (
         traceback is not None
         and workspace.holds_code(traceback.tb_frame.f_code.co_filename) is not None
-        and re.search(r"\braise\b", frames[-1][1].source) is not None
+        and _is_raised(frames)
     )
 
 
 def _unwrapped(error: BaseException) -> BaseException:
-    """The error itself, out of what pytest and hypothesis wrap around it."""
+    """Return the error itself, out of what pytest and hypothesis wrap around it."""
     if type_name(error) == "CollectError" and error.__cause__ is not None:
         return error.__cause__
     if isinstance(error, BaseExceptionGroup) and not type_name(error).startswith("Flaky"):

@@ -10,6 +10,7 @@ import functools
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from itertools import chain
 from operator import attrgetter
 from typing import Any
 from unittest.mock import patch
@@ -17,7 +18,6 @@ from unittest.mock import patch
 import torch.nn.functional as F
 from torch.overrides import TorchFunctionMode
 
-from grader.board.stand_ins import HANDED_OUT
 from grader.board.workspace import Workspace
 from grader.curriculum import NAMES
 from grader.curriculum.rules import rule
@@ -39,7 +39,7 @@ class _Calls(TorchFunctionMode):
         self.notice = notice
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """Carries the call out once it has been looked at."""
+        """Carry out the call once it has been checked."""
         del types
         name = getattr(func, "__name__", "")
         if func is F.cross_entropy and _smooths(*args, **(kwargs or {})):
@@ -51,16 +51,17 @@ class _Calls(TorchFunctionMode):
 
 @contextmanager
 def watch(workspace: Workspace, exercise: str) -> Iterator[None]:
-    """Raises `RuledOutError` where code of `exercise` calls what its rule forbids.
+    """Raise `RuledOutError` where code of `exercise` calls what its rule forbids.
 
-    In the end it is raised anew if the code has swallowed it.
+    At the end it is raised again if the code has swallowed it.
     """
     noticed: list[RuledOutError] = []
 
     def notice(name: str) -> None:
-        if _owner(workspace) != exercise:
+        innermost = workspace.innermost()
+        if innermost is None or innermost[0].stem != exercise:
             return
-        names = [one for one, called in _named(exercise).items() if name in called]
+        names = [words for words, called in _named(exercise).items() if name in called]
         if names:
             noticed.append(RuledOutError(rule(exercise).message(names[:1])))
             raise noticed[-1]
@@ -77,20 +78,9 @@ def watch(workspace: Workspace, exercise: str) -> Iterator[None]:
 
 
 def _smooths(*args: object, **kwargs: object) -> bool:
-    """Whether these arguments of `F.cross_entropy` ask it to smooth the labels."""
+    """Return whether these arguments of `F.cross_entropy` ask it to smooth the labels."""
     smoothing = args[7] if len(args) > 7 else kwargs.get("label_smoothing", 0.0)
     return smoothing != 0.0
-
-
-def _owner(workspace: Workspace) -> str:
-    """The exercise whose code is the innermost that runs now; "" if that was handed out."""
-    frame = sys._getframe(1)
-    while frame is not None and not frame.f_code.co_filename.endswith(HANDED_OUT):
-        path = workspace.holds_code(frame.f_code.co_filename)
-        if path is not None:
-            return path.stem
-        frame = frame.f_back  # type: ignore[assignment]  # None ends the loop
-    return ""
 
 
 @functools.cache
@@ -107,16 +97,15 @@ def _named(exercise: str) -> dict[str, frozenset[str]]:
 
 @functools.cache
 def _functions() -> frozenset[str]:
-    """The names of all functions that some rule forbids."""
-    return frozenset().union(*(called for one in NAMES for called in _named(one).values()))
+    """Return the names of all functions that some rule forbids."""
+    return frozenset().union(*(called for name in NAMES for called in _named(name).values()))
 
 
 def _classes(exercise: str) -> tuple[str, ...]:
-    """The classes that the rule forbids and that are there to be used, as `module:Class`."""
-    targets = [one for found in rule(exercise).forbidden.values() for one in found]
+    """Return the classes that the rule forbids and that are there to be used, as `module:Class`."""
     return tuple(
         target
-        for target in dict.fromkeys(targets)
+        for target in dict.fromkeys(chain.from_iterable(rule(exercise).forbidden.values()))
         if target.startswith("torch.nn") and isinstance(_resolve(target), type)
     )
 
@@ -129,7 +118,7 @@ def _resolve(target: str) -> Any:
     if target.startswith("aten::"):
         return None
     module, _, path = target.partition(":")
-    # What nobody has imported is not imported for this: some of it takes longer than torch itself.
+    # Modules that nothing has imported stay unimported: some take longer than torch itself.
     try:
         return attrgetter(path)(sys.modules[module])
     except (KeyError, AttributeError):

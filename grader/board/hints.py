@@ -1,6 +1,7 @@
-"""Hints on what is wrong, one at a time: what it is, a question, where to read, where to look.
+"""Hints, one at a time: what works and what does not, a question, the mistake, where to look.
 
-Each time that somebody asks about the same code they get one step more. Changed code starts anew.
+The question comes before the mistake, so that there is something left to find out. Whoever asks
+again about the same code gets one step more. Changed code starts anew.
 """
 
 from __future__ import annotations
@@ -12,26 +13,33 @@ from collections.abc import Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from grader.board.known import Known, diagnose, load
+from grader.board.known import Known, NoHintsError, diagnose, load
 from grader.board.result import Result
+from grader.curriculum.hint_limit import STEPS, HintLimit
 from grader.feedback import quoting
-from grader.feedback.likeness import likely_line
+from grader.feedback.finding import Status
+from grader.recognition.likeness import likely_line
 
-_WRONG, _QUESTION, _READ, _WHERE, _NEARLY = (
-    "What is wrong", "A question", "Where to read", "Where to look", "Nearly the answer",
+_STATE, _QUESTION, _WRONG, _READ, _WHERE, _NEARLY = (
+    "What works, and what doesn't", "A question", "What is wrong", "Where to read", "Where to look",
+    "Nearly the answer",
 )  # fmt: skip
+_TITLES = dict(zip(STEPS, (_STATE, _QUESTION, _WRONG, _READ, _WHERE, _NEARLY), strict=True))
+_STEP_OF = {title: step for step, title in _TITLES.items()}
+_RIGHT = "Right already: {}"
+_FAILS = "Fails: {}"
 _UNKNOWN = (
-    "No single one of the mistakes that are known here looks like this. It may be two at once: "
-    "mend what you find, and ask again."
+    "No single known mistake looks like this. There may be two at once: fix what you find and ask "
+    "again."
 )
-_OR = "Or, which looks the same from here: {}"
+_OR = "Or, with the same symptoms: {}"
 _PENCIL = (
-    "Take the small numbers of the failing test and work them out with a pencil, line by line of "
-    "your code; print what each line gives. Which is the first line where the two differ?"
+    "Take the small numbers of the failing test and go through your code line by line with a "
+    "pencil; print what each line gives. On which line do the two first differ?"
 )
 _LINE = "Is it line {}?\n{}"
-_LAST = "That was the last hint. Change something, and hints start anew."
-_AGAIN = "For the next hint, ask once more."
+_LAST = "That was the last hint. Hints start over once your code changes."
+_AGAIN = "Ask again for the next hint."
 
 
 @dataclass(frozen=True)
@@ -41,10 +49,15 @@ class Hint:
     title: str
     text: str
 
+    @property
+    def step(self) -> str:
+        """Its name among the `STEPS` that an instructor may limit hints to."""
+        return _STEP_OF[self.title]
+
 
 @dataclass(frozen=True)
 class Shown:
-    """The hints of an exercise that somebody has asked for so far, the newest last.
+    """The hints given on an exercise so far, the newest last.
 
     `note` says whether there are more.
     """
@@ -61,34 +74,42 @@ class Shown:
 
 def ask(
     exercise: str,
-    failures: Sequence[Result],
+    results: Sequence[Result],
     module: Any,
     source: str,
     given: MutableMapping[str, Any],
+    limit: HintLimit,
 ) -> Shown:
-    """One hint more on the failures of an exercise.
+    """Give one more hint on an exercise, from the results of its tests, up to the `limit`.
 
     `module` holds what the student wrote, or is None where it cannot be imported; `source` is its
     text. Raises `NoHintsError`.
     """
+    if not limit.allows(STEPS[0]):
+        raise NoHintsError(str(limit))
     known = load(exercise)
     named = diagnose(known, module) if module is not None else []
-    return shown(exercise, source, steps(failures, named, known, source), given)
+    every = steps(results, named, known, source)
+    allowed = tuple(hint for hint in every if limit.allows(hint.step))
+    return shown(exercise, source, allowed, given, _LAST if allowed == every else str(limit))
 
 
 def steps(
-    failures: Sequence[Result], named: Sequence[Sequence[str]], known: Known, source: str
+    results: Sequence[Result], named: Sequence[Sequence[str]], known: Known, source: str
 ) -> tuple[Hint, ...]:
-    """All steps on the mistake that explains most, or on the failure where none is known."""
-    seen = _seen(failures)
+    """Return all steps on the mistake that explains most, or on the failure if none is known."""
+    state = _state(results)
     if not named:
-        return _filled((_WRONG, _joined(_UNKNOWN, seen)), (_QUESTION, _PENCIL), (_READ, known.read))
+        return _filled(
+            (_STATE, state), (_QUESTION, _PENCIL), (_WRONG, _UNKNOWN), (_READ, known.read)
+        )
     first, *others = (known.words[name] for name in named[0])
     tells = [first["tells"], *(_OR.format(one["tells"]) for one in others)]
-    asks = [one["asks"] for one in (first, *others)]
+    asks = dict.fromkeys(one["asks"] for one in (first, *others))
     return _filled(
-        (_WRONG, _joined(*tells, seen)),
+        (_STATE, state),
         (_QUESTION, _joined(*asks)),
+        (_WRONG, _joined(*tells)),
         (_READ, first["read"] or known.read),
         (_WHERE, _place(named[0], known, source)),
         (_NEARLY, "" if others else first["nearly"]),
@@ -102,25 +123,35 @@ def _place(names: Sequence[str], known: Known, source: str) -> str:
 
 
 def shown(
-    exercise: str, source: str, every: Sequence[Hint], given: MutableMapping[str, Any]
+    exercise: str, source: str, every: Sequence[Hint], given: MutableMapping[str, Any], last: str
 ) -> Shown:
-    """The steps so far and one more; `given` holds how many there were, and for which code."""
+    """Return the steps so far and one more; `last` is the note that comes with the last of them.
+
+    `given` holds how many there were, and for which code.
+    """
     before: Mapping[str, Any] = given.get(exercise, {})
     code = _digest(source)
     count = before.get("count", 0) if before.get("code") == code else 0
     count = min(count + 1, len(every))
     given[exercise] = {"code": code, "count": count}
-    return Shown(exercise, tuple(every[:count]), _AGAIN if count < len(every) else _LAST)
+    return Shown(exercise, tuple(every[:count]), _AGAIN if count < len(every) else last)
 
 
-def _seen(failures: Sequence[Result]) -> str:
-    """The student's own numbers and line, of the first failure that has some."""
-    findings = [one.finding for one in failures if one.finding is not None]
+def _state(results: Sequence[Result]) -> str:
+    """Return what is right already, and the first failure with the student's numbers and line."""
+    right = [result.title for result in results if result.status is Status.PASSED]
+    failures = [result for result in results if result.status is Status.FAILED]
+    findings = [failure.finding for failure in failures if failure.finding is not None]
     numbers = next(filter(None, map(quoting.numbers, findings)), "")
-    # Where numbers are wrong, nobody knows the line yet: the place is where they come out.
-    raised = [one.places for one in findings if one.grid is None]
+    # Where numbers are wrong, the line is unknown: the place is only where they come out.
+    raised = [finding.places for finding in findings if finding.grid is None]
     line = next(filter(None, map(quoting.line, raised)), "")
-    return _joined(numbers, line)
+    return _joined(
+        _RIGHT.format(" ".join(right)) if right else "",
+        _FAILS.format(" ".join(failure.title for failure in failures)) if failures else "",
+        numbers,
+        line,
+    )
 
 
 def _filled(*hints: tuple[str, str]) -> tuple[Hint, ...]:
@@ -132,7 +163,7 @@ def _joined(*parts: str) -> str:
 
 
 def _digest(source: str) -> str:
-    """What stands for code: the same for other comments and other empty lines."""
+    """Return a hash of the code that comments and empty lines do not change."""
     with contextlib.suppress(SyntaxError, ValueError):
         source = ast.dump(ast.parse(source))
     return hashlib.sha256(source.encode(errors="replace")).hexdigest()[:16]

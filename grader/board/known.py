@@ -1,28 +1,32 @@
 """Names the mistake in code that runs in this process, from data: no answers, no hidden checks.
 
-The data of an exercise is one file, `NAME.hints`. `grader.judging.hints.write_hints` makes it for
-the student's edition, in the folder `SHIPPED`. In the full kit the command `grader hints` makes it
-at the first need, which takes seconds, and keeps it in the user's cache.
+The data of an exercise is one file, `NAME.hints`. `write_hints` in `grader.grading.diagnosis`
+makes it for the student's edition, in the folder `SHIPPED`. In the full kit the command
+`grader hints` makes it at the first need, which takes seconds, and keeps it in the user's cache.
 """
 
 from __future__ import annotations
 
 import lzma
-import subprocess
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from grader.board.time_limit import TookTooLong, time_limit
-from grader.curriculum import kept
-from grader.feedback.evidence import alike, explain
-from grader.feedback.likeness import Words, unpacked
-from grader.feedback.prints import Fingerprints, Prints, Probe
+from grader.recognition import cache
+from grader.recognition.evidence import alike, explain
+from grader.recognition.features import Fingerprints, Prints, Probe
+from grader.recognition.likeness import Words, unpacked
+from grader.recognition.thresholds import MAX_ALIKE
+from grader.sandbox import program
 
 SHIPPED = Path(__file__).parent / "known"
-MAX_ALIKE = 2
+_DAMAGE = (lzma.LZMAError, ValueError, KeyError, IndexError, TypeError, RuntimeError)
+_OTHER_TORCH = (
+    "{} was made with another version of torch, which draws other random numbers. "
+    "Install the versions in constraints.txt."
+)
 
 
 class NoHintsError(Exception):
@@ -31,7 +35,7 @@ class NoHintsError(Exception):
 
 @dataclass(frozen=True)
 class Known:
-    """The known mistakes of an exercise: what they are known by, and what is said of each.
+    """The known mistakes of an exercise: how each is recognised, and its texts.
 
     `words` holds `tells`, `asks`, `read` and `nearly` by name, `lines` what the lines are made of
     in which each is made; `read` is where to read on about the exercise as a whole.
@@ -44,33 +48,70 @@ class Known:
 
 
 def load(exercise: str) -> Known:
-    """What is known of an exercise's mistakes. Raises `NoHintsError`."""
-    from grader.remote import wire
+    """Return what is known of an exercise's mistakes. Raises `NoHintsError`."""
+    return decoded(exercise, read(exercise))
 
-    file = SHIPPED / f"{exercise}.hints"
-    if not file.is_file():
-        try:
-            file = kept.file(exercise, "hints")
-        except OSError:  # an edition without the files that it would be made of
-            raise NoHintsError(f"There are no known mistakes of {exercise} here.") from None
+
+def read(exercise: str) -> bytes:
+    """The file of an exercise's mistakes, made if it is not there yet. Raises `NoHintsError`."""
+    file = _file(exercise)
     if not file.is_file():
         _make(exercise)
     try:
-        data = wire.decode_trusted(lzma.decompress(file.read_bytes())[4:])
-        probes = [Probe(**one) for one in data["probes"]]
-        lines = {name: unpacked(some) for name, some in data["lines"].items()}
-        prints = Fingerprints.from_data(probes, data)
+        return file.read_bytes()
+    except OSError as error:
+        raise _unreadable(exercise, error) from None
+
+
+def is_at_hand(exercise: str) -> bool:
+    """Return whether `load` has nothing to make first."""
+    try:
+        return _file(exercise).is_file()
+    except NoHintsError:
+        return False
+
+
+def decoded(exercise: str, content: bytes) -> Known:
+    """Return what the content of such a file says. Raises `NoHintsError`."""
+    from grader.recognition import packing, redrawing
+    from grader.remote import wire
+    from grader.remote.nested import sendable
+
+    try:
+        data = wire.decode_trusted(wire.body(lzma.decompress(content)))
+        requests = sendable(wire.decode_trusted(redrawing.restored(data["requests"])))
+        parts = zip(requests, data["right"], data["settings"], strict=True)
+        probes = [Probe(str(number), *part) for number, part in enumerate(parts)]
+        lines = {name: unpacked(words) for name, words in data["lines"].items()}
+        prints = Fingerprints(
+            probes, data["names"], packing.unpacked(data["marks"]), data["failed"]
+        )
         return Known(prints, data["words"], lines, data["read"])
-    except (OSError, lzma.LZMAError, wire.WireError, KeyError) as error:
-        raise NoHintsError(
-            f"{file} cannot be read ({type(error).__name__}). Delete it, then run: "
-            f"grader hints {exercise}"
-        ) from None
+    except redrawing.OtherNumbersError:
+        raise NoHintsError(_OTHER_TORCH.format(_file(exercise))) from None
+    except (wire.WireError, *_DAMAGE) as error:
+        raise _unreadable(exercise, error) from None
+
+
+def _file(exercise: str) -> Path:
+    shipped = SHIPPED / f"{exercise}.hints"
+    if shipped.is_file():
+        return shipped
+    try:
+        return cache.file(exercise, "hints")
+    except OSError:  # an edition without the files that it would be made of
+        raise NoHintsError(f"There are no known mistakes of {exercise} here.") from None
+
+
+def _unreadable(exercise: str, error: Exception) -> NoHintsError:
+    return NoHintsError(
+        f"{_file(exercise)} cannot be read ({type(error).__name__}). Delete it, then run: "
+        f"grader hints {exercise}"
+    )
 
 
 def _make(exercise: str) -> None:
-    command = [sys.executable, "-m", "grader", "hints", exercise]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = program.run("grader.grading.diagnosis.hint_data", exercise)
     if done.returncode:
         said = done.stderr.strip().splitlines()[-1:] or ["it ended without a word"]
         raise NoHintsError(
@@ -79,27 +120,41 @@ def _make(exercise: str) -> None:
         )
 
 
-def diagnose(known: Known, module: Any) -> list[tuple[str, ...]]:
-    """The mistakes that explain what the module answers, the one that explains most first.
+def diagnose(known: Known, module: Any, patient: bool = True) -> list[tuple[str, ...]]:
+    """Return the mistakes that explain what the module answers, the one that explains most first.
 
     Each is one name, or two that look the same from here. `module` has the names that the exercise
-    asks for. It is run under the same limit of time as a public test.
+    asks for. It is run under the same limit of time as a public test. If it once takes too long,
+    only a `patient` caller wants to know what the other calls return.
     """
-    theirs = Prints.join([_asked(probe, module) for probe in known.prints.probes])
-    found: list[tuple[str, ...]] = []
+    answers: list[Prints] = []
+    is_given_up = False
+    for probe in known.prints.probes:
+        answer = None if is_given_up else _asked(probe, module)
+        is_given_up = answer is None and not patient
+        answers.append(Prints.blank(len(probe.keys)) if answer is None else answer)
+    return explained(known, Prints.join(answers))
+
+
+def explained(known: Known, theirs: Prints) -> list[tuple[str, ...]]:
+    """Return the mistakes that explain these marks; see `diagnose`."""
+    mistakes: list[tuple[str, ...]] = []
     for explanation in explain(known.prints, theirs):
         for name in explanation.mistakes:
             names = tuple(alike(known.prints, name, theirs))
-            if len(names) <= MAX_ALIKE and not any(set(names) & set(one) for one in found):
-                found.append(names)
-    return found
+            if len(names) <= MAX_ALIKE and not any(
+                set(names) & set(mistake) for mistake in mistakes
+            ):
+                mistakes.append(names)
+    return mistakes
 
 
-def _asked(probe: Probe, module: Any) -> Prints:
+def _asked(probe: Probe, module: Any) -> Prints | None:
+    """What the module answers; None if it takes too long."""
     from grader.remote.session import answers
 
     try:
         with time_limit():
             return probe.read(answers(module, probe.requests))
     except TookTooLong:
-        return Prints.blank(len(probe.keys))
+        return None

@@ -24,7 +24,7 @@ class TestFile(pytest.Module):
     hung: dict[str, TookTooLong]
 
     def collect(self) -> Iterable[pytest.Item | pytest.Collector]:
-        """The tests, or stand-ins of the same names."""
+        """Return the tests, or stand-ins of the same names."""
         exercise = self.path.stem.removeprefix("test_")
         try:
             for name in (*closure(exercise), exercise):
@@ -48,7 +48,7 @@ class TestFile(pytest.Module):
 
 
 class BrokenTest(pytest.Item):
-    """Stands for a test whose file could not be imported."""
+    """Stand in for a test whose file could not be imported."""
 
     def __init__(self, *, error: BaseException, line: int, **kwargs: object) -> None:
         """Keep the error for the moment when the test would run."""

@@ -11,25 +11,27 @@ from typing import Any
 
 import pytest
 
-from grader.board import probe
+from grader.board import left_on, pointers, probe
 from grader.board.failure import failure
 from grader.board.forbidden import watch
 from grader.board.modules import BrokenTest, TestFile
 from grader.board.progress import WRONG, Progress, find_blocked, next_exercise
-from grader.board.rendering import STYLES, Line, board, hint_lines, messages
+from grader.board.rendering import STYLES, Line, board, fitted, hint_lines, messages
 from grader.board.result import Result, cut_printed
 from grader.board.stand_ins import standing_in
 from grader.board.time_limit import TookTooLong, time_limit
 from grader.board.workspace import PublicTest, Workspace
 from grader.curriculum import NAMES, CurriculumError
+from grader.feedback import records
 from grader.feedback.finding import Status
-from grader.feedback.text import WORDS
+from grader.feedback.plain_letters import print_plainly
+from grader.feedback.text import WORDS, printable
 
 # Tracebacks that pytest itself shows when asked to: --tb=long and the like.
 _OWN_STYLES = ("auto", "no")
 _ATTRIBUTE = "board_result"
 _GIVEN = "grader/hints"  # in pytest's cache: which hints were given, on which code
-_NOTHING_TO_HINT_AT = "Nothing is wrong here that a hint could be about."
+_NOTHING_TO_HINT_AT = "Nothing is wrong here, so there is no hint."
 
 
 class Board:
@@ -41,10 +43,12 @@ class Board:
 
     def __init__(self, folder: Path, config: pytest.Config) -> None:
         """Watch the workspace at `folder`; called while pytest is being configured."""
+        print_plainly()
         self.config = config
         self.workspace = Workspace(folder, config.invocation_params.dir)
         try:
             self.assigned = self.workspace.assigned
+            self.limit_of_hints = self.workspace.limit_of_hints
         except CurriculumError as error:
             raise pytest.UsageError(str(error)) from None
         self.progress: dict[str, Progress] = {}
@@ -77,11 +81,11 @@ class Board:
 
     @staticmethod
     def add_options(parser: pytest.Parser) -> None:
-        """Gives pytest the option --hint."""
+        """Give pytest the option --hint."""
         parser.addoption(
             "--hint",
             action="store_true",
-            help="a hint on the first exercise that is wrong; once more for the next hint",
+            help="a hint on the first exercise that is wrong; repeat it for the next hint",
         )
 
     # Collecting
@@ -149,7 +153,12 @@ class Board:
         exercise = self.workspace.exercise_of(item.path)
         if exercise is None or item.config.option.usepdb:
             return (yield)
-        with time_limit(), standing_in(self.workspace, exercise), watch(self.workspace, exercise):
+        with (
+            time_limit(),
+            standing_in(self.workspace, exercise),
+            watch(self.workspace, exercise),
+            left_on.watch(self.workspace),
+        ):
             return (yield)
 
     @pytest.hookimpl(wrapper=True)
@@ -157,10 +166,17 @@ class Board:
         self, item: pytest.Item, call: pytest.CallInfo[None]
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         """Attach to the report what the board shows of it."""
-        report = yield
         exercise = self.workspace.exercise_of(item.path)
         if exercise is None:
-            return report
+            return (yield)
+        option, style = item.config.option, item.config.option.tbstyle
+        if self.in_own_words:
+            # The traceback that pytest makes is not shown; without its lines it costs nothing.
+            option.tbstyle = "value"
+        try:
+            report = yield
+        finally:
+            option.tbstyle = style
         name = getattr(item, "originalname", None) or item.name
         test = self.workspace.tests(exercise).get(name) or PublicTest(name, name, 0)
         if report.failed and call.excinfo is not None:
@@ -168,18 +184,18 @@ class Board:
             result.printed = cut_printed(report.capstdout)
             if self._is_optional(result):
                 report.outcome = "skipped"
-                report.longrepr = (str(item.path), test.line, "Not asked for, and not begun.")
+                report.longrepr = (str(item.path), test.line, "Not assigned, and not begun.")
             elif self.in_own_words or result.status is Status.TODO:
                 report.longrepr = result.text()
         elif report.passed and report.when == "call":
             result = Result(exercise, test.name, test.title)
         else:
             return report
-        setattr(report, _ATTRIBUTE, result.to_wire())
+        setattr(report, _ATTRIBUTE, records.fields(result))
         return report
 
     def _is_optional(self, result: Result) -> bool:
-        """Whether it is to do, and only beside what is asked for: then it makes no run fail."""
+        """Return whether it is to do but not assigned: then it does not make a run fail."""
         others = any(name in self.assigned for name in self.progress)
         is_handed_out = self.workspace.is_handed_out(result.exercise)
         return result.status is Status.TODO and is_handed_out and others
@@ -188,7 +204,7 @@ class Board:
         """Take a result in; under xdist it comes from another process."""
         data = getattr(report, _ATTRIBUTE, None)
         if data is not None:
-            result = Result.from_wire(data)
+            result = records.read(Result, data)
             self._progress(result.exercise).add(result)
 
     def pytest_report_teststatus(
@@ -224,18 +240,22 @@ class Board:
             self.workspace.is_handed_out,
         )
         width = shutil.get_terminal_size().columns
-        shown_here = config.option.asked_tbstyle == "auto" and self.verbosity >= 0
-        in_full = len(self.progress) == 1 or self.verbosity > 0
+        style = config.option.asked_tbstyle
+        shown_here = style in ("auto", "long") and self.verbosity >= 0
+        in_full = style == "long" or self.verbosity > 0
         if not self.alone or config.option.verbose > 0 or not self.in_own_words:
             terminalreporter.write_sep("=", "the board")
         if shown_here:
+            for name, progress in self.progress.items():
+                if progress.status == WRONG:
+                    pointers.point(name, progress.failures(), self.workspace)
             self._write(terminalreporter, messages(self.progress, width, in_full))
         if config.option.hint:
             self._write(terminalreporter, self._hint(width))
         self._write(terminalreporter, board(self.progress, self.workspace))
 
     def _hint(self, width: int) -> Iterable[Line]:
-        """A hint on what the board names as next, if that is wrong."""
+        """Return a hint on what the board names as next, if that is wrong."""
         from grader.board import hints, known
 
         exercise = next_exercise(self.progress, self.assigned)
@@ -246,7 +266,8 @@ class Board:
         given = cache.get(_GIVEN, {}) if cache is not None else {}
         module, source = probe.module(self.workspace, exercise), self.workspace.source(exercise)
         try:
-            shown = hints.ask(exercise, progress.failures(), module, source, given)
+            results = progress.in_order()
+            shown = hints.ask(exercise, results, module, source, given, self.limit_of_hints)
         except known.NoHintsError as error:
             return [[(f"{exercise}: there is no hint. ", WRONG)], [(str(error), "")], []]
         if cache is not None:
@@ -254,9 +275,9 @@ class Board:
         return hint_lines(shown, width)
 
     def _write(self, terminalreporter: Any, lines: Iterable[Line]) -> None:
-        for line in lines:
+        for line in fitted(lines):
             for text, style in line:
-                terminalreporter.write(text, **STYLES[style])
+                terminalreporter.write(printable(text), **STYLES[style])
             terminalreporter.write("\n")
 
 

@@ -4,59 +4,84 @@ from __future__ import annotations
 
 import importlib
 import warnings
-from collections.abc import Iterator
-from contextlib import redirect_stderr, redirect_stdout
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, redirect_stderr, redirect_stdout
 from io import StringIO
 from types import ModuleType
 from typing import Any
 
+from grader.board import left_on
 from grader.board.failure import failure
 from grader.board.forbidden import watch
 from grader.board.result import Result, cut_printed
 from grader.board.stand_ins import standing_in
 from grader.board.time_limit import TookTooLong, time_limit
-from grader.board.workspace import Workspace
+from grader.board.workspace import PublicTest, Workspace
 from grader.feedback.finding import Status
 
 
 def run(workspace: Workspace, exercise: str) -> Iterator[Result]:
-    """Runs the public tests of the exercise, in the order of their file.
+    """Run the public tests of the exercise, in the order of their file.
 
     Public tests are plain functions without fixtures, so calling them is enough. What follows one
     that does not come back is not run.
     """
+
+    def function(name: str) -> Any:
+        module = importlib.import_module(f"{workspace.folder.name}.test_{exercise}")
+        return getattr(module, name)
+
     for test in workspace.tests(exercise).values():
-        printed = StringIO()
-        try:
-            with (
-                redirect_stdout(printed),
-                redirect_stderr(StringIO()),
-                warnings.catch_warnings(),
-                time_limit(),
-                standing_in(workspace, exercise),
-                watch(workspace, exercise),
-            ):
-                warnings.simplefilter("ignore")
-                module = importlib.import_module(f"{workspace.folder.name}.test_{exercise}")
-                calm(getattr(module, test.name))()
-        except (Exception, SystemExit, TookTooLong) as error:
-            result = failure(error, exercise, test, workspace)
-            result.printed = cut_printed(printed.getvalue())
-            yield result
-            if isinstance(error, TookTooLong):
-                return
-        else:
-            yield Result(exercise, test.name, test.title)
+        around = (standing_in(workspace, exercise), watch(workspace, exercise))
+        result = run_test(test, function, exercise, workspace, *around)
+        yield result
+        if result.endless:
+            return
+
+
+def run_test(
+    test: PublicTest,
+    function: Callable[[str], Any],
+    exercise: str,
+    workspace: Workspace,
+    *around: AbstractContextManager[None],
+) -> Result:
+    """Run one public test of the exercise, within its time and all that is `around` it.
+
+    `function` returns the test by its name; what it raises counts as the test's failure.
+    """
+    printed = StringIO()
+    try:
+        with (
+            redirect_stdout(printed),
+            redirect_stderr(StringIO()),
+            warnings.catch_warnings(),
+            time_limit(),
+            ExitStack() as stack,
+        ):
+            warnings.simplefilter("ignore")
+            for context in around:
+                stack.enter_context(context)
+            stack.enter_context(left_on.watch(workspace))
+            calm(function(test.name))()
+    except (Exception, SystemExit, TookTooLong) as error:
+        result = failure(error, exercise, test, workspace)
+        result.printed = cut_printed(printed.getvalue())
+        result.endless = isinstance(error, TookTooLong)
+        return result
+    return Result(exercise, test.name, test.title)
 
 
 def is_done(workspace: Workspace, exercise: str) -> bool:
-    """Whether all public tests of the exercise pass; stops at the first that does not."""
+    """Return whether all public tests of the exercise pass, stopping at the first that does not."""
     results = run(workspace, exercise)
-    return bool(workspace.tests(exercise)) and all(one.status is Status.PASSED for one in results)
+    return bool(workspace.tests(exercise)) and all(
+        result.status is Status.PASSED for result in results
+    )
 
 
 def module(workspace: Workspace, exercise: str) -> ModuleType | None:
-    """The student's module of an exercise; None if it cannot be imported."""
+    """Return the student's module of an exercise; None if it cannot be imported."""
     try:
         with redirect_stdout(StringIO()), redirect_stderr(StringIO()), time_limit():
             return importlib.import_module(f"{workspace.folder.name}.{exercise}")
@@ -65,7 +90,7 @@ def module(workspace: Workspace, exercise: str) -> ModuleType | None:
 
 
 def calm(test: Any) -> Any:
-    """A hypothesis test set for a workspace: few cases, always the same, nothing stored."""
+    """Return a hypothesis test set for a workspace: few cases, always the same, nothing stored."""
     if not hasattr(test, "hypothesis") or hasattr(test, "_hypothesis_internal_settings_applied"):
         return test
     from hypothesis import HealthCheck, Phase, settings

@@ -1,17 +1,25 @@
-"""Where each exercise stands after a run: done, wrong, to do, blocked."""
+"""The state of each exercise after a run: done, wrong, to do, blocked."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cache
+from importlib.util import find_spec
 
 from grader.board.result import Result
 from grader.curriculum import NAMES, closure, find
 from grader.feedback.finding import Status
 from grader.feedback.text import WORDS
 
-DONE, PART, BLOCKED = "done", "right so far", "blocked"
-WRONG, TODO, NOT_RUN = (WORDS[one] for one in (Status.FAILED, Status.TODO, Status.NOT_RUN))
+DONE, PART, BLOCKED = "done", "passed so far", "blocked"
+WRONG, TODO, NOT_RUN = (WORDS[status] for status in (Status.FAILED, Status.TODO, Status.NOT_RUN))
+
+
+@cache
+def has_hidden_checks() -> bool:
+    """Return whether the hidden checks are here. In a student's edition they are not."""
+    return find_spec("grader.checks") is not None
 
 
 @dataclass
@@ -30,25 +38,34 @@ class Progress:
         if before is None or before.status is Status.PASSED:
             self.results[result.test] = result
 
-    def failures(self) -> list[Result]:
-        """The tests that are wrong, in the order of their file."""
-        wrong = [one for one in self.results.values() if one.status is Status.FAILED]
+    def in_order(self) -> list[Result]:
+        """Return the results in the order of their file."""
         place = {name: number for number, name in enumerate(self.tests)}
-        return sorted(wrong, key=lambda one: place.get(one.test, len(place)))
+        return sorted(self.results.values(), key=lambda result: place.get(result.test, len(place)))
+
+    def failures(self) -> list[Result]:
+        """Return the tests that are wrong, in the order of their file.
+
+        What says that an input was modified comes first: other numbers are wrong because of it.
+        """
+        failed = [result for result in self.in_order() if result.status is Status.FAILED]
+        return sorted(failed, key=lambda result: not result.is_modified_input)
 
     def rights(self) -> int:
-        """How many tests passed."""
-        return sum(one.status is Status.PASSED for one in self.results.values())
+        """Return how many tests passed."""
+        return sum(result.status is Status.PASSED for result in self.results.values())
 
     def unwritten(self) -> tuple[str, ...]:
-        """The functions of this exercise that still raise NotImplementedError."""
-        todo = [one.unwritten for one in self.results.values() if one.status is Status.TODO]
+        """Return the functions of this exercise that still raise NotImplementedError."""
+        todo = [
+            result.unwritten for result in self.results.values() if result.status is Status.TODO
+        ]
         return tuple(dict.fromkeys(filter(None, todo)))
 
     @property
     def status(self) -> str:
-        """One of done, wrong, to do, blocked, right so far (not all tests ran) and not run."""
-        statuses = {WORDS[one.status] for one in self.results.values()}
+        """One of done, wrong, to do, blocked, passed so far (not all tests ran) and not run."""
+        statuses = {WORDS[result.status] for result in self.results.values()}
         if self.blocked_by:
             return BLOCKED
         for status in (WRONG, TODO):
@@ -60,7 +77,7 @@ class Progress:
 
     @property
     def points(self) -> int:
-        """All points when done, otherwise none."""
+        """All points when all public tests pass, otherwise none; hidden checks may say less."""
         return find(self.exercise).points if self.status == DONE else 0
 
 
@@ -71,7 +88,7 @@ def find_blocked(
 ) -> None:
     """Fill in `blocked_by` of each wrong exercise whose needs are not right yet.
 
-    `is_done` finds out about an exercise that was not (wholly) run. One that is handed out blocks
+    `is_done` answers for an exercise that was not (completely) run. One that is provided blocks
     nothing, even if its own stub is to do. An exercise that cannot even be imported for a reason of
     its own is wrong, whatever it needs.
     """
@@ -95,7 +112,7 @@ def find_blocked(
 
 
 def next_exercise(by_exercise: dict[str, Progress], assigned: Sequence[str] = NAMES) -> str:
-    """What to work on: what is wrong, then what blocks another, then what is to do; or "".
+    """Return what to work on: what is wrong, then what blocks another, then what is to do; or "".
 
     What is assigned comes first; what is not, and is to do, is nobody's next exercise unless it is
     all that was looked at.
@@ -104,8 +121,8 @@ def next_exercise(by_exercise: dict[str, Progress], assigned: Sequence[str] = NA
     for name in order:
         if by_exercise[name].status == WRONG:
             return name
-    blockers = {need for progress in by_exercise.values() for need in progress.blocked_by}
     counted = [name for name in order if name in assigned] or order
+    blockers = {need for name in counted for need in by_exercise[name].blocked_by}
     return _first(blockers) or _first(
         n for n in counted if by_exercise[n].status in (TODO, NOT_RUN)
     )
@@ -117,4 +134,4 @@ def _first(names: Iterable[str]) -> str:
 
 
 def _broken_itself(progress: Progress) -> bool:
-    return any(one.in_import and not one.waits_for for one in progress.failures())
+    return any(failure.in_import and not failure.waits_for for failure in progress.failures())

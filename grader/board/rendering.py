@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable, Iterator
-from importlib.util import find_spec
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from grader.board.progress import (
@@ -15,11 +14,12 @@ from grader.board.progress import (
     TODO,
     WRONG,
     Progress,
+    has_hidden_checks,
     next_exercise,
 )
 from grader.board.result import Result, place_lines
 from grader.board.workspace import Workspace
-from grader.curriculum import NAMES, find
+from grader.curriculum import NAMES, architecture, find
 from grader.feedback import text
 
 if TYPE_CHECKING:
@@ -40,11 +40,15 @@ STYLES: dict[str, dict[str, bool]] = {
     BLOCKED: {"yellow": True},
     NOT_RUN: {"light": True},
 }
-WIDTH = 88
+WIDTH = 80
+# Where to see the failing tests that are not shown.
+_REST: Line = [(" To see all: --tb=long", "quiet")]
 
 
-def messages(by_exercise: dict[str, Progress], width: int, in_full: bool) -> Iterator[Line]:
-    """What is wrong, exercise by exercise: the first failing test of each in full, or all."""
+def messages(
+    by_exercise: dict[str, Progress], width: int, in_full: bool, rest: Line = _REST
+) -> Iterator[Line]:
+    """Yield what is wrong, exercise by exercise: the first failing test of each, or all of them."""
     for name in NAMES:
         progress = by_exercise.get(name)
         if progress is None or progress.status != WRONG:
@@ -53,30 +57,62 @@ def messages(by_exercise: dict[str, Progress], width: int, in_full: bool) -> Ite
         shown = len(groups) if in_full else 1
         for group in groups[:shown]:
             yield from message(name, group, width)
-        if groups[shown:]:
-            yield [(f"{name}: ", WRONG), ("this is wrong, too.", "title")]
-            yield []
-            for group in groups[shown:]:
-                yield from wrapped(group[0].title, width, "  ")
-                yield from wrapped(group[0].headline, width, "    ")
+        others = sum(map(len, groups[shown:]))
+        if others:
+            tests = "one more test fails" if others == 1 else f"{others} more tests fail"
+            yield [(f"{name}: ", WRONG), (f"{tests}, perhaps for the same reason.", "title"), *rest]
             yield []
 
 
 def board(by_exercise: dict[str, Progress], workspace: Workspace) -> Iterator[Line]:
-    """One line an exercise, the points of what is asked for, and what to do next."""
+    """Yield one line per exercise, the points of the assigned ones, and what to do next."""
+    yield from overview(by_exercise, workspace)
+    if by_exercise:
+        yield []
+        yield from _next(by_exercise, workspace)
+
+
+def overview(by_exercise: dict[str, Progress], workspace: Workspace) -> Iterator[Line]:
+    """Yield one line per exercise, and the points of the assigned ones."""
     in_order = [by_exercise[name] for name in NAMES if name in by_exercise]
     if not in_order:
         yield [("No test of an exercise was selected.", "")]
         return
-    counted = [one for one in in_order if one.exercise in workspace.assigned] or in_order
-    further = [one for one in in_order if one not in counted]
-    begun = [one for one in further if one.results and not workspace.is_untouched(one.exercise)]
+    counted = [row for row in in_order if row.exercise in workspace.assigned] or in_order
+    further = [row for row in in_order if row not in counted]
+    begun = [row for row in further if row.results and not workspace.is_untouched(row.exercise)]
     shown = [*counted, *begun]
-    widths = max(len(one.exercise) for one in shown), max(len(_status(one)) for one in shown)
+    widths = max(len(row.exercise) for row in shown), max(len(_status(row)) for row in shown)
     for progress in counted:
-        yield from _rows(progress, *widths)
+        yield from _rows(progress, workspace, *widths)
     yield []
-    yield from _further(begun, [one.exercise for one in further if one not in begun], widths)
+    yield from _architecture(shown, workspace)
+    untouched = [row.exercise for row in further if row not in begun]
+    yield from _further(begun, untouched, workspace, widths)
+    yield from _sum(counted)
+    yield from _payoff(by_exercise, workspace)
+
+
+def _payoff(by_exercise: dict[str, Progress], workspace: Workspace) -> Iterator[Line]:
+    """Yield what a finished `attention` is already good for, until `multi_head` is done as well."""
+    done = {name for name, progress in by_exercise.items() if progress.status == DONE}
+    there = workspace.code_path("masks").is_file()
+    if "attention" in done and "multi_head" not in done and there:
+        folder = workspace.shown(workspace.folder)
+        where = "" if folder == "exercises" else f" {folder}"
+        yield []
+        yield [("Your attention can learn now: ", "title"), ("to sort digits, in 30 s.", "")]
+        yield [(f"  grader capstone{where} --task sort", "code")]
+
+
+def _sum(counted: list[Progress]) -> Iterator[Line]:
+    """Yield the points, or, where there are no hidden checks to earn them, how far it is."""
+    if not has_hidden_checks():
+        done = sum(progress.status == DONE for progress in counted)
+        passed = f"All public tests pass in {done} of {len(counted)}"
+        exercises = "exercise" if len(counted) == 1 else "exercises"
+        yield [(f"{passed} {exercises}. ", "title"), (_HONESTLY if done else "", "")]
+        return
     points = sum(progress.points for progress in counted)
     whole = sum(find(progress.exercise).points for progress in counted)
     if points:
@@ -85,49 +121,78 @@ def board(by_exercise: dict[str, Progress], workspace: Workspace) -> Iterator[Li
         nothing = [(f"Points: 0 of {whole}.", "title")]
         some = any(progress.rights() for progress in counted)
         yield [*nothing, (f" {_ALL_OR_NOTHING}", "")] if some else nothing
+
+
+def _architecture(shown: Sequence[Progress], workspace: Workspace) -> Iterator[Line]:
+    """Yield the parts of a Transformer with what is done, once every assigned exercise was run."""
+    run = {row.exercise for row in shown if row.status not in (NOT_RUN, PART)}
+    done = {row.exercise for row in shown if row.status == DONE}
+    if not done or len(workspace.assigned) == 1 or not set(workspace.assigned) <= run:
+        return
+    yield [("The Transformer so far ", "title"), (_MARKS, "quiet")]
+    for left, right in architecture.rows(done, run):
+        line: Line = [("  ", "")]
+        for (name, state), width in ((left, 20), (right, 0)):
+            mark, style = _STATES[state] if name else (" ", "")
+            line += [(f"{mark} ", style), (f"{name:<{width}}", "")]
+        yield line
     yield []
-    yield from _next(by_exercise, workspace)
 
 
 def _further(
-    begun: list[Progress], untouched: list[str], widths: tuple[int, int]
+    begun: list[Progress], untouched: list[str], workspace: Workspace, widths: tuple[int, int]
 ) -> Iterator[Line]:
-    """What nobody asked for: the rows of what was begun all the same, and the names of the rest."""
+    """Yield what is not assigned: rows for what was begun, and the names of the rest."""
     if begun:
-        yield [("Not asked for, and begun:", "title")]
+        yield [("Not assigned, but begun:", "title")]
         for progress in begun:
-            yield from _rows(progress, *widths)
+            yield from _rows(progress, workspace, *widths)
         yield []
     if untouched:
         names = ", ".join(untouched)
         for text, style in (
-            (f"Not asked for, and there to try: {names}.", "quiet"),
-            ("What the others need of these is taken as it is handed out, solved.", "quiet"),
+            (f"Not assigned, but there to try: {names}.", "quiet"),
+            ("Where other exercises need one of these, a right answer takes its place.", "quiet"),
         ):
             yield from ([(line, style)] for ((line, _),) in wrapped(text, WIDTH, ""))
         yield []
 
 
-_ALL_OR_NOTHING = "Here an exercise counts once all of its tests are right."
-_HONESTLY = "The hidden checks look closer and give the grade."
+_STATES = {
+    architecture.DONE: ("✓", DONE),
+    architecture.BEGUN: ("□", DONE),
+    architecture.OPEN: ("□", ""),
+    architecture.PROVIDED: ("·", "quiet"),
+}
+_MARKS = "(✓ tests pass, □ to do, · not assigned: the kit's own)"
+# The state of an exercise where there are no hidden checks.
+ALL_PASS = "all public tests pass"
+_ALL_OR_NOTHING = "Here an exercise counts once all of its tests pass."
+_HONESTLY = "The hidden checks test more and give the grade."
 
 
-def _rows(progress: Progress, name_width: int, status_width: int) -> Iterator[Line]:
+def _rows(
+    progress: Progress, workspace: Workspace, name_width: int, status_width: int
+) -> Iterator[Line]:
     worth = find(progress.exercise).points
-    points = f"{progress.points:>2} of {worth:>2}"
+    points = f"  {progress.points:>2} of {worth:>2}" if has_hidden_checks() else ""
     note = _note(progress)
     line: Line = [
         (f"  {progress.exercise:<{name_width}}  ", ""),
-        (f"{_status(progress):<{status_width}}", progress.status),
-        (f"  {points}", ""),
+        (f"{_status(progress):<{status_width if note or points else 0}}", progress.status),
+        (points, ""),
     ]
     yield [*line, (f"   {note}", "quiet")] if note else line
     if note and progress.unwritten():
-        names = ", ".join(progress.unwritten())
-        yield [(f"  {'':<{name_width}}  not written: {names}", "quiet")]
+        missing = workspace.unwritten(progress.exercise) or progress.unwritten()
+        indent = f"  {'':<{name_width}}  "
+        names = f"not written: {', '.join(missing)}"
+        yield from ([(text, "quiet")] for ((text, _),) in wrapped(names, WIDTH, indent))
 
 
 def _status(progress: Progress) -> str:
+    if progress.status == DONE and not has_hidden_checks():
+        return ALL_PASS
     if progress.status != BLOCKED:
         return progress.status
     first, *others = progress.blocked_by
@@ -144,7 +209,7 @@ def _note(progress: Progress) -> str:
         return f"{rights} of {len(progress.tests)} tests run"
     notes = []
     if rights or progress.status == WRONG:
-        notes.append(f"{rights} of {run} {'test' if run == 1 else 'tests'} right")
+        notes.append(f"{rights} of {run} {'test' if run == 1 else 'tests'} passed")
     if run < progress.selected:
         notes.append(f"{progress.selected - run} not run")
     return "; ".join(notes)
@@ -165,25 +230,26 @@ def _next(by_exercise: dict[str, Progress], workspace: Workspace) -> Iterator[Li
             and by_exercise[name].status == TODO
             and not workspace.is_untouched(name)
         ):
-            reason = ", which still comes to `raise NotImplementedError`"
+            reason = ", which still reaches `raise NotImplementedError`"
         yield [(f"Next: {name}{reason}. ", "title"), (f"Edit {code}, then run", "")]
         yield [(f"  pytest {tests}", "code")]
     elif any(progress.status == PART for progress in by_exercise.values()):
         files = [workspace.shown(workspace.test_path(n)) for n in NAMES if n in by_exercise]
-        yield [("Next: run all tests, not only some of them.", "title")]
+        yield [("Next: run all tests.", "title")]
         yield [(f"  pytest {files[0] if len(files) == 1 else everything}", "code")]
     elif not set(workspace.assigned) <= by_exercise.keys():
-        yield [("Next: see where the others stand.", "title")]
+        yield [("Next: see where the other exercises stand.", "title")]
         yield [(f"  pytest {everything}", "code")]
-    else:
+    elif has_hidden_checks():
         yield [("All done. ", "title"), ("You have written a Transformer by hand.", "")]
-        if find_spec("grader.judging") is not None:  # not in the student's edition
-            yield [("See what the hidden checks say:", "")]
-            yield [(f"  grader grade {everything} --isolation process", "code")]
+        yield [("To see what the hidden checks say:", "")]
+        yield [(f"  grader grade {everything} --isolation process", "code")]
+    else:
+        yield [("All public tests pass. ", "title"), ("The public tests ask nothing further.", "")]
 
 
 def message(exercise: str, group: list[Result], width: int) -> Iterator[Line]:
-    """One message, given once for all tests that fail in the same way."""
+    """Yield one message, given once for all tests that fail in the same way."""
     result = group[0]
     title = result.title if len(group) == 1 else f"{len(group)} tests fail for the same reason."
     yield [(f"{exercise}: ", WRONG), (title, "title")]
@@ -205,7 +271,7 @@ def message(exercise: str, group: list[Result], width: int) -> Iterator[Line]:
 
 
 def hint_lines(shown: Shown, width: int) -> Iterator[Line]:
-    """The hints so far, the newest last, and whether there are more."""
+    """Yield the hints so far, the newest last, and whether there are more."""
     yield [(f"{shown.exercise}: ", WRONG), (shown.heading, "title")]
     for hint in shown.hints:
         yield []
@@ -229,21 +295,57 @@ def _styled(line: text.Line, width: int) -> Iterator[Line]:
 
 
 def wrapped(text: str, width: int, indent: str) -> Iterator[Line]:
-    """A text in lines of readable length, indented."""
-    lines = textwrap.wrap(
-        text,
-        min(width, WIDTH),
-        initial_indent=indent,
-        subsequent_indent=indent,
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
-    for line in lines:
+    """Yield a text in lines of readable length, indented."""
+    for line in _wrap(text, min(width, WIDTH), indent, indent):
         yield [(line, "")]
 
 
+def fitted(lines: Iterable[Line], width: int = WIDTH) -> Iterator[Line]:
+    """Yield the lines, none longer than `width` columns."""
+    for line in lines:
+        whole = "".join(text for text, _ in line)
+        if len(whole) <= width:
+            yield line
+        elif all(style == "code" for _, style in line):
+            indent = " " * (len(whole) - len(whole.lstrip()))
+            for text in _wrap(whole.strip(), width, indent, indent + "    ", words=True):
+                yield [(text, "code")]
+        else:
+            indent = " " * (len(whole) - len(whole.lstrip()))
+            yield from _restyled(line, _wrap(whole.strip(), width, indent, indent + "  "))
+
+
+def _restyled(line: Line, wrapped: list[str]) -> Iterator[Line]:
+    """Yield the pieces of a line, broken where `wrapped` breaks its text."""
+    styles = [style for piece, style in line for letter in piece if letter != " "]
+    number = 0
+    for row in wrapped:
+        pieces: Line = []
+        for letter in row:
+            style = pieces[-1][1] if letter == " " and pieces else ""
+            if letter != " ":
+                style, number = styles[number], number + 1
+            if pieces and pieces[-1][1] == style:
+                pieces[-1] = (pieces[-1][0] + letter, style)
+            else:
+                pieces.append((letter, style))
+        yield pieces
+
+
+def _wrap(text: str, width: int, first: str, others: str, words: bool = False) -> list[str]:
+    """The text in lines; with `words`, one that is longer than a line is broken, too."""
+    return textwrap.wrap(
+        text,
+        width,
+        initial_indent=first,
+        subsequent_indent=others,
+        break_long_words=words,
+        break_on_hyphens=False,
+    )
+
+
 def _grouped(failures: Iterable[Result]) -> list[list[Result]]:
-    """Failures grouped by what is said about them, in order of their first."""
+    """Return failures grouped by their message, in the order of the first of each group."""
     groups: dict[str, list[Result]] = {}
     for result in failures:
         groups.setdefault(result.text(), []).append(result)

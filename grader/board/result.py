@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from grader.feedback import text
-from grader.feedback.finding import Finding, Place, Status, finding_fields, finding_from
+from grader.feedback.finding import MODIFIED, Finding, Place, Status
 from grader.feedback.text import Line
 
 _PRINTED_LINES = 20
@@ -18,7 +17,9 @@ class Result:
 
     `finding` says why it did not pass. `waits_for` is the exercise whose code is not written yet or
     cannot be imported, if that was the reason; `unwritten` is the function in it. `example` is the
-    smallest case that hypothesis found.
+    smallest case that hypothesis found. `endless` says that the test was stopped, `is_comparison`
+    that the code returned something else than expected, and `names_cause` that its numbers are
+    those of a certain slip.
     """
 
     exercise: str
@@ -31,17 +32,10 @@ class Result:
     waits_for: str = ""
     unwritten: str = ""
     in_import: bool = False
+    endless: bool = False
+    is_comparison: bool = False
+    names_cause: bool = False
     printed: str = ""
-
-    def to_wire(self) -> dict[str, Any]:
-        """As dicts, lists and strings."""
-        return {**vars(self), "status": self.status.value, "finding": finding_fields(self.finding)}
-
-    @classmethod
-    def from_wire(cls, data: dict[str, Any]) -> Result:
-        """The inverse of `to_wire`."""
-        status, finding = Status(data["status"]), finding_from(data["finding"])
-        return cls(**{**data, "status": status, "finding": finding})
 
     @property
     def headline(self) -> str:
@@ -49,23 +43,29 @@ class Result:
         return self.finding.headline if self.finding is not None else ""
 
     @property
+    def is_modified_input(self) -> bool:
+        """Whether it says that the code has modified what it was given."""
+        grid = self.finding.grid if self.finding is not None else None
+        return grid is not None and grid.sides == MODIFIED
+
+    @property
     def places(self) -> tuple[Place, ...]:
-        """The lines of code to look at."""
+        """The lines of code that the message points to."""
         return self.finding.places if self.finding is not None else ()
 
     def lines(self) -> list[Line]:
-        """What is wrong, line by line, without the places in the code."""
+        """Return what is wrong, line by line, without the places in the code."""
         lines = text.lines(self.finding) if self.finding is not None else []
         if self.example:
             lines += [[], [(f"Smallest case found: {self.example}", False)]]
         return lines
 
     def text(self) -> str:
-        """All of it as plain text, for editors and reports."""
+        """Return all of it as plain text, for editors and reports."""
         lines = list(map(text.flattened, self.lines()))
         for place in self.places:
             lines += ["", *place_lines(place)]
-        return "\n".join(lines)
+        return text.printable("\n".join(lines))
 
 
 def place_lines(place: Place) -> list[str]:
@@ -78,7 +78,7 @@ def place_lines(place: Place) -> list[str]:
 
 
 def cut_printed(text: str) -> str:
-    """The end of what the code printed, at most 20 lines."""
+    """Return the end of what the code printed, at most 20 lines."""
     lines = text.rstrip().splitlines()
     if len(lines) > _PRINTED_LINES:
         lines = [f"... {len(lines) - _PRINTED_LINES} lines before", *lines[-_PRINTED_LINES:]]

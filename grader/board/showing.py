@@ -1,4 +1,4 @@
-"""What a student's code computes for the panels of an exercise, drawn, and what is wrong in words.
+"""Pictures of what a student's code computes for an exercise, and what is wrong in words.
 
 The code runs in a process of its own (`show`), or where a notebook's names are (`drawn`).
 """
@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import importlib
 import json
-import os
 import subprocess
 import sys
 import tempfile
@@ -31,17 +30,17 @@ from grader.feedback.tensors import as_tensor
 from grader.pictures import gallery, image
 from grader.pictures.panels import Answers, Panel
 from grader.pictures.side_by_side import Shown, side_by_side
+from grader.sandbox import program
 
 # Seconds on the clock for the whole of it, `import torch` on a busy machine included. Endless loops
 # in Python are noticed much sooner; this is for calls into C that do not come back.
 LIMIT = 180.0
-_ROOT = Path(__file__).resolve().parents[2]
 _PACKAGE = "exercises"
 
 
 @dataclass(frozen=True)
 class Told:
-    """What is said of one panel: its title, and what is wrong with it; "" for nothing."""
+    """The text for one panel: its title, and what is wrong with it; "" for nothing."""
 
     title: str
     words: str
@@ -52,74 +51,65 @@ class NotDrawnError(Exception):
 
 
 def show(exercise: str, folder: Path, file: Path, seen_from: Path) -> list[Told]:
-    """Draws the code of an exercise in `folder` into `file`, a PNG or SVG by its ending.
+    """Draw the code of an exercise in `folder` into `file`, a PNG or SVG by its ending.
 
-    It runs in a process of its own, with a limit of time, on every system. Paths in what is told
+    It runs in a separate process with a time limit, on every system. Paths in what is told
     are relative to `seen_from`. Raises `NotDrawnError`, and OSError where no process can be made.
     """
     with tempfile.TemporaryDirectory() as scratch:
         result = Path(scratch) / "result.json"
         paths = [str(path.resolve()) for path in (folder, file, seen_from, result)]
-        places = (str(_ROOT), os.environ.get("PYTHONPATH", ""))
         try:
-            ended = subprocess.run(
-                [sys.executable, "-P", "-m", __spec__.name, exercise, *paths],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.PIPE,
-                timeout=LIMIT,
-                check=False,
-                env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, places))},
-            )
+            ended = program.run("grader.board.showing", exercise, *paths, seconds=LIMIT)
         except subprocess.TimeoutExpired:
             raise NotDrawnError(
-                f"Your code did not come back within {LIMIT:.0f} seconds and was stopped. "
-                "Is there an endless loop?"
+                f"Your code didn't finish within {LIMIT:.0f} seconds and was stopped. "
+                "Is there an infinite loop?"
             ) from None
         if not result.exists():
             raise NotDrawnError(_ended(ended))
-        found = json.loads(result.read_text(encoding="utf-8"))
-    if "error" in found:
-        raise NotDrawnError(found["error"])
-    return [Told(**one) for one in found["panels"]]
+        saved = json.loads(result.read_text(encoding="utf-8"))
+    if "error" in saved:
+        raise NotDrawnError(saved["error"])
+    return [Told(**panel) for panel in saved["panels"]]
 
 
 def of_names(names: Mapping[str, Any]) -> Answers:
-    """The names of a notebook as the modules that its cells would be."""
+    """Return the names of a notebook as the modules that its cells would be."""
     return lambda _: SimpleNamespace(**names)
 
 
 def drawn(
     exercise: str, answers: Answers, workspace: Workspace, ending: str = ".png"
 ) -> tuple[bytes, list[Told]]:
-    """The picture of an exercise as a file of this ending, and what is told of each panel."""
+    """Return the picture of an exercise as a file with this suffix, and the text for each panel."""
     shown = _shown(exercise, answers, workspace)
     picture = image(side_by_side(exercise, shown), ending)
-    return picture, [Told(one.panel.title, one.words) for one in shown]
+    return picture, [Told(panel.panel.title, panel.words) for panel in shown]
 
 
 def told(exercise: str, answers: Answers, workspace: Workspace) -> list[Told]:
-    """The same without a picture."""
-    return [Told(one.panel.title, one.words) for one in _shown(exercise, answers, workspace)]
+    """Return the same without a picture."""
+    return [Told(panel.panel.title, panel.words) for panel in _shown(exercise, answers, workspace)]
 
 
 def sentences(exercise: str, told: list[Told]) -> list[str]:
-    """What is told, line by line; what several panels have in common only once."""
-    right = sum(not one.words for one in told)
+    """Return the texts line by line; what several panels share is said once."""
+    right = sum(not panel.words for panel in told)
     panels = "panel is" if len(told) == 1 else "panels are"
     lines = [f"{exercise}: {right} of {len(told)} {panels} as expected."]
     titles: dict[str, list[str]] = {}
-    for one in told:
-        if one.words:
-            titles.setdefault(one.words, []).append(one.title)
+    for panel in told:
+        if panel.words:
+            titles.setdefault(panel.words, []).append(panel.title)
     for words, those in titles.items():
         lines += ["", *those, *(f"  {line}".rstrip() for line in words.splitlines())]
     return lines
 
 
-def _ended(process: subprocess.CompletedProcess[bytes]) -> str:
+def _ended(process: subprocess.CompletedProcess[str]) -> str:
     words = f"Python ended while your code ran, with the exit status {process.returncode}. "
-    last = process.stderr.decode(errors="replace").strip().rpartition("\n")[2]
+    last = process.stderr.strip().rpartition("\n")[2]
     return words + (f"Its last words: {last}" if last else "Does your code call `os._exit`?")
 
 
@@ -144,11 +134,11 @@ def _one(
         if panel.parts:
             assert_parts(result, panel.parts, exercise)
             result = result[panel.part]
-        found = as_tensor(result, panel.what, "")
-        if found.shape == expected.shape and not found.is_complex():
-            yours = found
+        tensor = as_tensor(result, panel.what, "")
+        if tensor.shape == expected.shape and not tensor.is_complex():
+            yours = tensor
         assert_matches(
-            found,
+            tensor,
             expected,
             panel.what,
             rtol=None if panel.tolerance is None else 0.0,
@@ -160,7 +150,7 @@ def _one(
 
 
 def _words(error: BaseException, panel: Panel, exercise: str, workspace: Workspace) -> str:
-    """What is wrong, in the words of the board; the picture shows the numbers."""
+    """Return what is wrong, in the words of the board; the picture shows the numbers."""
     if isinstance(error, Mismatch):
         said = error.finding
         return "\n".join(filter(None, (said.headline, said.help)))
@@ -176,20 +166,17 @@ def _of_folder(folder: Path) -> Answers:
     return lambda exercise: importlib.import_module(f"{_PACKAGE}.{exercise}")
 
 
-def _main(exercise: str, folder: str, file: str, seen_from: str, result: str) -> None:
+def main(exercise: str, folder: str, file: str, seen_from: str, result: str) -> None:
+    """Draw what `show` asks for, and write what is told of it as JSON into the file `result`."""
     workspace = Workspace(Path(folder), Path(seen_from))
-    found: dict[str, Any]
+    shown: dict[str, Any]
     try:
         target = Path(file)
         picture, panels = drawn(
             exercise, _of_folder(workspace.folder), workspace, target.suffix.lower()
         )
         target.write_bytes(picture)
-        found = {"panels": [asdict(one) for one in panels]}
+        shown = {"panels": [asdict(panel) for panel in panels]}
     except OSError as error:
-        found = {"error": f"{file} cannot be written ({error.strerror}). Name another with --out."}
-    Path(result).write_text(json.dumps(found), encoding="utf-8")
-
-
-if __name__ == "__main__":
-    _main(*sys.argv[1:])
+        shown = {"error": f"{file} cannot be written ({error.strerror}). Name another with --out."}
+    Path(result).write_text(json.dumps(shown), encoding="utf-8")

@@ -1,4 +1,4 @@
-"""What nobody asked for and others need: imported solved, where the folder has only its stub.
+"""Exercises that are not assigned but needed: imported solved where the folder has only a stub.
 
 A transformer that is asked for must not wait for a decoder that is not.
 """
@@ -10,16 +10,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import ModuleType
 
-from grader.board.workspace import Workspace
+from grader.board.workspace import HANDED_OUT, Workspace
 from grader.curriculum import CurriculumError, closure, handed_out, stubs
 
-HANDED_OUT = "as it is handed out>"  # how the file names of these modules end
 _MADE: dict[str, ModuleType] = {}
 
 
 @contextmanager
 def standing_in(workspace: Workspace, exercise: str) -> Iterator[None]:
-    """While it lasts, what `exercise` needs and is handed out is imported as it is handed out.
+    """In this block, what `exercise` needs and the kit provides is imported from the kit.
 
     What was imported in the meantime keeps it; the stub's own tests still meet the stub.
     """
@@ -28,10 +27,10 @@ def standing_in(workspace: Workspace, exercise: str) -> Iterator[None]:
         for name in closure(exercise):
             if workspace.is_handed_out(name) and workspace.is_untouched(name):
                 full = f"{workspace.folder.name}.{name}"
-                found = _module(full, name)
-                if found is not None:
+                form = _module(full, name)
+                if form is not None:
                     before[full] = sys.modules.get(full)
-                    sys.modules[full] = found
+                    sys.modules[full] = form
         yield
     finally:
         for full, module in before.items():
@@ -42,7 +41,7 @@ def standing_in(workspace: Workspace, exercise: str) -> Iterator[None]:
 
 
 def _module(full: str, name: str) -> ModuleType | None:
-    """The module as it is handed out; None in an edition that has no solution to make it of."""
+    """Return the kit's form of the module; None in an edition that has no solution for it."""
     if full not in _MADE:
         try:
             source = handed_out.source(name) or stubs.reference_source(name)

@@ -11,19 +11,21 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-# Seconds of processor time, so that neither a busy machine nor a cold disk is taken for a loop.
+from grader.feedback.uncompiled import without_compiler
+
+# Seconds of CPU time, so that a busy machine or a cold disk does not look like an infinite loop.
 # Public tests take milliseconds. Once one was stopped, others that would hang get less.
 SECONDS = 10.0
 SECONDS_AFTER_THE_FIRST = 2.0
-# Code that sleeps uses no processor time. It is stopped by the clock on the wall, much later.
+# Code that sleeps uses no CPU time. It is stopped by the clock on the wall, much later.
 WALL = 6.0
 TICK = 0.1
 
 
 class TookTooLong(BaseException):
-    """The code did not come back in time.
+    """The code did not finish in time.
 
-    It is no `Exception`, so that hypothesis does not try the same input again and again.
+    It is not an `Exception`, so that hypothesis does not retry the same input.
     """
 
 
@@ -36,10 +38,12 @@ def _seconds() -> float:
 
 @contextmanager
 def time_limit() -> Iterator[None]:
-    """Raise `TookTooLong` in the block after `SECONDS` of processor time, or sooner the next time.
+    """Raise `TookTooLong` in the block after `SECONDS` of CPU time, or sooner the next time.
 
     Works in the main thread, and not while a debugger or another tracer watches; elsewhere the
     block simply runs. Where the system has no timers (Windows), a call into C is not interrupted.
+
+    Meanwhile `torch.compile` leaves code as it is: its first use alone can take longer than that.
     """
     if not _possible():
         yield
@@ -53,7 +57,8 @@ def time_limit() -> Iterator[None]:
         _stopped_before = _stopped_before or over
         return over
 
-    with _timer(is_over) if hasattr(signal, "setitimer") else _watching_thread(is_over):
+    watching = _timer(is_over) if hasattr(signal, "setitimer") else _watching_thread(is_over)
+    with without_compiler(), watching:
         yield
 
 
@@ -64,7 +69,7 @@ def _timer(is_over: Callable[[], bool]) -> Iterator[None]:
             raise TookTooLong
 
     before = signal.signal(signal.SIGALRM, look)
-    # It goes on ticking: a bare `except:` of the code may have swallowed what was raised first.
+    # The timer keeps firing: a bare `except:` may have swallowed the first exception.
     signal.setitimer(signal.ITIMER_REAL, TICK, TICK)
     try:
         yield
@@ -91,7 +96,7 @@ def _watching_thread(is_over: Callable[[], bool]) -> Iterator[None]:
     finally:
         ended.set()
         thread.join()
-        raise_in(watched, None)  # what was raised too late concerns nobody
+        raise_in(watched, None)  # discard what was raised too late
 
 
 def _possible() -> bool:

@@ -4,26 +4,37 @@ from __future__ import annotations
 
 import ast
 import linecache
-from collections.abc import Iterator
+import sys
+import traceback as tracebacks
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from pathlib import Path
-from types import TracebackType
+from types import FrameType, TracebackType
 
+from grader.board.statements import parsed, shown
 from grader.curriculum import NAMES
-from grader.curriculum.assignment import assigned
+from grader.curriculum.assignment import assigned, limit_of_hints
+from grader.curriculum.hint_limit import HintLimit
 from grader.curriculum.stubs import is_untouched
 from grader.feedback.finding import Place
+
+# How the file names of modules end that the kit puts in the place of a student's.
+HANDED_OUT = "as it is handed out>"
 
 
 @dataclass(frozen=True)
 class PublicTest:
-    """One public test as its file shows it: title is the first line of its docstring."""
+    """One public test as its file shows it: title is the first line of its docstring.
+
+    `uses` are the names in it, `calls` the methods that it calls.
+    """
 
     name: str
     title: str
     line: int
     uses: tuple[str, ...] = field(default=(), repr=False)
+    calls: tuple[str, ...] = field(default=(), repr=False)
 
 
 class Workspace:
@@ -36,13 +47,18 @@ class Workspace:
 
     @cached_property
     def assigned(self) -> tuple[str, ...]:
-        """The exercises that are asked for. Raises `CurriculumError`."""
+        """The assigned exercises. Raises `CurriculumError`."""
         return assigned(self.folder)
 
-    def is_handed_out(self, exercise: str) -> bool:
-        """Whether nobody asked for this exercise and nobody has begun it.
+    @property
+    def limit_of_hints(self) -> HintLimit:
+        """How far hints go. Raises `CurriculumError`."""
+        return limit_of_hints(self.folder)
 
-        Others then use it as it is handed out: solved, or, where the folder has only its stub, in
+    def is_handed_out(self, exercise: str) -> bool:
+        """Return whether this exercise is neither assigned nor begun.
+
+        Others then use the kit's form of it: solved, or, where the folder has only its stub, in
         the form that `stand_ins` puts there.
         """
         return exercise not in self.assigned and (
@@ -50,18 +66,22 @@ class Workspace:
         )
 
     def is_untouched(self, exercise: str) -> bool:
-        """Whether the file is a stub that nobody has edited."""
+        """Return whether the file is a stub that nobody has edited."""
         try:
             return is_untouched(self.code_path(exercise).read_text(encoding="utf-8"))
         except (OSError, UnicodeDecodeError):
             return False
+
+    def unwritten(self, exercise: str) -> tuple[str, ...]:
+        """Return the functions that still raise NotImplementedError, in the order of the file."""
+        return tuple(_unwritten(self._tree(exercise).body, ""))
 
     def exercise_of(self, test_path: Path) -> str | None:
         """The exercise that a test file of this workspace tests; None for every other file."""
         return _exercise_of(self.folder, test_path)
 
     def code_path(self, exercise: str) -> Path:
-        """The file with the student's code."""
+        """Return the file with the student's code."""
         return self.folder / f"{exercise}.py"
 
     def test_path(self, exercise: str) -> Path:
@@ -69,25 +89,25 @@ class Workspace:
         return self.folder / f"test_{exercise}.py"
 
     def source(self, exercise: str) -> str:
-        """The text of the student's code; "" if there is none to be read."""
+        """Return the text of the student's code; "" if there is none to be read."""
         try:
             return self.code_path(exercise).read_text(encoding="utf-8", errors="replace")
         except OSError:
             return ""
 
     def shown(self, path: Path) -> str:
-        """A path as the student would type it."""
+        """Return a path as the student would type it."""
         try:
             return path.resolve().relative_to(self.seen_from).as_posix()
         except ValueError:
             return str(path)
 
     def tests(self, exercise: str) -> dict[str, PublicTest]:
-        """The public tests of an exercise by name, in the order of the file."""
+        """Return the public tests of an exercise by name, in the order of the file."""
         return {test.name: test for test in _tests_in(self.test_path(exercise))}
 
     def reread(self) -> None:
-        """Forgets what the test files held."""
+        """Forget what the test files held."""
         _tests_in.cache_clear()
 
     def holds_code(self, path: str) -> Path | None:
@@ -95,49 +115,98 @@ class Workspace:
         return _code_on(self.folder, path)
 
     def places(self, traceback: TracebackType | None) -> Iterator[tuple[Path, Place]]:
-        """Those frames of a traceback that are the student's code, the outermost first."""
-        while traceback is not None:
-            code = traceback.tb_frame.f_code
+        """Yield those frames of a traceback that are the student's code, the outermost first."""
+        for frame, line in tracebacks.walk_tb(traceback):
+            code = frame.f_code
             path = self.holds_code(code.co_filename)
             if path is not None:
-                yield path, self._place(path, traceback.tb_lineno, code.co_qualname)
-            traceback = traceback.tb_next
+                yield path, self.place_at(code.co_filename, line, code.co_qualname)
+
+    def innermost(self) -> tuple[Path, FrameType] | None:
+        """Return the student's code that runs now and its frame; None if the kit's form of it does.
+
+        Whatever of torch's it called may be running in between.
+        """
+        for frame, _ in tracebacks.walk_stack(sys._getframe(1)):
+            file = frame.f_code.co_filename
+            path = self.holds_code(file)
+            if path is not None:
+                return path, frame
+            if file.endswith(HANDED_OUT):
+                break
+        return None
 
     def syntax_place(self, error: SyntaxError) -> tuple[Path, Place] | None:
-        """The line that Python could not read, if it is on this workspace."""
+        """Return the line that Python could not read, if it is on this workspace."""
         path = self.holds_code(error.filename or "")
         if path is None:
             return None
         return path, Place(self.shown(path), error.lineno or 0, (error.text or "").strip())
 
-    def answer(self, exercise: str, entry: str, points_at: str) -> Place | None:
-        """The line of `entry` to look at: its only `return`, its `__init__` or its beginning.
+    def answer(
+        self, exercise: str, entry: str, points_at: str, calls: Sequence[str] = ()
+    ) -> Place | None:
+        """Return the relevant line of `entry`: its only `return`, its `__init__` or its `def`.
 
-        `points_at` is "return", "__init__" or "def". None if the file defines no such name.
+        `points_at` is "return", "__init__" or "def". Of a class, `forward` is looked at, or else
+        the first of the methods that are called. None if the file defines no such name.
         """
         path = self.code_path(exercise)
-        try:
-            tree = ast.parse(path.read_bytes())
-        except (OSError, SyntaxError, ValueError):
-            return None
-        found = _definition(tree.body, entry)
-        if found is None:
+        definition = _definition(parsed(self.source(exercise)).body, entry)
+        if definition is None:
             return None
         inside = entry
-        if isinstance(found, ast.ClassDef) and points_at != "def":
-            method = "forward" if points_at == "return" else points_at
-            inner = _definition(found.body, method)
+        if isinstance(definition, ast.ClassDef) and points_at != "def":
+            methods = ("forward", *calls) if points_at == "return" else (points_at,)
+            found = (_definition(definition.body, method) for method in methods)
+            inner = next((one for one in found if one is not None), None)
             if inner is not None:
-                found, inside = inner, f"{entry}.{method}"
-        line = found.lineno
-        if points_at == "return" and not isinstance(found, ast.ClassDef):
-            returns = list(_returns(found))
+                definition, inside = inner, f"{entry}.{inner.name}"
+        line = definition.lineno
+        if points_at == "return" and not isinstance(definition, ast.ClassDef):
+            returns = list(_returns(definition))
             line = returns[0].lineno if len(returns) == 1 else line
         return self._place(path, line, inside)
 
+    def assignment(self, exercise: str, entry: str, name: str) -> Place | None:
+        """Return the line of the class `entry` that assigns `self.NAME`; None if there is none."""
+        path = self.code_path(exercise)
+        definition = _definition(self._tree(exercise).body, entry)
+        for node in ast.walk(definition) if definition is not None else ():
+            if isinstance(node, ast.Assign | ast.AnnAssign):
+                targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+                if any(ast.unparse(target) == f"self.{name}" for target in targets):
+                    return self._place(path, node.lineno, f"{entry}.__init__")
+        return None
+
+    def line(self, exercise: str, number: int, inside: str) -> Place:
+        """Return a line of the text that `source` gives of an exercise."""
+        return self._place(self.code_path(exercise), number, inside)
+
+    def place_at(self, file: str, number: int, inside: str) -> Place:
+        """Return a line of the student's code that runs now."""
+        return self._place(Path(file).resolve(), number, inside)
+
+    def _tree(self, exercise: str) -> ast.Module:
+        try:
+            return parsed(self.code_path(exercise).read_bytes())
+        except OSError:
+            return parsed("")
+
     def _place(self, path: Path, line: int, inside: str) -> Place:
-        source = linecache.getline(str(path), line).strip()
+        source = shown(linecache.getlines(str(path)), line)
         return Place(self.shown(path), line, source, "" if inside == "<module>" else inside)
+
+
+def _unwritten(body: list[ast.stmt], prefix: str) -> Iterator[str]:
+    for node in body:
+        if isinstance(node, ast.ClassDef):
+            yield from _unwritten(node.body, f"{prefix}{node.name}.")
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and any(
+            isinstance(statement, ast.Raise) and "NotImplementedError" in ast.dump(statement)
+            for statement in node.body
+        ):
+            yield f"{prefix}{node.name}"
 
 
 _Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
@@ -151,7 +220,7 @@ def _definition(body: list[ast.stmt], name: str) -> _Definition | None:
 
 
 def _returns(node: ast.AST) -> Iterator[ast.Return]:
-    """The return statements of a function, without those of functions inside it."""
+    """Yield the return statements of a function, without those of functions inside it."""
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.Return):
             yield child
@@ -162,16 +231,33 @@ def _returns(node: ast.AST) -> Iterator[ast.Return]:
 @lru_cache(maxsize=64)
 def _tests_in(path: Path) -> tuple[PublicTest, ...]:
     try:
-        tree = ast.parse(path.read_bytes())
+        return public_tests(path.read_bytes())
     except (OSError, SyntaxError, ValueError):
         return ()
+
+
+def public_tests(source: str | bytes) -> tuple[PublicTest, ...]:
+    """Return the public tests in the source of a test file, in its order.
+
+    Raises `SyntaxError` or `ValueError` for what is no Python.
+    """
+    tree = ast.parse(source)
+    called = {
+        node.name: [n.attr for n in ast.walk(node) if isinstance(n, ast.Attribute)]
+        for node in tree.body
+        if isinstance(node, ast.FunctionDef)
+    }
     tests = []
     for node in tree.body:
         if isinstance(node, ast.FunctionDef) and node.name.startswith("test"):
             words = node.name.removeprefix("test_").replace("_", " ")
             title = (ast.get_docstring(node) or words).splitlines()[0]
             uses = dict.fromkeys(n.id for n in ast.walk(node) if isinstance(n, ast.Name))
-            tests.append(PublicTest(node.name, title, node.lineno, tuple(uses)))
+            calls = dict.fromkeys(
+                method for name in (node.name, *uses) for method in called.get(name, ())
+            )
+            place = (node.name, title, node.lineno)
+            tests.append(PublicTest(*place, tuple(uses), tuple(calls)))
     return tuple(tests)
 
 

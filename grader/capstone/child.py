@@ -1,12 +1,12 @@
 """The process that trains: takes the student's files over a line, reports over the same.
 
 What it reads and says are lines of JSON, see `grader.capstone.events`. It reads a job first, then
-texts to translate; "stop" ends the training early and keeps what was learnt.
+questions to the model and mistakes to look for; "stop" ends the training early and keeps what was
+learnt.
 """
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import queue
@@ -14,32 +14,50 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping
+from base64 import b64decode
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
+from types import ModuleType
 from typing import Any, TextIO
 
+import hypothesis
+import hypothesis.strategies
 import torch
 
-from grader.capstone import behaviour, dates, looking, parts, probing, wholes
-from grader.capstone.dates import BOS
-from grader.capstone.events import (
-    Event,
-    Example,
-    Failure,
-    Fault,
-    Learnt,
-    Translation,
-    line_of,
+from grader.board import probe
+from grader.board.known import decoded
+from grader.capstone import (
+    ablations,
+    date_learner,
+    faults,
+    mine,
+    prose_learner,
+    sort_learner,
+    sum_learner,
+    tasks,
 )
+from grader.capstone.ablations import LeftOut
+from grader.capstone.contract import ContractError
+from grader.capstone.events import Answers, Event, Failure, Fault, Faults, Named, Report, line_of
+from grader.capstone.faults import Tests
 from grader.capstone.pieces import Pieces, Sources, entries_of, failure, standing
-from grader.capstone.training import SIZES, THREADS, ContractError, Plan, Training
+from grader.capstone.task import Learner, Plan
+from grader.curriculum import find
+from grader.feedback import comparison, gradients, parts, plain_data
+from grader.recognition import packing, redrawing
+from grader.remote import nested, session, wire
 
 __all__ = ["hidden_files", "main", "serve", "warm", "warm_further"]
 
-MOST_WRONG = 12
-SHOWN = ("English", "Japanese", "Spanish")  # of each the longest, with its attention
-POSITIONS = 40
-WITH_PROBES = (parts, wholes)  # imported for the probes that they hold
-# Steps are measured in processor time, so that a busy machine ends nobody's training; code that
+THREADS = 2
+_KIT: dict[str, ModuleType] = {}  # the kit's modules, for jailed children
+# Imported for jails, in which the kit's files are not there when a task or a test needs them.
+AT_HAND = (
+    *(date_learner, prose_learner, sort_learner, sum_learner),
+    *(comparison, gradients, parts, plain_data, session, wire, nested, packing, redrawing),
+)
+# Steps are measured in CPU time, so that a busy machine ends nobody's training; code that
 # waits instead is ended after so many times as long.
 WAITING = 2.5
 
@@ -53,10 +71,11 @@ class Worker:
         self.lock = threading.Lock()
         self.stop = threading.Event()
         self.done = threading.Event()
-        self.asked: queue.Queue[str | None] = queue.Queue()
+        self.asked: queue.Queue[dict[str, Any] | None] = queue.Queue()
         self.doing = "reading your files"
         self.last_sign = _clocks()
         self.patience = 0.0  # the job says it
+        self.own: AbstractContextManager[Any] = nullcontext()  # what is used in place of torch's
 
     def work(self) -> None:
         """Everything, until the other side hangs up."""
@@ -65,48 +84,78 @@ class Worker:
         main_thread = threading.get_ident()
         threading.Thread(target=self.listen, daemon=True).start()
         threading.Thread(target=self.watch, args=(main_thread,), daemon=True).start()
-        pieces = Pieces(Sources(**job["sources"]))
+        sources = Sources(**job["sources"])
+        tests = Tests(job["tests"], job["entries"], job["answers"])
+        left_out = LeftOut(ablations.find(job["without"])) if job["without"] else None
+        pieces = Pieces(sources, left_out)
+        learner = None
         try:
-            training = self.train(pieces, job)
-            while (text := self.asked.get()) is not None:
-                self.sign("translating")
-                self.tell(translation(training, text))
-                self.doing = ""
+            learner = self.train(pieces, job, left_out)
         except (Exception, SystemExit, KeyboardInterrupt) as error:
-            self.fail(error, pieces, job)
-        finally:
-            self.done.set()
-            pieces.close()
+            self.tell(refused(error, self.doing))
+            self.doing = ""
+        while (question := self.asked.get()) is not None:
+            try:
+                self.answer(question, learner, sources, tests)
+            except (Exception, SystemExit, KeyboardInterrupt) as error:
+                self.tell(refused(error, self.doing))
+            self.doing = ""
+        self.done.set()
+        pieces.close()
 
-    def train(self, pieces: Pieces, job: Mapping[str, Any]) -> Training:
-        """Trains, reports what was learnt, and gives the trained model back."""
-        plan = Plan(**job["plan"])
+    def train(self, pieces: Pieces, job: Mapping[str, Any], left_out: LeftOut | None) -> Learner:
+        """Trains, reports what was learnt, and gives what was trained back."""
+
+        def tell(report: Report) -> None:
+            if left_out is not None:
+                left_out.check()
+            self.tell(report)
+
+        plan, task = Plan(**job["plan"]), tasks.find(job["task"])
         self.sign("running your files")
         entries = entries_of(pieces, job["entries"])
         self.sign("making the model")
-        training = Training(entries, plan)
+        learner = task.learner(entries, plan, self.sign)
+        notes = self.put_own(pieces, learner, job) if job["mine"] else []
         self.sign("training")
-        training.run(self.stop.is_set, self.tell, self.sign)
-        own = {name: pieces.module(name) for name in job["entries"] if pieces.is_own(name)}
-        self.tell(conclude(training, entries, own, self.stop.is_set(), self.sign))
+        with self.own:
+            learner.run(self.stop.is_set, tell, self.sign)
+            trained = learner.conclude(self.stop.is_set(), self.sign)
+        self.tell(replace(trained, notes=[*notes, *trained.notes]))
         self.doing = ""
-        return training
+        return learner
 
-    def fail(self, error: BaseException, pieces: Pieces, job: Mapping[str, Any]) -> None:
-        """Reports that the student's code could not go on, and what the probes say to it."""
-        told = failure(error, self.doing)
-        if isinstance(error, ContractError):
-            told = Failure(self.doing, str(error), faults=contract_faults(error))
-        own = [name for name in job["entries"] if pieces.is_own(name)]
-        modules: dict[str, Any] = {}
-        for name in own:
-            with contextlib.suppress(Exception, SystemExit):
-                modules[name] = pieces.module(name)
-        self.sign("measuring your pieces")
-        found = [*probing.faults(modules), *told.faults]
-        self.tell(
-            Failure(told.doing, told.said, told.file, told.line, told.source, told.inside, found)
-        )
+    def put_own(self, pieces: Pieces, learner: Learner, job: Mapping[str, Any]) -> list[str]:
+        """Puts the student's own small pieces in place of torch's, where they are right.
+
+        Returns sentences on that.
+        """
+        self.sign("putting your own pieces in place")
+        tests = Tests(job["tests"], {name: find(name).entries for name in job["mine"]}, {})
+        workspace = faults.PiecesWorkspace(pieces.sources.own)
+        wrong = [fault.exercise for fault in faults.in_place(job["mine"], tests, workspace)]
+        right = {name: pieces.module(name) for name in job["mine"] if name not in wrong}
+        already = [name for name in right if name in job["entries"]]
+        self.own, note = mine.put(learner.model, right, learner.example(), already)
+        return [note, *(f"{name} fails its public tests, so torch's is used." for name in wrong)]
+
+    def answer(
+        self, question: Mapping[str, Any], learner: Learner | None, sources: Sources, tests: Tests
+    ) -> None:
+        """Answers a question about the pieces, or about the trained model."""
+        match question:
+            case {"faults": _}:
+                self.tell(Faults(faults.faults(sources, tests, self.sign)))
+            case {"diagnose": exercise, "known": content}:
+                self.sign(f"looking for the mistake in {exercise}")
+                known = decoded(exercise, b64decode(content))
+                self.tell(Named(exercise, faults.diagnosed(exercise, known, sources, tests)))
+            case _ if learner is None:
+                self.tell(Failure("answering", "No model was trained."))
+            case _:
+                self.sign("answering")
+                with self.own:
+                    self.tell(answer(question, learner))
 
     def sign(self, doing: str = "") -> None:
         """Notes that the code is alive, and what it does next."""
@@ -126,7 +175,7 @@ class Worker:
             if "stop" in said:
                 self.stop.set()
             else:
-                self.asked.put(said["translate"])
+                self.asked.put(said)
         self.stop.set()
         self.asked.put(None)
 
@@ -150,79 +199,40 @@ def _clocks() -> tuple[float, float]:
     return time.process_time(), time.monotonic()
 
 
-def contract_faults(error: ContractError) -> list[Fault]:
-    """What is wrong with the piece that gave back something else than its exercise says."""
-    return [Fault(error.exercise, "use", str(error))]
+def answer(question: Mapping[str, Any], learner: Learner) -> Event:
+    """What a trained model answers."""
+    match question:
+        case {"answers": texts}:
+            return Answers(learner.answers(texts))
+        case {"scored": text}:
+            return learner.scored(text)
+        case {"predicted": ids}:
+            return learner.predicted(ids)
+        case _:
+            return learner.answer(question["translate"])
 
 
-def conclude(
-    training: Training,
-    entries: Mapping[str, Any],
-    own: Mapping[str, Any],
-    stopped: bool,
-    sign: Callable[[str], None] = lambda _: None,
-) -> Learnt:
-    """What came of a training: all unseen dates translated, the model and its pieces measured.
-
-    `own` are the student's modules; `sign` is told what is done next.
-    """
-    written: list[str] = []
-    pairs = training.held_out
-    for start in range(0, len(pairs), 100):
-        sign("translating the unseen dates")
-        sources = [pair.source for pair in pairs[start : start + 100]]
-        written += map(dates.decode_target, training.translate(sources))
-    sign("measuring what the model does")
-    measured = behaviour.measure(training, written)
-    sign("measuring your pieces")
-    found = probing.faults(own)
-    right = [one == pair.target for one, pair in zip(written, pairs, strict=True)]
-    languages: dict[str, list[bool]] = {}
-    for pair, is_right in zip(pairs, right, strict=True):
-        languages.setdefault(pair.language, []).append(is_right)
-    wrong = [
-        Example(pair.source, pair.target, one, pair.language)
-        for one, pair, is_right in zip(written, pairs, right, strict=True)
-        if not is_right
-    ]
-    longest = sorted(pairs, key=lambda pair: len(pair.source))
-    texts = {pair.language: pair.source for pair in longest if pair.language in SHOWN}
-    table = entries["sinusoidal_table"](POSITIONS, SIZES["d_model"]).tolist()
-    return Learnt(
-        step=training.step,
-        seconds=training.seconds,
-        loss=training.loss,
-        exact=sum(right) / len(right),
-        count=len(right),
-        languages={name: sum(ones) / len(ones) for name, ones in sorted(languages.items())},
-        wrong=wrong[:MOST_WRONG],
-        translations=[translation(training, text) for text in texts.values()],
-        positions=[[round(float(number), 4) for number in row] for row in table],
-        behaviour=measured,
-        faults=found,
-        stopped=stopped,
-    )
+def refused(error: BaseException, doing: str) -> Failure:
+    """That the student's code could not go on, in words."""
+    if not isinstance(error, ContractError):
+        return failure(error, doing)
+    fault = Fault(error.exercise, error.exercise, "", str(error))
+    return Failure(doing, str(error), faults=[fault])
 
 
-def translation(training: Training, text: str) -> Translation:
-    """What the model makes of a text, and how it looked at it."""
-    source = dates.tidy(text)
-    (ids,) = training.translate([source])
-    target = dates.decode_target(ids)
-    unknown = "".join(sorted(set(source) - set(dates.source_characters())))
-    attention: list[list[float]] = []
-    if source and target:
-        decoder_input = torch.tensor([[BOS, *ids[1 : len(target)]]])
-        src = torch.tensor([dates.encode_source(source)])
-        training.model.eval()
-        attention = looking.cross_attention(
-            training.model, src, decoder_input, int(SIZES["n_heads"])
-        )
-    return Translation(source, target, attention, unknown)
+def warm(_expected: Sequence[str]) -> None:
+    """Runs a test of hypothesis once, so that all that it needs is imported, and keeps the kit."""
+
+    @hypothesis.given(hypothesis.strategies.integers(1, 3))
+    def use(number: int) -> None:
+        assert number
+
+    probe.calm(use)()
+    _KIT.update({name: module for name, module in sys.modules.items() if _is_kit(name)})
 
 
-def warm() -> None:
-    """Called once before a jail's child is forked: all is imported already."""
+def _is_kit(name: str) -> bool:
+    return name.partition(".")[0] == "grader"
 
 
 def warm_further() -> None:
@@ -235,7 +245,12 @@ def hidden_files() -> dict[str, bytes]:
 
 
 def serve(sock: socket.socket) -> None:
-    """A jailed child's work, on its socket. As in all jails, with one thread."""
+    """A jailed child's work, on its socket. As in all jails, with one thread.
+
+    A jail makes its children forget the kit. Public tests import a part of it, and there is nothing
+    in it here that anybody could gain by.
+    """
+    sys.modules.update(_KIT)
     Worker(sock.makefile("r", encoding="utf-8"), sock.makefile("w", encoding="utf-8")).work()
 
 

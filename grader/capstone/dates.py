@@ -22,6 +22,7 @@ PAD, BOS, EOS, UNKNOWN = 0, 1, 2, 3
 SPECIALS = 4
 LONGEST_SOURCE = 64
 OUTPUT_LENGTH = len("2026-11-21") + 2  # with start and end
+SMOOTHING = 0.1  # of the labels
 
 _TARGET = "0123456789-"
 _ORDINALS = {1: "st", 2: "nd", 3: "rd", 21: "st", 22: "nd", 23: "rd", 31: "st"}
@@ -122,8 +123,8 @@ def source_characters() -> str:
     """All characters in which dates are written, in order; the id of one is its place here."""
     names = "".join(
         word
-        for one in LANGUAGES
-        for words in (one.months, one.short_months, one.weekdays, one.short_weekdays)
+        for tongue in LANGUAGES
+        for words in (tongue.months, tongue.short_months, tongue.weekdays, tongue.short_weekdays)
         for word in words
     )
     literal = "".join(
@@ -167,7 +168,7 @@ def decode_target(ids: Sequence[int]) -> str:
     written = list(ids[1:])
     if EOS in written:
         written = written[: written.index(EOS)]
-    return "".join(_TARGET_CHARACTERS.get(one, "?") for one in written)
+    return "".join(_TARGET_CHARACTERS.get(token, "?") for token in written)
 
 
 def padded(rows: Sequence[Sequence[int]], longest: int = 0) -> list[list[int]]:

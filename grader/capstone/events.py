@@ -1,42 +1,108 @@
-"""What the process that trains reports, as plain data: read field by field, never unpickled."""
+"""What the process that trains reports, as plain data: read field by field, never unpickled.
+
+Every number has bounds, every text and list a longest length. What the process says of itself is
+for pictures and advice; how well its model does is measured on the other side, see `exam`.
+"""
 
 from __future__ import annotations
 
 import json
 import math
 from dataclasses import asdict, dataclass, field, fields
-from typing import Any, TypeVar
+from typing import Annotated, Any, get_args
+
+from grader.feedback import records
+from grader.feedback.records import Within
 
 LONGEST_LINE = 4 << 20
-_LONGEST_TEXT = 2000
-_MOST_ITEMS = 100_000
+LONGEST_TEXT = 2000
 
 
 class ProtocolError(Exception):
     """What came is not what the training process says."""
 
 
-@dataclass(frozen=True)
-class Progress:
-    """How far the training is. `exact` is the share of unseen dates translated without a fault.
+def printable(text: str, length: int = LONGEST_TEXT) -> str:
+    """The text without control characters, cut to a sensible length."""
+    return "".join(letter if letter.isprintable() else " " for letter in text[:length])
 
-    `loss` is the mean since the last report, `seconds` the time spent so far.
+
+def _finite(number: float) -> float:
+    return number if math.isfinite(number) else math.nan
+
+
+@dataclass(frozen=True)
+class AtMost:
+    """The longest that a text or a list may be. `lines` are kept if the text has some."""
+
+    length: int
+    lines: bool = False
+
+    def __call__(self, value: Any) -> Any:
+        """Return the list, or the text made printable. Raises ValueError if it is too long."""
+        if len(value) > self.length:
+            raise ValueError(f"a {type(value).__name__} is too long")
+        if isinstance(value, list):
+            return value
+        lines = value.split("\n") if self.lines else [value]
+        return "\n".join(printable(line, self.length) for line in lines)
+
+
+@dataclass(frozen=True)
+class Rectangular:
+    """A list of rows, all equally long, and no more numbers in it than these."""
+
+    numbers: int = 1 << 16
+
+    def __call__(self, rows: list[list[float]]) -> list[list[float]]:
+        """Return the rows. Raises ValueError if they are anything else."""
+        widths = {len(row) for row in rows}
+        if len(widths) > 1 or 0 in widths or sum(map(len, rows)) > self.numbers:
+            raise ValueError("the rows are not equally long, empty, or too many")
+        return rows
+
+
+Number = Annotated[float, _finite]  # NaN if it is not finite
+Text = Annotated[str, printable]
+Count = Annotated[int, Within(0, 10**9)]
+Seconds = Annotated[float, Within(0.0, 1e6)]
+Share = Annotated[float, Within(0.0, 1.0)]
+Word = Annotated[str, AtMost(120)]
+Names = Annotated[list[Word], AtMost(2000)]
+Weights = Annotated[list[list[Share]], Rectangular()]
+Heads = Annotated[list[Annotated[list[Weights], AtMost(16)]], AtMost(8)]
+Table = Annotated[list[list[Annotated[float, Within(-1000.0, 1000.0)]]], Rectangular()]
+Score = Annotated[float, Within(-1e5, 0.0)]
+
+
+@dataclass(frozen=True)
+class Report:
+    """How far the training is.
+
+    `loss` is the mean since the last report, `seconds` the time spent so far. At a look, `answers`
+    are what the model makes of the plan's sample, or `scores` its logarithms of the probabilities
+    of the sample's tokens.
     """
 
-    step: int
-    seconds: float
-    loss: float
-    rate: float
-    exact: float
+    step: Count
+    seconds: Seconds
+    loss: Number
+    rate: Number
+    answers: Names = field(default_factory=list)
+    scores: Annotated[list[Score], AtMost(20_000)] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
 class Fault:
-    """Something that a probe measured of a piece and that should be otherwise."""
+    """A piece that is wrong, and what its public test says, or that of `tested`, which uses it.
 
-    exercise: str
-    probe: str
-    told: str
+    `test` is the test's title; "" where the piece gave back what no training can go on with.
+    """
+
+    exercise: Text
+    tested: Text
+    test: Text
+    told: Text
 
 
 @dataclass(frozen=True)
@@ -47,8 +113,9 @@ class Behaviour:
     padding: more padding behind the source changes what the model says.
     source_order, target_order: another order of the words changes what the model says.
     source: another source changes what the model says.
+    cached: with caches, the model says what it says without.
+    greedy: at temperature 0, `generate` writes the tokens that the model finds most probable.
     unreached: parameters that no gradient reaches.
-    reshuffled: the share of translations with the right characters in a wrong order.
     teacher_forced: the share of characters that are right after a right beginning.
     """
 
@@ -57,84 +124,108 @@ class Behaviour:
     source_order: bool | None = None
     target_order: bool | None = None
     source: bool | None = None
-    unreached: list[str] = field(default_factory=list)
-    reshuffled: float = 0.0
-    teacher_forced: float = 0.0
+    cached: bool | None = None
+    greedy: bool | None = None
+    unreached: Names = field(default_factory=list)
+    teacher_forced: Share = 0.0
 
 
 @dataclass(frozen=True)
 class Translation:
-    """A date as it was read, what the model made of it, and how it looked at the source.
+    """A text as it was read, what the model made of it, and what it attended to.
 
     `attention` has a row for each character written and a column for each character read, the
-    mean over the heads of the last layer; empty if it could not be had. `unknown` are characters
-    that no date of the training has.
+    mean over the heads of the last layer; empty if it could not be had. `heads` has the same for
+    each layer and each of its heads. `unknown` are characters that nothing in the training has.
     """
 
-    source: str
-    target: str
-    attention: list[list[float]] = field(default_factory=list)
-    unknown: str = ""
+    source: Annotated[str, AtMost(LONGEST_TEXT, lines=True)]
+    target: Annotated[str, AtMost(20_000, lines=True)]
+    attention: Weights = field(default_factory=list)
+    unknown: Word = ""
+    heads: Heads = field(default_factory=list)
 
 
 @dataclass(frozen=True)
-class Example:
-    """An unseen date, its ISO form and what the model made of it."""
+class Trained:
+    """The training is over: what the process says of the model. How good it is, an exam says.
 
-    source: str
-    expected: str
-    got: str
-    language: str
-
-
-@dataclass(frozen=True)
-class Learnt:
-    """What came of the training: measured on `count` unseen dates.
-
-    `languages` has the share of exact translations by language.
+    `positions` is the table of positions. `embedding` has two coordinates for each character of
+    the source; empty if they could not be had. `notes` are sentences on how it was trained.
     """
 
-    step: int
-    seconds: float
-    loss: float
-    exact: float
-    count: int
-    languages: dict[str, float]
-    wrong: list[Example]
-    translations: list[Translation]
-    positions: list[list[float]]
-    behaviour: Behaviour
-    faults: list[Fault]
+    step: Count
+    seconds: Seconds
+    loss: Number
     stopped: bool
+    behaviour: Behaviour
+    translations: Annotated[list[Translation], AtMost(20)] = field(default_factory=list)
+    positions: Table = field(default_factory=list)
+    embedding: Table = field(default_factory=list)
+    notes: Annotated[list[Annotated[str, AtMost(LONGEST_TEXT)]], AtMost(10)] = field(
+        default_factory=list
+    )
+
+
+@dataclass(frozen=True)
+class Answers:
+    """What the model makes of the texts that it was asked."""
+
+    texts: Names
+
+
+@dataclass(frozen=True)
+class Scored:
+    """A text as tokens, and the logarithm of the probability that the model gives to each.
+
+    `vocabulary` are the bytes of each token, in hexadecimal.
+    """
+
+    ids: Annotated[list[Count], AtMost(200_000)]
+    vocabulary: Annotated[list[Annotated[str, AtMost(1000)]], AtMost(20_000)]
+    scores: Annotated[list[Score], AtMost(200_000)]
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """The logarithms of the probabilities of all tokens as the next."""
+
+    scores: Annotated[list[Score], AtMost(20_000)]
 
 
 @dataclass(frozen=True)
 class Failure:
     """The student's code could not go on: what it was doing, what it said, and the line.
 
-    `faults` is what the probes found in the pieces.
+    `faults` is what public tests say of the pieces.
     """
 
-    doing: str
-    said: str
-    file: str = ""
-    line: int = 0
-    source: str = ""
-    inside: str = ""
-    faults: list[Fault] = field(default_factory=list)
+    doing: Text
+    said: Text
+    file: Text = ""
+    line: Count = 0
+    source: Text = ""
+    inside: Text = ""
+    faults: Annotated[list[Fault], AtMost(100)] = field(default_factory=list)
 
 
-Event = Progress | Learnt | Failure | Translation
-_KINDS: dict[str, type[Any]] = {
-    kind.__name__: kind for kind in (Progress, Learnt, Failure, Translation)
-}
-_PARTS: dict[str, type[Any]] = {
-    "Fault": Fault,
-    "Example": Example,
-    "Translation": Translation,
-    "Behaviour": Behaviour,
-}
-T = TypeVar("T")
+@dataclass(frozen=True)
+class Faults:
+    """What public tests say of the pieces."""
+
+    faults: Annotated[list[Fault], AtMost(100)]
+
+
+@dataclass(frozen=True)
+class Named:
+    """The known mistake that a piece looks like: its name, or two that look the same, or none."""
+
+    exercise: Word
+    mistakes: Annotated[list[Word], AtMost(10)]
+
+
+Event = Report | Trained | Failure | Translation | Named | Faults | Answers | Scored | Prediction
+_KINDS: dict[str, type[Any]] = {kind.__name__: kind for kind in get_args(Event)}
 
 
 def line_of(event: Event) -> str:
@@ -145,52 +236,14 @@ def line_of(event: Event) -> str:
 def event_from(line: str) -> Event:
     """The inverse of `line_of`. Raises `ProtocolError` for anything else."""
     try:
-        found = json.loads(line)
-        kind = _KINDS[found.pop("event")]
-        event: Event = _made(kind, found)
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise ProtocolError(f"{type(error).__name__}: {error}") from None
+        data = json.loads(line)
+        kind = _KINDS[data.pop("event")]
+        if unknown := data.keys() - {each.name for each in fields(kind)}:
+            raise ValueError(f"{kind.__name__} has no {sorted(unknown)}")
+        event: Event = records.read(kind, data)
+    except (
+        *(ValueError, KeyError, TypeError, AttributeError, ArithmeticError),
+        *(RecursionError, MemoryError),
+    ) as error:
+        raise ProtocolError(f"{type(error).__name__}: {str(error)[:200]}") from None
     return event
-
-
-def _made(kind: type[T], values: Any) -> T:
-    if not isinstance(values, dict):
-        raise TypeError(f"{kind.__name__} is an object")
-    types = {one.name: str(one.type) for one in fields(kind)}  # type: ignore[arg-type]
-    if unknown := values.keys() - types.keys():
-        raise TypeError(f"{kind.__name__} has no {sorted(unknown)}")
-    return kind(**{name: _read(types[name], value) for name, value in values.items()})
-
-
-def _read(wanted: str, value: Any) -> Any:
-    """A value of the type that its annotation names, with texts made printable."""
-    if wanted == "bool | None" and value is None:
-        return None
-    if wanted.startswith("bool"):
-        return _instance(value, bool)
-    if wanted == "int":
-        return _instance(value, int)
-    if wanted == "float":
-        number = float(_instance(value, (int, float)))
-        return number if math.isfinite(number) else math.nan
-    if wanted == "str":
-        return printable(_instance(value, str))
-    if wanted.startswith("list["):
-        if len(_instance(value, list)) > _MOST_ITEMS:
-            raise ValueError("a list is too long")
-        return [_read(wanted[5:-1], one) for one in value]
-    if wanted.startswith("dict["):
-        pairs = _instance(value, dict).items()
-        return {printable(name): _read("float", one) for name, one in pairs}
-    return _made(_PARTS[wanted], value)
-
-
-def _instance(value: Any, kind: type | tuple[type, ...]) -> Any:
-    if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
-        raise TypeError(f"{kind} is wanted, not {type(value).__name__}")
-    return value
-
-
-def printable(text: str) -> str:
-    """The text without control characters, cut to a sensible length."""
-    return "".join(one if one.isprintable() else " " for one in text[:_LONGEST_TEXT])

@@ -1,13 +1,16 @@
-"""How a trained model looks at what it reads: its cross-attention, found from outside.
+"""What a trained model attends to, found from outside.
 
-Whatever a student's attention is called and however it is written, it takes a softmax; the last
-one of that shape in `decode` is the cross-attention of the last layer. One written without torch's
-softmax is computed again from what leaves `q_proj` and `k_proj`.
+Whatever a student's attention is called and however it is written, it takes a softmax; those of
+that shape in `decode` are the cross-attention of its layers in order, and those of a language
+model are its layers'. One written without torch's softmax is computed again from what
+leaves `q_proj` and `k_proj`.
 """
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -15,16 +18,18 @@ from torch import Tensor, nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from grader.capstone.events import Translation
+
 _SOFTMAX = ("_softmax", "_safe_softmax")
 
 
 class _Softmaxes(TorchDispatchMode):  # type: ignore[no-untyped-call]
-    """Keeps the last result of a softmax whose last two axes have these sizes."""
+    """Keeps the results of every softmax whose last two axes have these sizes."""
 
     def __init__(self, sizes: tuple[int, int]) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self.sizes = sizes
-        self.last: Tensor | None = None
+        self.results: list[Tensor] = []
 
     def __torch_dispatch__(
         self,
@@ -37,47 +42,123 @@ class _Softmaxes(TorchDispatchMode):  # type: ignore[no-untyped-call]
         del types
         result = func(*args, **(kwargs or {}))
         if func.overloadpacket.__name__ in _SOFTMAX and tuple(result.shape[-2:]) == self.sizes:
-            self.last = result.detach().clone()
+            self.results.append(result.detach().clone())
         return result
 
 
 @torch.no_grad()
 def cross_attention(
-    model: Any, src: Tensor, decoder_input: Tensor, n_heads: int
-) -> list[list[float]]:
-    """The mean over the heads, a row for each place of the target `(1, Lt)`, a column a source's.
+    model: Any, src: Tensor, decoder_input: Tensor, n_heads: int, num_layers: int
+) -> Tensor:
+    """The cross-attention of every layer and head, `(num_layers, n_heads, Lt, Ls)`.
 
-    Empty if it cannot be had.
+    `src` is `(1, Ls)`, `decoder_input` `(1, Lt)`. Without layers if it cannot be had.
     """
     sizes = (decoder_input.size(1), src.size(1))
+    nothing = torch.zeros(0, n_heads, *sizes)
     memory = model.encode(src)
-    found: dict[str, Tensor] = {}
-    handles = _watch_projections(model, found)
+    projections: list[dict[str, Tensor]] = []
+    handles: list[Any] = []
     softmaxes = _Softmaxes(sizes)
+    with contextlib.suppress(AttributeError, TypeError):
+        for layer in model.decoder.layers:
+            projections.append({})
+            handles += _watch(layer.cross_attn, projections[-1])
     try:
         # Torch's own fused attention would take its softmax unseen.
         with sdpa_kernel(SDPBackend.MATH), softmaxes:
             model.decode(decoder_input, memory, src)
+        weights = _by_layer(softmaxes.results, n_heads, num_layers, sizes)
+        if weights is None:
+            weights = torch.stack([_from_projections(found, n_heads) for found in projections])
+        weights = weights.double()
+    except (KeyError, RuntimeError):
+        return nothing
     finally:
         for handle in handles:
             handle.remove()
-    weights = softmaxes.last
-    if weights is None and len(found) == 2:
-        weights = _from_projections(found["q_proj"], found["k_proj"], n_heads)
-    if weights is None or tuple(weights.shape[-2:]) != sizes:
-        return []
-    rows = weights.double().reshape(-1, *sizes).mean(0)
-    if not rows.isfinite().all() or not torch.allclose(rows.sum(-1), rows.new_ones(sizes[0])):
-        return []
-    return [[round(number, 4) for number in row] for row in rows.tolist()]
+    sums = weights.sum(-1)
+    if tuple(weights.shape[-2:]) != sizes or not torch.allclose(sums, torch.ones_like(sums)):
+        return nothing
+    return weights
 
 
-def _watch_projections(model: Any, found: dict[str, Tensor]) -> list[Any]:
+def _by_layer(
+    results: list[Tensor], n_heads: int, num_layers: int, sizes: tuple[int, int]
+) -> Tensor | None:
+    """Results of softmaxes as `(num_layers, n_heads, Lt, Ls)`, if there are as many as that.
+
+    Where target and source are equally long, self-attention has the same sizes and comes first.
+    """
+    matrices = [matrix for result in results for matrix in result.reshape(-1, *sizes)]
+    kinds, rest = divmod(len(matrices), num_layers * n_heads)
+    if rest or kinds not in (1, 2):
+        return None
+    return torch.stack(matrices).view(num_layers, kinds, n_heads, *sizes)[:, -1]
+
+
+@torch.no_grad()
+def self_attention(model: Any, pieces: Mapping[str, Any], ids: Tensor, n_heads: int) -> Tensor:
+    """The weights of a language model that reads `ids` `(1, L)`: `(layers, n_heads, L, L)`.
+
+    `pieces` has the rotations of its queries and keys. Without layers if it cannot be had.
+    """
+    tokens = ids.size(1)
+    nothing = torch.zeros(0, n_heads, tokens, tokens)
+    projections: list[dict[str, Tensor]] = []
+    handles: list[Any] = []
+    softmaxes = _Softmaxes((tokens, tokens))
     try:
-        attention = list(model.decoder.layers)[-1].cross_attn
-        maps = {name: getattr(attention, name) for name in ("q_proj", "k_proj")}
-    except (AttributeError, TypeError, IndexError):
-        return []
+        for block in model.blocks:
+            projections.append({})
+            handles += _watch(block.attn, projections[-1])
+        with sdpa_kernel(SDPBackend.MATH), softmaxes:
+            model(ids)
+        layers = [weights.reshape(-1, tokens, tokens) for weights in softmaxes.results]
+        if len(layers) != len(projections):
+            layers = [_causal(found, pieces, n_heads) for found in projections]
+        weights = torch.stack(layers).double()
+    except (AttributeError, TypeError, KeyError, RuntimeError, ValueError):
+        return nothing
+    finally:
+        for handle in handles:
+            handle.remove()
+    sums = weights.sum(-1)
+    if weights.size(1) != n_heads or not torch.allclose(sums, torch.ones_like(sums)):
+        return nothing
+    return weights
+
+
+def seen(answer: Translation, weights: Tensor) -> Translation:
+    """The answer with what each layer and head attends to: `(layers, heads, written, read)`."""
+    if not weights.numel():
+        return answer
+    mean = _rounded(weights[-1].mean(0).tolist())
+    return replace(answer, attention=mean, heads=_rounded(weights.tolist()))
+
+
+def _rounded(numbers: Any) -> Any:
+    if isinstance(numbers, list):
+        return [_rounded(number) for number in numbers]
+    return min(max(round(numbers, 4), 0.0), 1.0)
+
+
+def _causal(found: Mapping[str, Tensor], pieces: Mapping[str, Any], n_heads: int) -> Tensor:
+    """The weights `(H, L, L)` of one layer, from the projections' results `(1, L, ...)`."""
+    length, width = found["q_proj"].shape[-2:]
+    d_head = width // n_heads
+    angles = pieces["rotary_angles"](d_head, length)
+    heads = [found[name][0].reshape(length, -1, d_head) for name in ("q_proj", "k_proj")]
+    query, key = (pieces["apply_rotary"](head.transpose(0, 1), angles) for head in heads)
+    key = key.repeat_interleave(n_heads // key.size(0), dim=0)
+    scores: Tensor = query @ key.transpose(-2, -1) * d_head**-0.5
+    hidden = torch.ones(length, length, dtype=torch.bool).triu(1)
+    return scores.masked_fill(hidden, float("-inf")).softmax(-1)
+
+
+def _watch(attention: Any, found: dict[str, Tensor]) -> list[Any]:
+    """Keeps what leaves the projections of queries and keys; returns handles to remove."""
+    maps = {name: getattr(attention, name) for name in ("q_proj", "k_proj")}
 
     def watch(name: str) -> Any:
         def keep(module: nn.Module, inputs: Any, output: Tensor) -> None:
@@ -86,11 +167,12 @@ def _watch_projections(model: Any, found: dict[str, Tensor]) -> list[Any]:
 
         return keep
 
-    return [one.register_forward_hook(watch(name)) for name, one in maps.items()]
+    return [module.register_forward_hook(watch(name)) for name, module in maps.items()]
 
 
-def _from_projections(query: Tensor, key: Tensor, n_heads: int) -> Tensor:
+def _from_projections(found: Mapping[str, Tensor], n_heads: int) -> Tensor:
     """The weights `(H, Lq, Lk)` of one sentence, from the maps' results `(1, L, d_model)`."""
-    heads = [torch.stack(one[0].chunk(n_heads, dim=-1)) for one in (query, key)]
+    query_key = (found[name][0] for name in ("q_proj", "k_proj"))
+    heads = [torch.stack(result.chunk(n_heads, dim=-1)) for result in query_key]
     scores: Tensor = torch.einsum("hqd,hkd->hqk", *heads) * heads[0].size(-1) ** -0.5
     return scores.softmax(-1)

@@ -12,124 +12,157 @@ import argparse
 import secrets
 import shlex
 from base64 import b64encode
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from grader.capstone import advice, child, report, words
-from grader.capstone.events import Failure, Learnt, Progress
-from grader.capstone.pieces import Pieces, Sources, entries_of, failure
-from grader.capstone.training import ContractError, Plan, Training
+from grader import pictures
+from grader.board.known import decoded
+from grader.board.notebook_workspace import NotebookWorkspace
+from grader.capstone import advice, child, faults, tasks, words
+from grader.capstone.events import Failure, Report
+from grader.capstone.exam import Exam, Learnt, Progress
+from grader.capstone.faults import Tests
+from grader.capstone.pieces import Pieces, Sources, entries_of
+from grader.capstone.prose import NoProseError
+from grader.capstone.task import Learner, Plan, Task
+from grader.curriculum import whole_model
 
 _WIDTH = 640
 
 
-class Course:
-    """What the room does not know itself: the exercises, the kit's answers, and what draws.
+class Trained:
+    """A trained model: call it with a text."""
 
-    `kit` gives the files of these exercises, and raises where there are none to lend.
-    """
-
-    def __init__(
-        self,
-        entries: Mapping[str, Sequence[str]],
-        needs: advice.Needs,
-        kit: Callable[[Sequence[str]], dict[str, str]],
-        draw: Any,
-    ) -> None:
-        self.entries = entries
-        self.needs = needs
-        self.kit = kit
-        self.draw = draw
-
-
-class Translator:
-    """A trained model: call it with a date in words."""
-
-    def __init__(self, training: Training) -> None:
-        self.training = training
+    def __init__(self, task: Task, learner: Learner) -> None:
+        self.task = task
+        self.learner = learner
 
     def __call__(self, text: str) -> str:
-        """The date in ISO form, as the model writes it."""
-        return words.answered(child.translation(self.training, text))
+        """What the model makes of the text, such as a date in ISO form."""
+        try:
+            question = self.task.question(text)
+        except ValueError as error:
+            return str(error)
+        return words.answered(self.task, self.learner.answer(question))
 
     def __repr__(self) -> str:
-        return f"<a translator after {self.training.step} steps: call it with a date in words>"
+        return f"<a model trained on {self.task.name}, {self.learner.step} steps: call it>"
 
 
-def register(shell: Any, course: Course) -> None:
+def register(shell: Any) -> None:
     """Gives the IPython shell the magic `%capstone`."""
 
-    def magic(line: str) -> Translator | None:
+    def magic(line: str) -> Trained | None:
         parser = argparse.ArgumentParser("%capstone", exit_on_error=False, add_help=False)
-        parser.add_argument("--seconds", type=float, default=180.0)
+        parser.add_argument("--task", choices=tasks.NAMES, default=tasks.DEFAULT)
+        parser.add_argument("--seconds", type=float)
         parser.add_argument("--seed", type=int, default=secrets.randbelow(2**31))
         parser.add_argument("--steps", type=int, default=0)
+        parser.add_argument("--temperature", type=float, default=0.8)
+        parser.add_argument("--top-k", type=int)
+        parser.add_argument("--top-p", type=float)
         options = parser.parse_args(shlex.split(line))
-        plan = Plan(options.seconds, options.seed, options.steps)
-        return run(shell.user_ns, plan, course)
+        task = tasks.find(options.task)
+        plan = Plan(
+            options.seconds or task.seconds,
+            options.seed,
+            options.steps,
+            temperature=options.temperature,
+            top_k=options.top_k,
+            top_p=options.top_p,
+        )
+        return run(shell.user_ns, task, plan)
 
     shell.register_magic_function(magic, magic_kind="line", magic_name="capstone")
 
 
-def run(namespace: Mapping[str, Any], plan: Plan, course: Course) -> Translator | None:
+def run(namespace: Mapping[str, Any], task: Task, plan: Plan) -> Trained | None:
     """Trains what the names define, shows how it goes and what came of it; None if it failed."""
     own = {
         name: {entry: namespace[entry] for entry in entries}
-        for name, entries in course.entries.items()
+        for name, entries in task.entries.items()
         if all(entry in namespace for entry in entries)
     }
-    missing = [name for name in course.entries if name not in own]
-    pieces = Pieces(Sources({}, course.kit(missing), {}))
+    missing = [name for name in task.entries if name not in own]
+    pieces = Pieces(Sources({}, whole_model.lend(missing), {}))
     try:
         modules = {name: pieces.put(name, values) for name, values in own.items()}
         if missing:
             _show(f"Not defined here, so from the kit: {', '.join(missing)}.")
-        return _trained(pieces, modules, plan, course)
+        workspace = NotebookWorkspace(dict(namespace))
+        return _trained(pieces, modules, workspace, task, plan)
     finally:
         pieces.close()
 
 
 def _trained(
-    pieces: Pieces, modules: Mapping[str, ModuleType], plan: Plan, course: Course
-) -> Translator | None:
+    pieces: Pieces,
+    modules: Mapping[str, ModuleType],
+    workspace: NotebookWorkspace,
+    task: Task,
+    plan: Plan,
+) -> Trained | None:
     history: list[Progress] = []
     outcome: Learnt | Failure
-    training = None
+    learner = None
     try:
-        entries = entries_of(pieces, course.entries)
-        training = Training(entries, plan)
-        stopped = _train(training, history)
-        outcome = child.conclude(training, entries, modules, stopped)
-    except ContractError as error:
-        outcome = Failure("training", str(error), faults=child.contract_faults(error))
-    except Exception as error:
-        outcome = failure(error, "training")
-    symptoms, advised = advice.advise(outcome, history, course.needs)
-    lines = words.told(outcome, symptoms, advised, Path(), "%check {}")
-    _show("\n".join(line for line, _ in lines))
-    if training is None or isinstance(outcome, Failure):
+        exam = task.exam(plan)
+        plan = replace(plan, sample=exam.sample, text=task.material(plan))
+    except NoProseError as error:
+        _show(str(error))
         return None
-    for name, figure in report.figures(outcome, history, course.draw).items():
-        _show_picture(course.draw.image(figure, ".png"), name)
-    return Translator(training)
+    try:
+        entries = entries_of(pieces, task.entries)
+        learner = task.learner(entries, plan, lambda: None)
+        stopped = _train(task, learner, exam, history)
+        outcome = exam.hold(learner.conclude(stopped, lambda _: None), learner)
+    except Exception as error:
+        outcome = child.refused(error, "training")
+    if isinstance(outcome, Failure) or not task.has_learnt(outcome):
+        tests = Tests(whole_model.public_tests(modules), dict(task.entries), {})
+        wrong = faults.in_place(list(modules), tests, workspace)
+        outcome = replace(outcome, faults=[*wrong, *outcome.faults])
+    symptoms, advised = advice.advise(task, outcome, history)
+    ask = _asking(modules)
+    advised = advice.with_mistakes(advised, ask) or advice.suspected(symptoms, list(modules), ask)
+    lines = words.told(task, outcome, symptoms, advised, Path(), "%check {}")
+    _show("\n".join(line for line, _ in lines))
+    if learner is None or isinstance(outcome, Failure):
+        return None
+    for name, figure in task.figures(outcome, history).items():
+        _show_picture(pictures.image(figure, ".png"), name)
+    return Trained(task, learner)
 
 
-def _train(training: Training, history: list[Progress]) -> bool:
+def _asking(modules: Mapping[str, ModuleType]) -> advice.Ask:
+    """What looks for known mistakes in these modules."""
+
+    def ask(exercise: str, content: bytes) -> list[str]:
+        if exercise not in modules:
+            return []
+        return faults.named(decoded(exercise, content), modules[exercise])
+
+    return ask
+
+
+def _train(task: Task, learner: Learner, exam: Exam, history: list[Progress]) -> bool:
     """Trains, and says whether it was interrupted."""
     from IPython.display import display
 
     shown = display({"text/plain": "learning …"}, raw=True, display_id=True)
 
-    def tell(event: Progress) -> None:
+    def tell(report: Report) -> None:
+        event = exam.progress(report, history[-1] if history else None)
         history.append(event)
         if shown is not None:
-            text = f"{event.seconds:4.0f} s   {words.numbers(event)}"
+            text = f"{event.seconds:4.0f} s   {task.numbers(event)}"
             shown.update({"text/plain": text}, raw=True)
 
     try:
-        training.run(lambda: False, tell, lambda: None)
+        learner.run(lambda: False, tell, lambda: None)
     except KeyboardInterrupt:
         return True
     return False

@@ -11,7 +11,7 @@ import importlib.machinery
 import linecache
 import sys
 import traceback
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import ModuleType, TracebackType
 from typing import Any
@@ -41,9 +41,15 @@ class Pieces(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     What the exercises define is found by its name: `pieces["Transformer"]`.
     """
 
-    def __init__(self, sources: Sources) -> None:
-        """Makes `exercises` a package whose modules come from here; runs none of them."""
+    def __init__(
+        self, sources: Sources, change: Callable[[str, ModuleType], None] | None = None
+    ) -> None:
+        """Makes `exercises` a package whose modules come from here; runs none of them.
+
+        `change` gets the name of each exercise and its module, before others import from it.
+        """
         self.sources = sources
+        self.change = change
         for name, text in sources.own.items():
             lines = text.splitlines(keepends=True)
             linecache.cache[shown(name)] = (len(text), None, lines, shown(name))
@@ -71,10 +77,6 @@ class Pieces(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         sys.modules[module.__name__] = module
         return module
 
-    def is_own(self, exercise: str) -> bool:
-        """Whether an exercise, or a part of it, is the student's."""
-        return exercise in self.sources.own
-
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
@@ -94,6 +96,11 @@ class Pieces(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def exec_module(self, module: ModuleType) -> None:
         """Runs the student's file; what is not written there is then the kit's."""
         name = module.__name__.partition(".")[2]
+        self._run(name, module)
+        if self.change is not None:
+            self.change(name, module)
+
+    def _run(self, name: str, module: ModuleType) -> None:
         kit = self.sources.kit.get(name)
         own = self.sources.own.get(name)
         if own is None:
@@ -143,20 +150,20 @@ def failure(error: BaseException, doing: str) -> Failure:
 
 def standing(frame: Any) -> tuple[str, int, str, str]:
     """Where in the student's files a running frame stands: file, line, its text, function."""
-    found = ("", 0, "", "")
-    for one, line in traceback.walk_stack(frame):
-        if one.f_code.co_filename.startswith(f"{PACKAGE}/"):
-            found = _place(one, line)
+    place = ("", 0, "", "")
+    for running, line in traceback.walk_stack(frame):
+        if running.f_code.co_filename.startswith(f"{PACKAGE}/"):
+            place = _place(running, line)
             break
-    return found
+    return place
 
 
 def _deepest(trace: TracebackType | None) -> tuple[str, int, str, str]:
-    found = ("", 0, "", "")
+    place = ("", 0, "", "")
     for frame, line in traceback.walk_tb(trace):
         if frame.f_code.co_filename.startswith(f"{PACKAGE}/"):
-            found = _place(frame, line)
-    return found
+            place = _place(frame, line)
+    return place
 
 
 def _place(frame: Any, line: int) -> tuple[str, int, str, str]:
@@ -171,11 +178,11 @@ def entries_of(pieces: Pieces, exercises: Mapping[str, Sequence[str]]) -> dict[s
 
     Raises what the student's code raises, and `AttributeError` for a name that it does not define.
     """
-    found = {}
+    values = {}
     for exercise, entries in exercises.items():
         module = pieces.module(exercise)
         for entry in entries:
             if not hasattr(module, entry):
                 raise AttributeError(f"{shown(exercise)} defines no {entry}.")
-            found[entry] = getattr(module, entry)
-    return found
+            values[entry] = getattr(module, entry)
+    return values

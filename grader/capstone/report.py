@@ -1,49 +1,19 @@
-"""What is written and drawn of a training: `result.json`, and the pictures."""
+"""What is written of a training: `result.json`."""
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from grader.capstone.advice import Advice
-from grader.capstone.events import Failure, Learnt, Progress, Translation
-from grader.capstone.training import LOOK_EVERY
+from grader.capstone.events import Failure
+from grader.capstone.exam import Learnt, Progress
 
 SCHEMA = 1
-
-
-class Drawing(Protocol):
-    """What draws: `grader.pictures`."""
-
-    def heat_map(
-        self,
-        matrix: Any,
-        rows: Sequence[str] = (),
-        columns: Sequence[str] = (),
-        title: str = "",
-        *,
-        row_axis: str = "",
-        column_axis: str = "",
-        limits: tuple[float, float] | None = None,
-    ) -> Any:
-        """A matrix as shades, with names on its axes."""
-
-    def curves(
-        self,
-        lines: Mapping[str, tuple[Sequence[float], Sequence[float]]],
-        title: str = "",
-        *,
-        x_axis: str = "",
-        y_axis: str = "",
-    ) -> Any:
-        """Lines by name."""
-
-    def positions(self, table: Any, title: str = "") -> Any:
-        """A table of positions."""
 
 
 def as_json(
@@ -67,63 +37,28 @@ def as_json(
         "seed": seed,
         "isolation": isolation,
         "from_the_kit": list(from_the_kit),
-        "advice": [asdict(one) for one in advice],
-        "history": [asdict(one) for one in history],
+        "advice": [asdict(item) for item in advice],
+        "history": [asdict(event) for event in history],
     }
     if isinstance(outcome, Learnt):
         details = asdict(outcome)
-        for name in ("count", "languages", "wrong", "translations", "behaviour", "stopped"):
+        for name in (
+            *("count", "languages", "wrong", "translations", "behaviour", "stopped"),
+            *("reshuffled", "bits", "zlib", "refuted", "notes"),
+        ):
             told[name] = details[name]
     else:
         told["failure"] = asdict(outcome)
-    return json.dumps(_jsonable(told), ensure_ascii=False, indent=1) + "\n"
+    return json.dumps(jsonable(told), ensure_ascii=False, indent=1) + "\n"
 
 
-def _jsonable(value: Any) -> Any:
+def jsonable(value: Any) -> Any:
+    """Data as JSON has it: a number that is not finite is null."""
     if isinstance(value, dict):
-        return {key: _jsonable(one) for key, one in value.items()}
+        return {key: jsonable(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_jsonable(one) for one in value]
+        return [jsonable(item) for item in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
-def figures(learnt: Learnt, history: Sequence[Progress], draw: Drawing) -> dict[str, Any]:
-    """The pictures by file name, drawn by `draw`."""
-    steps = [one.step for one in history]
-    looks = [one for one in history if one.step % LOOK_EVERY == 0] or list(history[-1:])
-    drawn = {
-        "loss": draw.curves(
-            {"loss": (steps, [one.loss for one in history])},
-            "Loss while learning",
-            x_axis="step",
-            y_axis="label-smoothed loss",
-        ),
-        "exact": draw.curves(
-            {"unseen dates": ([one.step for one in looks], [one.exact for one in looks])},
-            "Dates translated without a fault",
-            x_axis="step",
-            y_axis="share",
-        ),
-        "positions": draw.positions(learnt.positions, "Your positions"),
-    }
-    for number, one in enumerate(learnt.translations, 1):
-        if one.attention:
-            drawn[f"attention-{number}"] = attention(one, draw)
-    return drawn
-
-
-def attention(translation: Translation, draw: Drawing) -> Any:
-    """How the last layer looked at the source: a row for each character that was written."""
-    rows = list(translation.target)[: len(translation.attention)]
-    return draw.heat_map(
-        translation.attention,
-        rows,
-        list(translation.source),
-        f"{translation.source} → {translation.target}",
-        row_axis="written",
-        column_axis="read",
-        limits=(0.0, 1.0),
-    )
 
 
 def write(folder: Path, text: str) -> Path:

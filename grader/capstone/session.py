@@ -1,37 +1,51 @@
 """The side that waits: starts the process that trains, and hears what it says.
 
-Nothing that comes from there is believed before it is read field by field.
+Nothing that comes from there is believed before it is read field by field, and no report buys the
+process more time.
 """
 
 from __future__ import annotations
 
 import contextlib
 import json
+import math
 import os
 import queue
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any, TextIO, cast
+from base64 import b64encode
+from collections.abc import Callable, Sequence
+from typing import Any, TextIO, TypeVar, cast
 
 from grader.capstone.events import (
     LONGEST_LINE,
+    Answers,
     Event,
     Failure,
+    Fault,
+    Faults,
+    Named,
+    Prediction,
     ProtocolError,
+    Report,
+    Scored,
+    Trained,
     Translation,
     event_from,
 )
+from grader.capstone.exam import BrokenOffError
+from grader.sandbox.program import command
 
 STEP_SECONDS = 60.0
 # The process itself says where it hangs, code that waits after 2.5 times its seconds; if it cannot
 # even do that, it is given up after so many times as long, and these.
 LAST_RESORT = 3.0
 SILENCE = 45.0
-ROOT = Path(__file__).resolve().parents[2]
+MOST_REPORTS = 20  # of a second
+MOST_LINES = 8  # that wait to be read; the process waits until there is room
+T = TypeVar("T", Translation, Faults, Named, Answers, Scored, Prediction)
 
 
 class Session:
@@ -51,29 +65,65 @@ class Session:
         self.ending = ending
         self.end = close
         self.silence = LAST_RESORT * STEP_SECONDS + SILENCE
-        self.lines: queue.Queue[str | None] = queue.Queue()
+        self.lines: queue.Queue[str | None] = queue.Queue(MOST_LINES)
+        self.limit = math.inf
+        self.reports = 0.0
         threading.Thread(target=self._listen, args=(reading,), daemon=True).start()
 
     def begin(self, job: dict[str, Any], seconds: float = STEP_SECONDS) -> None:
-        """Starts the training. One step may take the code so many `seconds` of processor time."""
+        """Starts the training. One step may take the code so many `seconds` of CPU time."""
         self.silence = LAST_RESORT * seconds + SILENCE
+        planned = job["plan"]["seconds"]
+        self.limit = time.monotonic() + planned + 2 * self.silence
+        self.reports = MOST_REPORTS * (planned + self.silence)
         self._say({**job, "patience": seconds})
 
-    def hear(self) -> Event:
-        """What happens next, `Progress` until a `Learnt` or a `Failure`, which is the last."""
-        return self._next("training")
+    def hear(self) -> Report | Trained | Failure:
+        """What happens next: reports, and at last that the model is trained, or a failure."""
+        event: Report | Trained | Failure = self._next("training", Report, Trained)
+        self.reports -= 1
+        if self.reports < 0:
+            return Failure("training", "It reports more often than a training does.")
+        return event
 
     def stop(self) -> None:
         """Asks for the end of the training, with what was learnt so far."""
+        self.limit = min(self.limit, time.monotonic() + 2 * self.silence)
         self._say({"stop": True})
 
     def translate(self, text: str) -> Translation | Failure:
         """What the trained model makes of a text."""
-        self._say({"translate": text})
-        event = self._next("translating")
-        if isinstance(event, (Translation, Failure)):
-            return event
-        return Failure("translating", "It answered with something else than a translation.")
+        return self._ask({"translate": text}, Translation)
+
+    def faults(self) -> list[Fault]:
+        """What public tests say of the pieces; nothing if the process cannot say it any more."""
+        event = self._ask({"faults": True}, Faults, "running the public tests")
+        return event.faults if isinstance(event, Faults) else []
+
+    def diagnose(self, exercise: str, known: bytes) -> list[str]:
+        """Which of the `known` mistakes the student's piece has, in words of that file.
+
+        `known` is the content of the exercise's file of mistakes.
+        """
+        question = {"diagnose": exercise, "known": b64encode(known).decode()}
+        event = self._ask(question, Named, "looking for the mistake")
+        return event.mistakes if isinstance(event, Named) else []
+
+    def answers(self, texts: Sequence[str]) -> list[str]:
+        """The model's answers to the questions of an exam."""
+        answers = _examined(self._ask({"answers": list(texts)}, Answers, "answering")).texts
+        if len(answers) != len(texts):
+            said = f"It gave {len(answers)} answers to {len(texts)} questions."
+            raise BrokenOffError(Failure("answering", said))
+        return answers
+
+    def scored(self, text: str) -> Scored:
+        """The text as tokens, and how probable the model finds each."""
+        return _examined(self._ask({"scored": text}, Scored, "reading unseen text"))
+
+    def predicted(self, ids: Sequence[int]) -> Prediction:
+        """What the model expects after these tokens."""
+        return _examined(self._ask({"predicted": list(ids)}, Prediction, "predicting"))
 
     def close(self) -> None:
         """Ends the process."""
@@ -92,21 +142,34 @@ class Session:
             self.writing.write(json.dumps(message) + "\n")
             self.writing.flush()
 
-    def _next(self, doing: str) -> Event:
-        deadline = time.monotonic() + self.silence
+    def _ask(
+        self, question: dict[str, Any], wanted: type[T], doing: str = "translating"
+    ) -> T | Failure:
+        """Asks a question of the process; the answer is of the kind wanted, or a failure."""
+        self.limit = time.monotonic() + self.silence
+        self._say(question)
+        answer: T | Failure = self._next(doing, wanted)
+        return answer
+
+    def _next(self, doing: str, *wanted: type[Event]) -> Any:
+        """The next event, if it is of a kind that is wanted now."""
+        deadline = min(time.monotonic() + self.silence, self.limit)
         line: str | None = ""
         while line == "":
             # In short pieces, so that Ctrl-C is heard on Windows as well.
             with contextlib.suppress(queue.Empty):
                 line = self.lines.get(timeout=0.5)
-            if line == "" and time.monotonic() > deadline:
-                return Failure(doing, f"It has said nothing for {self.silence:.0f} seconds.")
+            if time.monotonic() > deadline and line is not None:
+                return Failure(doing, "It was not done in time, and was given up.")
         if line is None:
             return Failure(doing, self.ending())
         try:
-            return event_from(line)
+            event: Event | None = event_from(line)
         except ProtocolError:
-            return Failure(doing, "It wrote something into the grader's own line.")
+            event = None
+        if isinstance(event, (*wanted, Failure)):
+            return event
+        return Failure(doing, "It wrote something into the grader's own line.")
 
     def _listen(self, reading: TextIO) -> None:
         with contextlib.suppress(OSError, ValueError):
@@ -115,19 +178,22 @@ class Session:
         self.lines.put(None)
 
 
+def _examined(event: T | Failure) -> T:
+    """The event. Raises `BrokenOffError` for a failure."""
+    if isinstance(event, Failure):
+        raise BrokenOffError(event)
+    return event
+
+
 def own_process() -> Session:
     """A session with a process of its own, on any system: for one's own code."""
-    program = (
-        f"import sys; sys.path.insert(0, {str(ROOT)!r}); "
-        "from grader.capstone.child import main; main()"
-    )
     # Threads that wait for each other must not burn the time of other programs.
     environment = {**os.environ, "OMP_WAIT_POLICY": "PASSIVE", "PYTHONIOENCODING": "utf-8"}
     apart: dict[str, Any] = {"start_new_session": True}
     if sys.platform == "win32":
         apart = {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP}
     process = subprocess.Popen(
-        [sys.executable, "-c", program],
+        command("grader.capstone.child"),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,

@@ -5,23 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from grader.capstone.advice import Advice, Symptom
-from grader.capstone.events import Failure, Learnt, Progress, Translation
-
-MOST_WRONG = 3
-BOLD, ALARM, WARNING, PLAIN = "bold", "bold red", "yellow", ""
-Line = tuple[str, str]
-
-
-def numbers(event: Progress) -> str:
-    """How the training goes."""
-    return (
-        f"step {event.step}   loss {event.loss:.3f}   rate {event.rate:.4f}   "
-        f"{event.exact:.0%} of unseen dates right"
-    )
+from grader.capstone.advice import Advice
+from grader.capstone.events import Failure, Translation
+from grader.capstone.exam import Learnt
+from grader.capstone.task import ALARM, BOLD, PLAIN, WARNING, Line, Symptom, Task
 
 
 def told(
+    task: Task,
     outcome: Learnt | Failure,
     symptoms: Sequence[Symptom],
     advised: Sequence[Advice],
@@ -32,22 +23,41 @@ def told(
 
     The student's files are in `folder`; `test` tests an exercise, as in "pytest test_{}.py".
     """
-    lines = list(_failed(outcome, folder) if isinstance(outcome, Failure) else _learnt(outcome))
+    lines = list(_failed(outcome, folder) if isinstance(outcome, Failure) else task.lines(outcome))
+    if isinstance(outcome, Learnt):
+        lines += [(f"  {note}", PLAIN) for note in outcome.notes]
     for symptom in symptoms:
         lines += [("", PLAIN), (f"  {symptom.told}", WARNING)]
-    for one in advised:
-        what = f": {one.told}." if one.told else "."
-        lines += [("", PLAIN), (f"Look at {one.exercise}{what}", BOLD)]
-        lines.append((f"  {test.format(one.exercise)}", PLAIN))
+        if symptom.suspects and not advised:
+            lines.append((f"  It may come from {_either(symptom.suspects)}.", PLAIN))
+    for advice in advised:
+        lines += [("", PLAIN), *_advised(advice, test)]
     return lines
 
 
-def answered(answer: Translation | Failure, asked: str = "") -> str:
-    """A translation as it is shown, behind what was `asked`."""
+def _advised(advice: Advice, test: str) -> Iterator[Line]:
+    by_others = advice.tested not in ("", advice.exercise)
+    shows = f", which {advice.tested} uses" if by_others else ""
+    yield f"Look at {advice.exercise}{shows}.", BOLD
+    if advice.test:
+        yield f"  This public test fails: {advice.test}", PLAIN
+    if advice.told:
+        yield f"  {advice.told}", PLAIN
+    if advice.mistake:
+        yield f"  It looks like this: {advice.mistake}", PLAIN
+    yield f"  {test.format(advice.tested or advice.exercise)}", PLAIN
+
+
+def _either(names: Sequence[str]) -> str:
+    *others, last = names
+    return f"{', '.join(others)} or {last}" if others else last
+
+
+def answered(task: Task, answer: Translation | Failure, asked: str = "") -> str:
+    """An answer as it is shown, behind what was `asked`."""
     if isinstance(answer, Failure):
         return f"Your code could not go on: {answer.said}"
-    unknown = f"   (it never saw {', '.join(answer.unknown)})" if answer.unknown else ""
-    return (f"{asked} → " if asked else "") + answer.target + unknown
+    return (f"{asked} → " if asked else "") + task.shown(answer)
 
 
 def _failed(outcome: Failure, folder: Path) -> Iterator[Line]:
@@ -57,20 +67,3 @@ def _failed(outcome: Failure, folder: Path) -> Iterator[Line]:
         yield f"  {folder / Path(outcome.file).name}:{outcome.line}{inside}", PLAIN
         yield f"      {outcome.source}", PLAIN
     yield f"  {outcome.said}", PLAIN
-
-
-def _learnt(outcome: Learnt) -> Iterator[Line]:
-    right = round(outcome.exact * outcome.count)
-    early = ", stopped early" if outcome.stopped else ""
-    yield (
-        f"{right} of {outcome.count} dates that it never saw are right in every character "
-        f"({outcome.exact:.1%}), after {outcome.step} steps and {outcome.seconds:.0f} s{early}.",
-        BOLD,
-    )
-    if right:
-        shares = sorted(outcome.languages.items(), key=lambda one: one[1])
-        yield "  " + "   ".join(f"{name} {share:.0%}" for name, share in shares), PLAIN
-    for one in outcome.wrong[:MOST_WRONG]:
-        yield f"  wrong: {one.source} → {one.got}, not {one.expected}", PLAIN
-    if not outcome.translations or not outcome.translations[0].attention:
-        yield "  Its cross-attention could not be seen from outside, so it is not drawn.", PLAIN

@@ -1,1 +1,1 @@
-"""The hidden checks, one module an exercise. What a check is, `framework` says."""
+"""The hidden checks, one module per exercise. `framework` defines what a check is."""

@@ -66,7 +66,7 @@ FUNCTIONS = (RELU, TANH, GELU, GELU_TANH)
 
 
 def spread(numbers: Numbers) -> Tensor:
-    """Numbers all over the range from -4 to 4, none within 0.01 of zero. (batch, length, feature)
+    """Return numbers spread over -4 to 4, none within 0.01 of zero. (batch, length, feature)
 
     The two forms of GELU differ by 4.7e-4 between 2 and 3, where the usual tolerance is 1.4e-4.
     """
@@ -78,40 +78,40 @@ def spread(numbers: Numbers) -> Tensor:
 
 
 def extremes(size: float) -> Tensor:
-    """Numbers of this size on both sides, in float32. (number,)"""
+    """Return numbers of this size, positive and negative, in float32. (number,)"""
     return torch.tensor([size, -size, 0.7 * size, -0.7 * size])
 
 
 def assert_agrees(student: Any, function: Function, numbers: Numbers) -> None:
-    """The student's function is torch's, near zero and far away from it."""
+    """Assert that the student's function is torch's, near zero and far from it."""
     call = function.of(student)
     x = spread(numbers)
     assert_matches(call(x), function.expected(x), function.name, axes=AXES)
     for size in SIZES:
         x = extremes(size)
-        what = f"{function.name} of numbers of the size {size:g}"
-        help = "Which part of your formula is infinite there, or as good as that?"
+        what = f"{function.name} of numbers as large as {size:g}"
+        help = "Which part of your formula overflows there?"
         assert_matches(call(x), function.expected(x), what, help=help)
 
 
-def assert_bends(x: Tensor, output: Any, again: Any, name: str) -> None:
-    """The output depends on x alone, and is no multiple of x nor constant.
+def assert_non_linear(x: Tensor, output: Any, again: Any, name: str) -> None:
+    """Assert that the output depends on x alone and is neither a multiple of x nor constant.
 
-    No lazy answer is like that.
+    No lazy answer passes.
     """
     assert_shape(output, dict(zip(AXES, x.shape, strict=True)), name)
     assert_matches(again, output, name, axes=AXES, sides=("second call", "first call"))
     assert_finite(output, name, axes=AXES)
     slopes = output.double() / x
     if (slopes.amax() - slopes.amin()).item() < 1e-3:
-        raise Mismatch(f"Your {name} is x times one number: there is no bend in it.")
+        raise Mismatch(f"Your {name} is x times a constant: it has no non-linearity.")
     if (output - output.flatten()[0]).abs().max().item() < 1e-3:
-        raise Mismatch(f"Your {name} is the same for all numbers.")
+        raise Mismatch(f"Your {name} gives the same result for all numbers.")
 
 
 @check(points=0.5, inputs=random_numbers(), examples=2)
 def test_relu(student: Any, numbers: Numbers) -> None:
-    """relu(x) is x above zero, and zero below.
+    """relu(x) is x above zero and 0 below.
 
     Sees the smaller of two numbers taken for the larger, an absolute value, a slope on the left.
     """
@@ -120,19 +120,19 @@ def test_relu(student: Any, numbers: Numbers) -> None:
 
 @check(points=1, inputs=random_numbers(), examples=2)
 def test_tanh(student: Any, numbers: Numbers) -> None:
-    """tanh(x) is right for every number, and -1 or 1 far away.
+    """tanh(x) is right for every number, and -1 or 1 far from zero.
 
-    Sees the formula taken as it stands, which is infinity over infinity from 89 on, a sigmoid that
-    was not stretched, and a factor of two that is missing.
+    Sees the formula computed as it is written, which is infinity over infinity from 89 on, a
+    sigmoid that was not rescaled, and a missing factor of two.
     """
     assert_agrees(student, TANH, numbers)
 
 
 @check(points=1, inputs=random_numbers(), examples=2)
 def test_gelu(student: Any, numbers: Numbers) -> None:
-    """gelu(x) is x Φ(x) in the exact form, for every number, if nothing else is asked for.
+    """By default gelu(x) is x Φ(x) in the exact form, for every number.
 
-    Sees the approximation taken for the exact form, which differs by 0.0005, and an erf whose
+    Sees the approximation in place of the exact form, which differs by 0.0005, and an erf whose
     argument is not divided by √2.
     """
     assert_agrees(student, GELU, numbers)
@@ -147,10 +147,10 @@ def test_gelu(student: Any, numbers: Numbers) -> None:
     examples=2,
 )
 def test_gelu_by_tanh(student: Any, numbers: Numbers, other: str) -> None:
-    """With approximate="tanh", gelu is the form with tanh, for every number; others are refused.
+    """With approximate="tanh", gelu is the form with tanh; any other value is a ValueError.
 
-    Sees an argument that is ignored, √(2π) for √(2/π), a slip in the constant or in the power, a
-    tanh that overflows where x³ does, and an unknown form that is let through.
+    Sees an ignored argument, √(2π) for √(2/π), a slip in the constant or in the power, a tanh that
+    overflows where x³ does, and an unknown form that is accepted.
     """
     assert_agrees(student, GELU_TANH, numbers)
     x = spread(numbers)
@@ -163,44 +163,44 @@ def test_gelu_by_tanh(student: Any, numbers: Numbers, other: str) -> None:
 
 @check(points=1, inputs=random_numbers(), examples=2)
 def test_gradients(student: Any, numbers: Numbers) -> None:
-    """The gradients are torch's, and finite where numbers are large.
+    """The gradients are torch's, and finite for large numbers.
 
-    Sees an infinite gradient, times zero, in a branch that `where` does not take, a value that is
-    cut off by clamp too early, and a graph that is cut. Lets the two forms of GELU be mixed up:
-    other checks pay for that.
+    Sees an infinite gradient times zero in a branch that `where` does not take, a clamp with too
+    narrow a range, and a detached graph. The two forms of GELU may be mixed up: that costs points
+    in other checks.
     """
     for function in FUNCTIONS:
         for x in (spread(numbers), *(extremes(size) for size in MODERATE_SIZES)):
             leaf, own = (x.clone().requires_grad_() for _ in range(2))
             cotangent = 2.0 + numbers.normal("cotangent", *x.shape, dtype=x.dtype).tanh()
             expected = pull_back(function.expected(own), [own], cotangent)[0]
-            (found,) = gradients(function.of(student)(leaf), [leaf], cotangent)
-            if found is None:
+            (result,) = gradients(function.of(student)(leaf), [leaf], cotangent)
+            if result is None:
                 raise Mismatch(f"No gradient flows back through your {function.name}.")
             what = f"slope of {function.name} for numbers up to {x.abs().max().item():.3g}"
-            slopes = found / cotangent, expected / cotangent
+            slopes = result / cotangent, expected / cotangent
             assert_matches(*slopes, what, rtol=1e-2, atol=1e-2)
 
 
 @check(points=0.5, inputs=random_numbers(), examples=2)
 def test_works_on_any_input(student: Any, numbers: Numbers) -> None:
-    """Any shape, memory layout and dtype will do, and the input stays as it is.
+    """Any shape, memory layout and dtype works, and the input is not modified.
 
-    Sees edits in place, a constant whose dtype the result takes on, and settings of torch that are
-    changed for everybody. Lets wrong numbers pass: other checks pay for them.
+    Sees in-place changes, a constant whose dtype the result takes on, and changed global settings
+    of torch. Wrong numbers pass: they cost points in other checks.
     """
     settings = student.global_settings()
     for function in FUNCTIONS:
         call, name = function.of(student), function.name
         x = spread(numbers)
         output = call(x)
-        assert_bends(x, output, call(x), name)
+        assert_non_linear(x, output, call(x), name)
         for other, wanted in ((x[0, 0, 0], output[0, 0, 0]), (x[None], output[None])):
             what = f"{name} for an input of shape {tuple(other.shape)}"
             assert_matches(call(other), wanted, what)
         view = transposed(x)
-        found, after = _echo(student, function, view)
-        assert_matches(found, output, f"{name} of x that is not contiguous", axes=AXES)
+        result, after = _echo(student, function, view)
+        assert_matches(result, output, f"{name} of x that is not contiguous", axes=AXES)
         assert_not_edited([view], after, ["x"])
         # In bfloat16, right code is off by up to 0.03 for numbers up to 4.
         for dtype, tolerance in ((torch.float32, 1e-4), (torch.bfloat16, 0.1)):
@@ -213,7 +213,7 @@ def test_works_on_any_input(student: Any, numbers: Numbers) -> None:
 
 
 def _echo(student: Any, function: Function, x: Tensor) -> tuple[Any, list[Any]]:
-    """The value, and x as the call left it."""
+    """Return the value, and x as the call left it."""
     approximate = [value for _, value in function.keywords]
     value, after = getattr(student, function.entry).echo(x, *approximate)
     return value, after[:1]
@@ -221,10 +221,10 @@ def _echo(student: Any, function: Function, x: Tensor) -> tuple[Any, list[Any]]:
 
 @check(points=0)
 def test_gradients_at_zero_and_far_away(student: Any) -> None:
-    """The slope of tanh at 0 is 1, and no gradient is NaN even where x³ is infinite.
+    """The slope of tanh at 0 is 1, and no gradient is NaN, even where x³ is infinite.
 
-    Sees a sign and an absolute value, whose slopes at 0 are 0. It costs nothing: torch's own GELU
-    by tanh gives NaN at 1e20.
+    Sees a sign and an absolute value, whose slopes at 0 are 0. It carries no points: torch's own
+    GELU with tanh gives NaN at 1e20.
     """
     zero = torch.zeros(3, dtype=torch.float64, requires_grad=True)
     (slope,) = gradients(student.tanh(zero), [zero], torch.ones(3))
@@ -232,15 +232,15 @@ def test_gradients_at_zero_and_far_away(student: Any) -> None:
         raise Mismatch("The gradient of your tanh at 0 is not 1.")
     for function in FUNCTIONS:
         x = extremes(1e20).requires_grad_()
-        (found,) = gradients(function.of(student)(x), [x], torch.ones_like(x))
-        assert_finite(found, f"gradient of {function.name} at 1e20")
+        (result,) = gradients(function.of(student)(x), [x], torch.ones_like(x))
+        assert_finite(result, f"gradient of {function.name} at 1e20")
 
 
 @check(points=0, inputs=random_numbers(), examples=1)
 def test_keeps_float64(student: Any, numbers: Numbers) -> None:
-    """Numbers in float64 are bent in float64.
+    """Numbers in float64 are computed in float64.
 
-    Sees a computation in float32. It costs nothing: float32 is accurate enough here.
+    Sees a computation in float32. It carries no points: float32 is accurate enough here.
     """
     x = spread(numbers)
     for function in FUNCTIONS:

@@ -57,8 +57,8 @@ def test_agrees_with_torch(student: Any, case: AttentionCase) -> None:
 def test_weights_follow_the_scores(student: Any, case: AttentionCase) -> None:
     """The weights of every query sum to one over the keys, and a larger score gets a larger weight.
 
-    Sees a softmax over queries or heads, and scores handed back as weights. Lets a wrong scale
-    pass: another check pays for that.
+    Sees a softmax over queries or heads, and scores returned as weights. A wrong scale passes: it
+    costs points in another check.
     """
     _, weights = attend(student, *case.inputs)
     assert_follow_the_scores(weights, case.weights)
@@ -67,9 +67,9 @@ def test_weights_follow_the_scores(student: Any, case: AttentionCase) -> None:
 @check(points=2, inputs=cases(), examples=2)
 @either_precision
 def test_masked_positions_get_nothing(student: Any, case: AttentionCase) -> None:
-    """A position where the mask is False gets a weight of exactly zero; the others share it out.
+    """A key where the mask is False gets a weight of exactly zero; the other weights sum to one.
 
-    Sees a mask that is read the other way round, ignored, added as 0 and 1, or put on after the
+    Sees a mask that is read the wrong way round, ignored, added as 0 and 1, or applied after the
     softmax, and a mask of one shape that is taken for another.
     """
     for mask in case.masks:
@@ -81,10 +81,10 @@ def test_masked_positions_get_nothing(student: Any, case: AttentionCase) -> None
 @check(points=1, inputs=cases("padding"), examples=3)
 @either_precision
 def test_hidden_keys_have_no_say(student: Any, case: AttentionCase) -> None:
-    """Whatever stands at a hidden key leaves the output as it is; a visible key moves it.
+    """A hidden key does not affect the output; a visible key does.
 
-    Sees an output that is made of other weights than those returned, and a share of the softmax
-    that goes to hidden keys.
+    Sees an output made from weights other than those returned, and a share of the softmax that goes
+    to hidden keys.
     """
     output, _ = attend(student, *case.inputs, case.mask)
     key, value = (
@@ -93,7 +93,7 @@ def test_hidden_keys_have_no_say(student: Any, case: AttentionCase) -> None:
     )
     same, _ = attend(student, case.query, key, value, case.mask)
     assert_shape(output, tuple(case.output.shape))
-    # Who masks after the softmax and normalises with an eps such as 1e-8 is off by up to 1e-5.
+    # Masking after the softmax and normalising with an eps such as 1e-8 is off by up to 1e-5.
     what = "output with other hidden keys"
     assert_matches(same, output, what, axes=AXES, rtol=1e-3, atol=1e-3, sides=("with", "without"))
     visible = torch.where(case.hidden_keys, case.key, case.others[0])
@@ -104,10 +104,10 @@ def test_hidden_keys_have_no_say(student: Any, case: AttentionCase) -> None:
 @check(points=1, inputs=cases("any"), examples=3)
 @either_precision
 def test_masks_hold_for_large_scores(student: Any, case: AttentionCase) -> None:
-    """A mask holds for scores of up to a thousand in size, and such scores make no NaN.
+    """A mask holds for scores as large as a thousand, and such scores give no NaN.
 
     Sees a fill such as -100 or -1e3, which a large score outweighs, and a softmax written without
-    taking the largest score off first, or with that of all rows where each has its own.
+    subtracting the maximum first, or with the maximum of all rows instead of each row's own.
     """
     assert_mask_holds(student, case, 1000.0)
 
@@ -115,7 +115,7 @@ def test_masks_hold_for_large_scores(student: Any, case: AttentionCase) -> None:
 @check(points=1, inputs=cases("any"), examples=3)
 @either_precision
 def test_a_row_without_keys_stays_finite(student: Any, case: AttentionCase) -> None:
-    """A query that may attend to nothing gets finite numbers, and its neighbours are not disturbed.
+    """A query that may attend to nothing gets finite numbers, and other queries are unaffected.
 
     Sees the NaN of a softmax over a row of -inf.
     """
@@ -128,14 +128,14 @@ def test_a_row_without_keys_stays_finite(student: Any, case: AttentionCase) -> N
 @check(points=2, inputs=cases("any"), examples=3)
 @either_precision
 def test_gradients_agree_with_torch(student: Any, case: AttentionCase) -> None:
-    """Gradients flow back to query, key and value as through torch's own function.
+    """Gradients flow back to query, key and value as they do through torch's function.
 
     Sees a `detach`, a `.data`, a `torch.no_grad()`, which no value shows.
     """
     inputs = [tensor.clone().requires_grad_() for tensor in case.inputs]
     output, _ = attend(student, *inputs, case.mask)
-    found = gradients(output, inputs, case.cotangent)
-    assert_gradients(found, case.gradients, ("query", "key", "value"))
+    result = gradients(output, inputs, case.cotangent)
+    assert_gradients(result, case.gradients, ("query", "key", "value"))
 
 
 @check(points=1, inputs=cases(), examples=3)
@@ -143,7 +143,7 @@ def test_gradients_agree_with_torch(student: Any, case: AttentionCase) -> None:
 def test_dropout_acts_on_the_weights(student: Any, case: AttentionCase) -> None:
     """`dropout` is applied to the weights, before they meet the values.
 
-    Sees a dropout that is never called, or is called on the scores or on the output.
+    Sees a dropout that is never called, or is called on the scores or the output.
     """
     _, plain = attend(student, *case.inputs)
     assert_follow_the_scores(plain, case.weights)
@@ -160,10 +160,10 @@ def test_dropout_acts_on_the_weights(student: Any, case: AttentionCase) -> None:
 @check(points=1, inputs=cases(), examples=2)
 @either_precision
 def test_takes_any_leading_axes(student: Any, case: AttentionCase) -> None:
-    """Any number of axes may stand in front, none too, and any axis may be of size 1.
+    """Any number of leading axes works, even none, and any axis may have size 1.
 
-    Sees sizes taken from fixed axes, code written for four axes only, and a `squeeze` that takes
-    away too much.
+    Sees sizes taken from fixed axes, code written for four axes only, and a `squeeze` that removes
+    too much.
     """
     output, weights = attend(student, *case.inputs)
     assert_follow_the_scores(weights, case.weights)
@@ -181,10 +181,10 @@ def test_takes_any_leading_axes(student: Any, case: AttentionCase) -> None:
 @check(points=1, inputs=cases("any"), examples=2)
 @either_precision
 def test_takes_tensors_as_they_come(student: Any, case: AttentionCase) -> None:
-    """Any memory layout and floating dtype will do, and all that is handed in stays as it is.
+    """Any memory layout and floating dtype works, and no input is modified.
 
-    Sees `view` on what is not contiguous, edits in place, tensors of a fixed dtype, and settings of
-    torch that are changed for everybody.
+    Sees `view` on a tensor that is not contiguous, in-place changes, tensors of a fixed dtype, and
+    changed global settings of torch.
     """
     settings = student.global_settings()
     plain, weights = attend(student, *case.inputs, case.mask)
@@ -201,11 +201,11 @@ def test_takes_tensors_as_they_come(student: Any, case: AttentionCase) -> None:
 
     _check_narrow_types(student, case)
     if student.global_settings() != settings:
-        raise Mismatch("Your code changes a setting of torch that is everybody's.")
+        raise Mismatch("Your code changes a global setting of torch.")
 
 
 def _check_narrow_types(student: Any, case: AttentionCase) -> None:
-    """The output for float32 and bfloat16 is about that for float64. Without a mask."""
+    """Assert that the output for float32 and bfloat16 is about that for float64, without a mask."""
     plain, _ = attend(student, *case.inputs)
     # Measured over 300 seeds, as |yours - expected| / (1 + |expected|): right answers are off by up
     # to 5e-7 and 3e-2; the values are judged elsewhere, here only what is grossly wrong.
@@ -227,7 +227,7 @@ def _check_narrow_types(student: Any, case: AttentionCase) -> None:
 def test_keeps_float64(student: Any, case: AttentionCase) -> None:
     """In float64 the output has the accuracy of float64.
 
-    Sees a `.float()` on the way. It costs nothing: float32 is accurate enough here.
+    Sees a `.float()` on the way. It carries no points: float32 is accurate enough here.
     """
     output, _ = attend(student, *case.inputs, case.mask)
     if matches(output, case.output):
@@ -237,10 +237,10 @@ def test_keeps_float64(student: Any, case: AttentionCase) -> None:
 @check(points=0, inputs=cases("any"), examples=1)
 @either_precision
 def test_masks_hold_for_scores_of_any_size(student: Any, case: AttentionCase) -> None:
-    """A mask holds for scores of a million, too.
+    """A mask holds for scores as large as a million too.
 
-    Sees a fill such as -1e4 or -1e6, which such scores outweigh. It costs nothing: scores of this
-    size do not come up where queries and keys are healthy.
+    Sees a fill such as -1e4 or -1e6, which such scores outweigh. It carries no points: scores of
+    this size don't occur with healthy queries and keys.
     """
     assert_mask_holds(student, case, 1e6)
 
@@ -249,8 +249,8 @@ def test_masks_hold_for_scores_of_any_size(student: Any, case: AttentionCase) ->
 def test_masks_work_in_bfloat16(student: Any, case: AttentionCase) -> None:
     """A mask works in bfloat16 too, which is what large models are trained in.
 
-    Sees a fill that bfloat16 cannot hold, and a mask turned into numbers of float32. It costs
-    nothing.
+    Sees a fill that bfloat16 cannot hold, and a mask turned into float32 numbers. It carries no
+    points.
     """
     low = [tensor.bfloat16() for tensor in case.inputs]
     output, weights = attend(student, *low, case.mask)
@@ -263,15 +263,15 @@ def test_masks_work_in_bfloat16(student: Any, case: AttentionCase) -> None:
 @check(points=0, inputs=cases("any"), examples=1)
 @either_precision
 def test_gradients_of_a_row_without_keys_stay_finite(student: Any, case: AttentionCase) -> None:
-    """A query that may attend to nothing makes no NaN in the gradients either.
+    """A query that may attend to nothing gives no NaN in the gradients either.
 
-    Sees a NaN that is put right after the softmax, but comes back in the backward pass. It costs
-    nothing, but training would fail.
+    Sees a NaN that is removed after the softmax but comes back in the backward pass. It carries no
+    points, but training would fail.
     """
     inputs = [tensor.clone().requires_grad_() for tensor in case.inputs]
     output, _ = attend(student, *inputs, case.empty_rows)
-    for name, found in zip(
+    for name, result in zip(
         ("query", "key", "value"), gradients(output, inputs, case.cotangent), strict=True
     ):
-        if found is not None:
-            assert_finite(found, f"gradient of `{name}`")
+        if result is not None:
+            assert_finite(result, f"gradient of `{name}`")

@@ -1,4 +1,4 @@
-"""The cases of the hidden checks of `attention`, and what no lazy answer does."""
+"""The cases of the hidden checks of `attention`, and assertions that no lazy answer passes."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class AttentionCase:
 
     @cached_property
     def square(self) -> AttentionCase:
-        """The same with query, key and value of one shape, as in self-attention. Without a mask."""
+        """The same with query, key and value of one shape, as in self-attention, and no mask."""
         length = min(self.query.size(2), self.key.size(2))
         features = min(self.query.size(3), self.value.size(3))
         query, key, value = (tensor[:, :, :length, :features] for tensor in self.inputs)
@@ -106,7 +106,7 @@ class AttentionCase:
 
     @cached_property
     def hidden_keys(self) -> Tensor:
-        """Which keys no query of the sentence sees. (batch, 1, key, 1)"""
+        """True for the keys that no query of the sentence sees. (batch, 1, key, 1)"""
         assert self.mask is not None
         return ~self.mask.transpose(-1, -2)
 
@@ -133,7 +133,7 @@ class AttentionCase:
 
 @inputs
 def cases(draw: st.DrawFn, numbers: Numbers, mask: str = "none") -> AttentionCase:
-    """Queries, keys and values whose six sizes all differ; `mask` is "none", "any" or "padding"."""
+    """Draw inputs whose six sizes all differ; `mask` is "none", "any" or "padding"."""
     batch, heads, queries, keys, d_k, d_v = draw(distinct_sizes(6, low=2, high=8))
     keys += mask == "padding"
     masks: dict[str, Callable[[], Tensor | None]] = {
@@ -151,16 +151,16 @@ def cases(draw: st.DrawFn, numbers: Numbers, mask: str = "none") -> AttentionCas
 
 
 def attend(student: Any, *args: Any) -> tuple[Any, Any]:
-    """The student's output and weights."""
+    """Return the student's output and weights."""
     output, weights = parts(student.attention(*args), ("output", "weights"), "attention")
     return output, weights
 
 
 def assert_follow_the_scores(weights: Any, expected: Tensor, mask: Tensor | None = None) -> None:
-    """The weights sum to one over the keys, and are ordered as the expected ones are.
+    """Assert that the weights sum to one over the keys and are ordered as the expected ones.
 
-    No lazy answer does that, and a wrong scale does. Where the order is another, what a mask
-    hides is told first: a key that should be hidden is not one whose weight is too large.
+    No lazy answer passes; a wrong scale does. If the order differs, hidden keys are reported first:
+    the weight of a key that should be hidden is not merely too large.
     """
     assert_shape(weights, dict(zip(WEIGHT_AXES, expected.shape, strict=True)), "weights")
     assert_finite(weights, "weights", axes=WEIGHT_AXES)
@@ -175,7 +175,7 @@ def assert_follow_the_scores(weights: Any, expected: Tensor, mask: Tensor | None
 
 
 def assert_hidden(weights: Tensor, mask: Tensor) -> None:
-    """Where the mask is False, the weights are exactly zero."""
+    """Assert that the weights are exactly zero where the mask is False."""
     hidden = weights[~mask.broadcast_to(weights.shape)]
     count = int((hidden != 0).sum())
     if not count:
@@ -183,17 +183,17 @@ def assert_hidden(weights: Tensor, mask: Tensor) -> None:
     shape = tuple(mask.shape)
     if (weights != 0).all():
         headline = f"A mask of shape {shape} hides nothing: every key gets a weight."
-        help = "Is the mask used, and the result of filling kept? Is the fill far below all scores?"
+        help = "Do you use the mask, and keep the filled scores? Is the fill far below all scores?"
     else:
         headline = (
             f"{count} of {hidden.numel()} weights that a mask of shape {shape} hides are not zero."
         )
-        help = "True means visible. Are the scores filled before the softmax, and far below all?"
+        help = "True means visible. Do you fill before the softmax, with a number far below all?"
     raise Mismatch(headline, help=help)
 
 
 def softmax_scores(query: Tensor, key: Tensor, mask: Tensor | None = None) -> Tensor:
-    """The attention weights by the formula, for comparison."""
+    """Return the attention weights by the formula, for comparison."""
     scores = query @ key.transpose(-2, -1) / math.sqrt(query.size(-1))
     if mask is not None:
         scores = scores.masked_fill(~mask, -math.inf)
@@ -201,10 +201,10 @@ def softmax_scores(query: Tensor, key: Tensor, mask: Tensor | None = None) -> Te
 
 
 def assert_mask_holds(student: Any, case: AttentionCase, size: float) -> None:
-    """No hidden key gets a weight, for scores of up to `size`, and the others get theirs."""
-    # Every score is about -size, so that a fill above that wins, and they lie near one another:
-    # float32 keeps their order. Those of the first query are about +size: what is taken off there
-    # leaves nothing of the others.
+    """Assert that hidden keys get no weight, and visible keys theirs, for scores up to `size`."""
+    # Every score is about -size, so that a fill above that wins, and they are close together:
+    # float32 keeps their order. Those of the first query are about +size: subtracting a maximum
+    # taken over all rows leaves nothing of the others.
     d_k = case.query.size(-1)
     side = math.sqrt(size / math.sqrt(d_k))
     query, key = torch.full_like(case.query, side), torch.full_like(case.key, -side)
@@ -216,7 +216,7 @@ def assert_mask_holds(student: Any, case: AttentionCase, size: float) -> None:
     assert case.mask is not None
     assert_follow_the_scores(weights, expected, case.mask)
     assert_hidden(weights, case.mask)
-    # Here hidden scores lie up to 2 * size above visible ones. What is left for these is not asked.
+    # Here hidden scores are up to 2 * size above visible ones. What these get is not checked.
     scores = case.query.double() @ case.key.double().transpose(-1, -2) / math.sqrt(d_k)
     stretched = case.query * (size / scores.abs().max().item())
     _, weights = attend(student, stretched, case.key, case.value, case.mask)

@@ -17,7 +17,7 @@ from grader.remote.proxy import RemoteModule
 
 
 def _compare(steps: dict[str, Any], case: ByHandCase, *names: str) -> None:
-    """These steps are right, or follow from the steps before them, which other checks look at."""
+    """Check that these steps are right, or follow from earlier ones, which other checks grade."""
     for name in names:
         if matches(steps[name], case.expected[name]) or _follows(steps, case, name):
             continue
@@ -26,9 +26,9 @@ def _compare(steps: dict[str, Any], case: ByHandCase, *names: str) -> None:
 
 
 def _follows(steps: dict[str, Any], case: ByHandCase, name: str) -> bool:
-    """Whether a step is made of the ones before it as it should be, none of them a constant.
+    """Return whether a step follows from the ones before it, none of them constant.
 
-    So a mistake costs where it is made.
+    So a mistake costs points only where it is made.
     """
     own = {}
     for key in KEYS:
@@ -36,7 +36,7 @@ def _follows(steps: dict[str, Any], case: ByHandCase, name: str) -> bool:
         if not isinstance(step, Tensor) or step.shape != wanted.shape or step.is_complex():
             return False
         own[key] = step.detach().double()
-        # Without weights and without biases, attention may find nothing.
+        # With zero weights and biases, attention may be zero.
         if key != "attention" and not (own[key] - own[key].flatten()[0]).abs().max().item() > 1e-3:
             return False
     return matches(steps[name], case.after(name, own))
@@ -45,10 +45,10 @@ def _follows(steps: dict[str, Any], case: ByHandCase, name: str) -> bool:
 @check(points=2, inputs=(cases(True), cases(True, norm_first=True)), examples=1)
 @either_precision
 def test_query_key_and_value(student: Any, post: ByHandCase, pre: ByHandCase) -> None:
-    """The layer's own projection is cut in three and into heads, as PyTorch cuts it.
+    """Query, key and value are the layer's own projection, cut in three and into heads.
 
     Sees the three in another order, a weight that is not transposed, a missing bias, heads cut from
-    the wrong axis, and pre-norm's norm forgotten.
+    the wrong axis, and a missing norm in pre-norm.
     """
     for case in (post, pre):
         _compare(case.steps(student), case, "query", "key", "value")
@@ -57,20 +57,20 @@ def test_query_key_and_value(student: Any, post: ByHandCase, pre: ByHandCase) ->
 @check(points=1, inputs=(cases(True, n_heads=1), cases(True)), examples=1)
 @either_precision
 def test_scores_and_weights(student: Any, single: ByHandCase, several: ByHandCase) -> None:
-    """Scores are scaled by √d_head; weights are their softmax over the keys.
+    """Scores are divided by √d_head; weights are their softmax over the keys.
 
-    Sees √d_model, a scale that is missing or comes twice, softmax over the wrong axis, weights
+    Sees √d_model, a scale that is missing or applied twice, softmax over the wrong axis, weights
     divided by dropout's 1 - p, and an exp of large scores, which is infinite.
     """
     for case in (single, several):
         _compare(case.steps(student), case, "scores", "weights")
     steps = several.loud.steps(student)
     assert_shape(steps["scores"], tuple(several.expected["scores"].shape), "'scores'")
-    # Made of the scores that came back: float32 keeps those of a thousand to 1e-4 only.
+    # Computed from the scores that came back: float32 keeps those of a thousand to 1e-4 only.
     weights = steps["scores"].detach().double().softmax(-1)
     help = (
-        "exp(1000) is infinite. The softmax stays what it is when the largest score of a row is "
-        "taken off all of them first, and then no exp is above 1."
+        "exp(1000) is infinite. Subtracting the largest score of a row from all of them does not "
+        "change the softmax, and then no exp is above 1."
     )
     what = "'weights' for scores of up to a thousand"
     assert_matches(steps["weights"], weights, what, axes=SCORES, help=help, rtol=1e-2, atol=1e-2)
@@ -82,7 +82,7 @@ def test_attention_is_merged(student: Any, case: ByHandCase) -> None:
     """The heads are merged and go through `out_proj`.
 
     Sees heads merged without a transpose back, `out_proj` left out or not transposed, and the
-    residual sum taken in.
+    residual sum included.
     """
     _compare(case.steps(student), case, "attention")
 
@@ -93,7 +93,7 @@ def test_post_norm(student: Any, case: ByHandCase) -> None:
     """In post-norm, each of the two sums is normalised: norm1 and output.
 
     Sees a sum that is missing, a norm in the wrong place, used twice or with the unbiased variance.
-    Attention finds nothing here, so that mistakes in it do not count.
+    Attention is constant here, so that mistakes in it do not count.
     """
     _compare(case.steps(student), case, "norm1", "output")
 
@@ -101,24 +101,24 @@ def test_post_norm(student: Any, case: ByHandCase) -> None:
 @check(points=2, inputs=cases(True, norm_first=True, hears=False), examples=2)
 @either_precision
 def test_pre_norm(student: Any, case: ByHandCase) -> None:
-    """In pre-norm, what goes into each sublayer is normalised, and the sum is not.
+    """In pre-norm, the input of each sublayer is normalised, and the sums are not.
 
-    Sees `norm_first` overlooked, the normalised x taken for the residual, a norm at the end, an
-    `eps` that is left out or stands outside the root, which only a small x shows, and a variance as
-    E[x²] - E[x]², of which rounding leaves nothing far from zero. Attention finds nothing here, so
+    Sees `norm_first` ignored, the normalised x used as the residual, a norm at the end, an `eps`
+    that is left out or outside the root, which only a small x shows, and a variance computed as
+    E[x²] - E[x]², of which rounding leaves nothing far from zero. Attention is constant here, so
     that mistakes in it do not count.
     """
     _compare(case.steps(student), case, "norm1", "feed_forward", "output")
     small = replace(case, x=case.x * 0.01)
-    found = small.steps(student)["norm1"]
-    assert_matches(found, small.expected["norm1"], "'norm1' for a small x", axes=case.axes)
-    # Two passes over the numbers are off by up to 4e-4, the mean's own rounding.
+    result = small.steps(student)["norm1"]
+    assert_matches(result, small.expected["norm1"], "'norm1' for a small x", axes=case.axes)
+    # Subtracting the mean first is off by up to 4e-4, the rounding of the mean.
     far = case.far
-    found = far.steps(student)["norm1"]
-    help = "A difference of two large numbers keeps few digits. Take the mean off before squaring."
+    result = far.steps(student)["norm1"]
+    help = "A difference of large numbers keeps few digits: subtract the mean, then square."
     what = "'norm1' for an x around 1000"
     wanted = far.expected["norm1"]
-    assert_matches(found, wanted, what, axes=case.axes, help=help, rtol=4e-3, atol=4e-3)
+    assert_matches(result, wanted, what, axes=case.axes, help=help, rtol=4e-3, atol=4e-3)
 
 
 @check(
@@ -130,7 +130,7 @@ def test_pre_norm(student: Any, case: ByHandCase) -> None:
 def test_the_layers_own_activation(student: Any, relu: ByHandCase, gelu: ByHandCase) -> None:
     """The feed-forward network uses the layer's own activation, ReLU or the exact GELU.
 
-    Sees a ReLU that is written out, GELU's tanh form, no activation, and a residual sum taken in.
+    Sees a hard-coded ReLU, GELU's tanh form, a missing activation, and the residual sum included.
     """
     for case in (relu, gelu):
         _compare(case.steps(student), case, "feed_forward")
@@ -139,34 +139,34 @@ def test_the_layers_own_activation(student: Any, relu: ByHandCase, gelu: ByHandC
 @check(points=1, inputs=(cases(False), cases(False, norm_first=True)), examples=1)
 @either_precision
 def test_batch_second(student: Any, post: ByHandCase, pre: ByHandCase) -> None:
-    """If the layer is not `batch_first`, x is (L, B, d_model), and so are the steps that it names.
+    """If the layer is not `batch_first`, x is (L, B, d_model), and so are the steps laid out as x.
 
-    Sees the batch taken for the first axis whatever the layer says, heads that have the length
-    first, and an attention that is not turned back. Lets mistakes pass that are made with the batch
-    first as well: other checks pay for those.
+    Sees the first axis used as the batch whatever the layer says, heads that have the length first,
+    and an attention that is not swapped back. Mistakes that occur with the batch first as well
+    pass: other checks grade them.
     """
     for case in (post, pre):
         layer = case.layer(student)
-        found = case.steps(student, layer)
+        result = case.steps(student, layer)
         first = replace(case, x=case.x.transpose(0, 1), batch_first=True)
         own = first.steps(student)
         for name in KEYS:
             assert_shape(own[name], tuple(first.expected[name].shape), repr(name))
             turned = own[name] if own[name].dim() == 4 else own[name].transpose(0, 1)
             what = f"{name!r} with batch_first=False, norm_first={case.norm_first}"
-            if not matches(found[name], case.expected[name]):
+            if not matches(result[name], case.expected[name]):
                 help = "Compared with your own steps for the same layer with batch_first=True."
-                assert_matches(found[name], turned, what, axes=case.axes_of(name), help=help)
-        _assert_reads(student, layer, case, found)
+                assert_matches(result[name], turned, what, axes=case.axes_of(name), help=help)
+        _assert_reads(student, layer, case, result)
 
 
 @check(points=1, inputs=(cases(True), cases(True, norm_first=True)), examples=1)
 @either_precision
 def test_the_layer_is_only_read(student: Any, post: ByHandCase, pre: ByHandCase) -> None:
-    """A layer in training mode gives the same steps, and is afterwards as it was; x too.
+    """A layer in training mode gives the same steps; layer and x are unchanged afterwards.
 
-    Sees dropout applied, `layer.eval()` or `layer.float()` left behind, and weights or x edited.
-    Compares your steps with your own for the layer in evaluation mode.
+    Sees dropout applied, a `layer.eval()` or `layer.float()` that stays, and modified weights or x.
+    Compares the steps with those for the layer in evaluation mode.
     """
     settings = student.global_settings()
     for case in (post, pre):
@@ -175,11 +175,11 @@ def test_the_layer_is_only_read(student: Any, post: ByHandCase, pre: ByHandCase)
         before = case.steps(student, layer)
         layer.train()
         returned, (_, after) = student.encoder_layer_by_hand.echo(layer, x)
-        found = steps_in(returned)
+        result = steps_in(returned)
         for name in KEYS:
             assert_shape(before[name], tuple(case.expected[name].shape), repr(name))
             what = f"{name!r} for a layer in training mode"
-            assert_matches(found[name], before[name], what, axes=case.axes_of(name))
+            assert_matches(result[name], before[name], what, axes=case.axes_of(name))
         assert_not_edited([x], [after], ["x"])
         _assert_untouched(layer, case)
         _assert_reads(student, layer, case, before)
@@ -196,9 +196,8 @@ def _assert_untouched(layer: RemoteModule, case: ByHandCase) -> None:
     for part in (layer, layer.self_attn, layer.dropout1, layer.norm2):
         if part.training.get() is not True:
             raise Mismatch(
-                "The layer was in training mode before your function was called, and is not "
-                "afterwards.",
-                help="`layer.eval()` changes the layer; the steps need no mode.",
+                "Your function took the layer out of training mode.",
+                help="`layer.eval()` changes the layer; computing the steps needs no mode.",
             )
     kept = layer.weights(case.weights)
     for name, value in case.weights.items():
@@ -207,7 +206,7 @@ def _assert_untouched(layer: RemoteModule, case: ByHandCase) -> None:
                 str(one).removeprefix("torch.") for one in (case.dtype, kept[name].dtype)
             )
             raise Mismatch(
-                f"The layer's `{name}` was in {before}; after your function it is in {after}.",
+                f"Your function converts the layer's `{name}` from {before} to {after}.",
                 help="`layer.float()` and `layer.to(...)` change the layer itself, not a copy.",
             )
         if not torch.equal(kept[name], value.to(kept[name].dtype)):
@@ -217,19 +216,19 @@ def _assert_untouched(layer: RemoteModule, case: ByHandCase) -> None:
 def _assert_reads(
     student: Any, layer: RemoteModule, case: ByHandCase, before: dict[str, Tensor]
 ) -> None:
-    """Other weights and another x give other steps. No lazy answer's do."""
+    """Check that other weights and another x give other steps. No lazy answer passes this."""
     for name, step in (("self_attn.in_proj_weight", "scores"), ("linear2.weight", "output")):
         layer.load(case.weights | {name: -case.weights[name].flip(0)})
-        found = case.steps(student, layer)[step]
-        assert_changes(found, before[step], f"The numbers in `{name}` do not change {step!r}.")
+        result = case.steps(student, layer)[step]
+        assert_changes(result, before[step], f"{step!r} does not depend on the layer's `{name}`.")
     layer.load(case.weights)
     other = replace(case, x=case.x.flip(-1)).steps(student, layer)["output"]
-    assert_changes(other, before["output"], "The numbers in x do not change 'output'.")
+    assert_changes(other, before["output"], "'output' does not depend on x.")
 
 
 @check(points=0, inputs=cases(True, hears=False), examples=1)
 def test_uses_the_layers_own_eps(student: Any, case: ByHandCase) -> None:
-    """A layer may have another `layer_norm_eps` than 1e-5: it is in norm1.eps and norm2.eps.
+    """A layer may have a `layer_norm_eps` other than 1e-5; norm1.eps and norm2.eps hold it.
 
     It costs nothing: nearly every layer has 1e-5.
     """

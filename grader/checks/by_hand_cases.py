@@ -1,4 +1,4 @@
-"""Cases of `by_hand`: layers of PyTorch's with random weights, and every step inside them."""
+"""Cases of `by_hand`: PyTorch layers with random weights, and every step inside them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ KEYS = (
 
 @dataclass(frozen=True)
 class ByHandCase:
-    """A layer of PyTorch's with random weights, what it is given, and what it makes of that."""
+    """A PyTorch layer with random weights, its input, and the steps to its output."""
 
     x: Tensor
     n_heads: int
@@ -41,19 +41,19 @@ class ByHandCase:
 
     @property
     def narrow(self) -> ByHandCase:
-        """The same case in float32."""
+        """Return the same case in float32."""
         return replace(self, dtype=torch.float32)
 
     @property
     def loud(self) -> ByHandCase:
-        """The same case with queries and keys so large that the largest score is a thousand."""
+        """Return the same case with queries and keys scaled so that the largest score is 1000."""
         largest = self.expected["scores"].abs().max().item()
         d_model = self.x.size(-1)
         weights = dict(self.weights)
         for name in ("self_attn.in_proj_weight", "self_attn.in_proj_bias"):
             weights[name] = weights[name].clone()
             weights[name][: 2 * d_model] *= (LOUD / largest) ** 0.5
-        # Keys turned round turn the scores round.
+        # Negated keys negate the scores.
         if self.expected["scores"].max().item() < largest:
             for name in ("self_attn.in_proj_weight", "self_attn.in_proj_bias"):
                 weights[name][d_model : 2 * d_model] *= -1
@@ -61,12 +61,12 @@ class ByHandCase:
 
     @property
     def far(self) -> ByHandCase:
-        """The same case in float32, with an x around a thousand that float32 holds exactly."""
+        """Return the same case in float32, with an x around 1000 that float32 holds exactly."""
         return replace(self, x=(self.x + FAR).float().double(), dtype=torch.float32)
 
     @property
     def options(self) -> dict[str, Any]:
-        """The layer's arguments."""
+        """Return the layer's arguments."""
         return {
             "d_model": self.x.size(-1),
             "nhead": self.n_heads,
@@ -79,38 +79,38 @@ class ByHandCase:
 
     @property
     def axes(self) -> tuple[str, ...]:
-        """The axes of x."""
+        """Return the axes of x."""
         first = ("batch", "token") if self.batch_first else ("token", "batch")
         return (*first, "d_model")
 
     def axes_of(self, step: str) -> tuple[str, ...]:
-        """The axes of one of the steps."""
+        """Return the axes of one of the steps."""
         if step in ("query", "key", "value"):
             return HEADS
         return SCORES if step in ("scores", "weights") else self.axes
 
     def layer(self, student: Any, dropout: float = 0.1) -> RemoteModule:
-        """The layer beside the student's code, in evaluation mode."""
+        """Return the layer, next to the student's code, in evaluation mode."""
         layer: RemoteModule = student.give(
             "TransformerEncoderLayer", dropout=dropout, **self.options
         )
         return layer.to(self.dtype).load(self.weights).eval()
 
     def steps(self, student: Any, layer: RemoteModule | None = None) -> dict[str, Any]:
-        """What the student's function says of the layer."""
+        """Return the steps that the student's function computes for the layer."""
         layer = layer or self.layer(student)
         return steps_in(student.encoder_layer_by_hand(layer, self.x.to(self.dtype)))
 
     @cached_property
     def own_layer(self) -> Any:
-        """PyTorch's layer with these weights, in float64, without dropout."""
+        """Return PyTorch's layer with these weights, in float64, without dropout."""
         layer = nn.TransformerEncoderLayer(dropout=0.0, **self.options).double().eval()
         layer.load_state_dict(self.weights)
         return layer
 
     @cached_property
     def expected(self) -> dict[str, Tensor]:
-        """The steps, from PyTorch's own parts, but for the heads, which are cut out here."""
+        """Return the steps of PyTorch's own parts, and the heads, which are cut here."""
         layer = self.own_layer
         with torch.no_grad():
             heard = layer.norm1(self.x) if self.norm_first else self.x
@@ -135,7 +135,7 @@ class ByHandCase:
         }
 
     def after(self, name: str, steps: Mapping[str, Tensor]) -> Tensor:
-        """What a step should be after these earlier ones, whether they are right or not."""
+        """Return what a step should be, given these earlier ones, right or wrong."""
         layer, x, pre = self.own_layer, self.x, self.norm_first
         with torch.no_grad():
             match name:
@@ -150,20 +150,20 @@ class ByHandCase:
                     return steps["scores"].softmax(-1)
                 case "attention":
                     merged = (steps["weights"] @ steps["value"]).transpose(1, 2).flatten(2)
-                    found: Tensor = layer.self_attn.out_proj(self.x_first(merged))
+                    result: Tensor = layer.self_attn.out_proj(self.x_first(merged))
                 case "norm1":
-                    found = layer.norm1(x if pre else x + steps["attention"])
+                    result = layer.norm1(x if pre else x + steps["attention"])
                 case "feed_forward":
                     middle = x + steps["attention"]
-                    found = layer._ff_block(layer.norm2(middle) if pre else steps["norm1"])
+                    result = layer._ff_block(layer.norm2(middle) if pre else steps["norm1"])
                 case _:
                     before = x + steps["attention"] if pre else steps["norm1"]
                     total = before + steps["feed_forward"]
-                    found = total if pre else layer.norm2(total)
-        return found
+                    result = total if pre else layer.norm2(total)
+        return result
 
     def _heads(self, heard: Tensor) -> Tensor:
-        """Query, key and value. (3, batch, head, token, d_head)"""
+        """Return query, key and value. (3, batch, head, token, d_head)"""
         d_model = self.x.size(-1)
         weight, bias = (self.weights[f"self_attn.in_proj_{name}"] for name in ("weight", "bias"))
         maps = weight.reshape(3, self.n_heads, -1, d_model)
@@ -173,12 +173,12 @@ class ByHandCase:
         return projected
 
     def x_first(self, x: Tensor) -> Tensor:
-        """With the batch as its first axis."""
+        """Return x with the batch as its first axis."""
         return x if self.batch_first else x.transpose(0, 1)
 
 
 def steps_in(found: Any) -> dict[str, Any]:
-    """What came back, as the dictionary that it should be."""
+    """Return the dictionary that came back; raise a Mismatch where it is none."""
     if not isinstance(found, dict):
         what = "None: is a `return` missing?" if found is None else f"a {type(found).__name__}."
         raise Mismatch(f"encoder_layer_by_hand should return a dict; yours returned {what}")
@@ -198,10 +198,10 @@ def cases(
     n_heads: int | None = None,
     hears: bool = True,
 ) -> ByHandCase:
-    """Batch, length, heads and features of a head differ. Without `hears`, attention finds nothing.
+    """Draw cases whose batch, length, heads and d_head differ.
 
-    Then `out_proj` returns its bias whatever the heads have found, so that what follows can be
-    judged apart from it.
+    Without `hears`, `out_proj` returns only its bias, so that what follows can be graded apart from
+    attention.
     """
     batch, length, heads, d_head = draw(distinct_sizes(4, low=2, high=6))
     n_heads = n_heads or heads

@@ -27,10 +27,10 @@ stack.declare_layer_checks(DECODER)
 @check(points=1, inputs=(cases(DECODER), cases(DECODER, norm_first=True)), examples=1)
 @either_precision
 def test_tgt_mask_hides_tokens(student: Any, post: StackCase, pre: StackCase) -> None:
-    """What tgt_mask hides changes no other token, through all layers, and what it shows does.
+    """A token that tgt_mask hides affects no other token, in any layer; a visible one does.
 
-    Sees a mask that is ignored, read the other way round, or handed to the first layer only, and
-    one of three axes taken for the batch's. Compares your decoder with itself.
+    Sees a mask that is ignored, inverted, or passed to the first layer only, and a mask of three
+    axes, one per head, taken for one per sentence. Compares the decoder with itself.
     """
     decoder = post.stack(student)
     assert_padding_hides(decoder, post)
@@ -41,10 +41,10 @@ def test_tgt_mask_hides_tokens(student: Any, post: StackCase, pre: StackCase) ->
 @check(points=1, inputs=cases(DECODER), examples=1)
 @either_precision
 def test_memory_mask_hides_the_source(student: Any, case: StackCase) -> None:
-    """What memory_mask hides changes nothing, through all layers, and what it shows does.
+    """A source token that memory_mask hides affects nothing, in any layer; a visible one does.
 
-    Sees a memory_mask that is ignored or goes to self-attention, and a decoder that does not look
-    at the memory. Compares your decoder with itself.
+    Sees a memory_mask that is ignored or goes to self-attention, and a decoder that does not attend
+    to the memory. Compares the decoder with itself.
     """
     x, memory = case.inputs
     batch, length, _ = memory.shape
@@ -56,9 +56,16 @@ def test_memory_mask_hides_the_source(student: Any, case: StackCase) -> None:
     assert_shape(before, dict(zip(AXES, x.shape, strict=True)))
     everywhere = torch.ones(x.shape[:2], dtype=torch.bool)
     after = stack(x, torch.where(is_hidden[..., None], memory + noise, memory), None, mask)
-    check_same(after, before, everywhere, "What memory_mask hides changes the output.")
+    check_same(
+        after, before, everywhere, "A source token that memory_mask hides affects the output."
+    )
     seen = stack(x, torch.where(is_hidden[..., None], memory, memory + noise), None, mask)
-    check_other(seen, before, everywhere, "What memory_mask shows changes nothing.")
+    check_other(
+        seen,
+        before,
+        everywhere,
+        "A source token that memory_mask shows does not affect the output.",
+    )
     assert_mask_of_heads(stack, case, attention=1)
 
 

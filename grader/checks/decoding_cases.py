@@ -1,9 +1,8 @@
 """Cases of `decoding`: small models of which every possible target is known, with its score.
 
-What greedy decoding, a beam, or a search through everything finds is looked up here, in a copy of
-the model, and never asked of the code under test. Cases are drawn until no two scores that are to
-be told apart are closer than `MARGIN`, and until the mistakes that the check is there for give
-another result.
+The results of greedy decoding, beam search and exhaustive search are computed here, with a copy of
+the model. Cases are drawn until no two scores to be distinguished are closer than `MARGIN`, and
+until the mistakes that a check looks for give another result.
 """
 
 from __future__ import annotations
@@ -19,14 +18,14 @@ from torch import Tensor
 
 from grader.checks.framework.inputs import Numbers, inputs
 from grader.feedback.comparison import Mismatch, assert_matches, assert_shape
-from grader.remote.fixtures import Translator
 from grader.remote.proxy import RemoteModule
+from grader.remote.translator import Translator
 
-# Scores are sums of logarithms around one, off by 1e-6 in float32.
+# Scores are sums of logarithms around one; float32 is off by 1e-6.
 MARGIN = 1e-3
-# exp of a logit of this size is infinite in float32, which keeps it to 1e-5.
+# exp of a logit of this size is infinite in float32, which holds the logit to 1e-5.
 LARGE = 150.0
-# More places than any target has, for code that asks the model once too often.
+# More positions than any target has, for code that calls the model once too often.
 ROOM = 12
 AXES = ("batch", "target")
 SRC_VOCAB = 7
@@ -38,7 +37,7 @@ Scored = tuple[float, Ids]
 
 
 class Continuations:
-    """For one source, the log-probabilities of all words after each beginning of a target."""
+    """For one source, the log-probabilities of all tokens after each beginning of a target."""
 
     def __init__(self, model: Translator, src: Tensor) -> None:
         self.model = model
@@ -46,13 +45,13 @@ class Continuations:
         self.known: dict[Ids, list[float]] = {}
 
     def longer(self, beginnings: list[Scored], most: int | None = None) -> list[Scored]:
-        """All of these, which are of one length, with one more word, or the `most` likeliest."""
+        """Extend targets of equal length by one token, by all or by the `most` likeliest."""
         unknown = [ids for _, ids in beginnings if ids not in self.known]
         if unknown:
             with torch.no_grad():
                 logits = self.model(self.src.expand(len(unknown), -1), torch.tensor(unknown))
-            found = logits[:, -1].log_softmax(-1).tolist()
-            self.known.update(zip(unknown, found, strict=True))
+            result = logits[:, -1].log_softmax(-1).tolist()
+            self.known.update(zip(unknown, result, strict=True))
         return [
             (score + gain, (*ids, word))
             for score, ids in beginnings
@@ -64,7 +63,7 @@ class Continuations:
 
 @dataclass(frozen=True, repr=False)  # hypothesis would print thousands of numbers
 class DecodingCase:
-    """A model, sources for it, and what the model says of every beginning for each source."""
+    """A model, sources for it, and the model's predictions after every beginning of a target."""
 
     weights: dict[str, Tensor]
     src: Tensor
@@ -76,22 +75,22 @@ class DecodingCase:
     rows: tuple[Continuations, ...]
 
     def model(self, student: Any) -> RemoteModule:
-        """The model beside the student's code, in evaluation mode."""
+        """Return the model, next to the student's code, in evaluation mode."""
         model: RemoteModule = student.give(
             "Translator", SRC_VOCAB, self.vocab, D_MODEL, ROOM, self.pad_id
         )
         return model.load(self.weights).eval()
 
     def greedy(self) -> list[Ids]:
-        """What is written with the likeliest word at every place."""
+        """Return the targets with the likeliest token at every position."""
         return [self.beam(row, 1) for row in self.rows]
 
     def beams(self, size: int, max_len: int | None = None) -> list[Ids]:
-        """What a beam of this size finds for every source."""
+        """Return the targets that a beam of this size finds for every source."""
         return [self.beam(row, size, max_len) for row in self.rows]
 
     def best(self, per_word: bool = False) -> list[Ids]:
-        """The best of all targets there are; with `per_word`, of the mean score of a word."""
+        """Return the best of all possible targets; with `per_word`, by the mean score per token."""
         return [max(self._all(row), key=lambda one: _rated(one, per_word))[1] for row in self.rows]
 
     def beam(
@@ -104,18 +103,18 @@ class DecodingCase:
         per_word: bool = False,
         extensions: int | None = None,
     ) -> Ids:
-        """What a beam finds. Raises `Undecided` where scores nearly tie.
+        """Return the target that a beam finds. Raises `Undecided` where scores nearly tie.
 
-        The options are mistakes: finished targets that are forgotten at the next step, that stay
-        without taking a place in the beam, or that cannot lose theirs; only finished ones at the
-        end; scores divided by the number of words; no more than so many extensions of each.
+        The options are mistakes: finished targets that are forgotten at the next step, that do not
+        count towards the beam's size, or that cannot drop out of it; only finished ones at the end;
+        scores divided by the number of tokens; a limited number of extensions of each.
         """
         beam: list[Scored] = [(0.0, (self.bos_id,))]
         for _ in range((max_len or self.max_len) - 1):
-            growing = [one for one in beam if not self.has_ended(one[1])]
+            growing = [sentence for sentence in beam if not self.has_ended(sentence[1])]
             if not growing:
                 break
-            ended = [one for one in beam if self.has_ended(one[1])]
+            ended = [sentence for sentence in beam if self.has_ended(sentence[1])]
             candidates = ended if finished == "compete" else []
             candidates = candidates + row.longer(growing, extensions)
             candidates.sort(key=lambda one: _rated(one, per_word), reverse=True)
@@ -125,13 +124,13 @@ class DecodingCase:
             if finished in ("beside", "reserved"):
                 beam = beam + ended
         if complete:
-            beam = [one for one in beam if self.has_ended(one[1])] or beam
+            beam = [sentence for sentence in beam if self.has_ended(sentence[1])] or beam
         beam.sort(key=lambda one: _rated(one, per_word), reverse=True)
         _decided(beam[:2])
         return beam[0][1]
 
     def has_ended(self, ids: Ids) -> bool:
-        """Whether the last word is the end word."""
+        """Return whether the last token is the end token."""
         return ids[-1] == self.eos_id
 
     def _all(self, row: Continuations) -> list[Scored]:
@@ -139,15 +138,15 @@ class DecodingCase:
         growing: list[Scored] = [(0.0, (self.bos_id,))]
         for _ in range(self.max_len - 1):
             longer = row.longer(growing)
-            finished += [one for one in longer if self.has_ended(one[1])]
-            growing = [one for one in longer if not self.has_ended(one[1])]
-        found = sorted(finished + growing, reverse=True)
-        _decided(found[:2])
-        return found
+            finished += [sentence for sentence in longer if self.has_ended(sentence[1])]
+            growing = [sentence for sentence in longer if not self.has_ended(sentence[1])]
+        result = sorted(finished + growing, reverse=True)
+        _decided(result[:2])
+        return result
 
 
 class Undecided(Exception):  # noqa: N818 - a case that is drawn anew, no error
-    """Two scores of a case are so close that right code may take either."""
+    """Two scores of a case are so close that right code may choose either."""
 
 
 def _decided(scored: list[Scored]) -> None:
@@ -170,10 +169,10 @@ def cases(
     special: float = 0.0,
     offset: float = 0.0,
 ) -> DecodingCase:
-    """Cases that are `wanted`.
+    """Draw cases that are `wanted`.
 
-    `end` makes the end word likelier and `special` the start word and padding, so that such cases
-    are soon found. `offset` is added to all logits, which changes no probability.
+    `end` makes the end token likelier, `special` start token and padding, so that such cases are
+    found soon. `offset` is added to all logits, which changes no probability.
     """
     for attempt in itertools.count():
         drawn = replace(numbers, run=numbers.run + attempt)
@@ -183,7 +182,7 @@ def cases(
                 return case
         except Undecided:
             continue
-    raise AssertionError  # there is always another
+    raise AssertionError  # attempts never run out
 
 
 def _made(
@@ -204,7 +203,7 @@ def _made(
     weights["generator.bias"][eos_id] += end
     weights["generator.bias"][[pad_id, bos_id]] += special
     weights["generator.bias"] += offset
-    # Sources of four words, of three and of two, and what is left is padding.
+    # Sources of four, three and two tokens; the rest is padding.
     src = numbers.ids("src", 3, 4, high=SRC_VOCAB - 1)
     src += src >= pad_id
     src[1, 3:] = pad_id
@@ -216,13 +215,13 @@ def _made(
 
 
 def assert_targets(found: Any, expected: list[Ids], case: DecodingCase, what: str) -> None:
-    """These targets came back, filled with the padding id up to the longest, or further."""
+    """Check that these targets came back, filled with the padding id up to the longest or more."""
     needed = max(map(len, expected))
     assert_matches_rows(found, len(expected), what)
     width = found.size(1)
     if width > case.max_len:
         raise Mismatch(
-            f"Your {what} has {width} words; there may be {case.max_len}, the start word included."
+            f"Your {what} has {width} tokens; max_len is {case.max_len}, start token included."
         )
     width = max(width, needed)
     filled = [[*ids, *[case.pad_id] * (width - len(ids))] for ids in expected]
@@ -236,7 +235,7 @@ def assert_targets(found: Any, expected: list[Ids], case: DecodingCase, what: st
 
 
 def assert_matches_rows(found: Any, rows: int, what: str) -> None:
-    """It is a tensor with an axis of rows, that many, and an axis of words."""
+    """Check that it is a tensor of shape (rows, length)."""
     if not isinstance(found, Tensor) or found.dim() != 2 or found.size(0) != rows:
         width = found.size(1) if isinstance(found, Tensor) and found.dim() == 2 else 1
         assert_shape(found, {"batch": rows, "target": width}, what)

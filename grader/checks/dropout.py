@@ -24,21 +24,21 @@ from grader.feedback.comparison import Mismatch, assert_dtype, assert_matches, a
 from grader.remote.proxy import RemoteModule
 
 AXES = ("batch", "length", "feature")
-# So many numbers that seven standard deviations of the share of zeros are 4 in 100 at most.
+# Enough numbers for seven standard deviations of the share of zeros to be at most 4 %.
 SHAPE = (6, 16, 80)
 PROBABILITIES = (0.1, 0.2, 0.35, 0.6, 0.8)
 
 
 def nonzero(numbers: Numbers, dtype: torch.dtype = torch.float32) -> Tensor:
-    """Numbers none of which is zero or nearly so. (batch, length, feature)"""
+    """Return numbers none of which is zero or close to it. (batch, length, feature)"""
     x = numbers.normal("x", *SHAPE)
     return (x + x.sign()).to(dtype)
 
 
 def assert_drops_some(module: RemoteModule, x: Tensor, p: float) -> Tensor:
-    """In training mode some numbers become zero and others do not; which ones changes.
+    """Assert that in training mode some numbers become zero, different ones in each call.
 
-    No lazy answer does that. Neither the share nor the size of what is kept is asked for here.
+    No lazy answer does that. Neither their share nor the factor of the others is checked here.
     Returns the output.
     """
     output: Tensor = module(x)
@@ -53,17 +53,16 @@ def assert_drops_some(module: RemoteModule, x: Tensor, p: float) -> Tensor:
         raise Mismatch("Two calls in training mode drop the same numbers.")
     ratio = (output.double() / x.double())[~zeros]
     if ratio.max().item() - ratio.min().item() > 0.05 * ratio.abs().max().item():
-        raise Mismatch("The numbers that are kept do not all grow by the same factor.")
+        raise Mismatch("Not all of the numbers that you keep grow by the same factor.")
     return output
 
 
 @check(points=1, inputs=(st.sampled_from(PROBABILITIES), random_numbers()), examples=3)
 def test_drops_and_makes_up_for_it(student: Any, p: float, numbers: Numbers) -> None:
-    """While training, a number is zero with probability p, or else divided by 1 - p.
+    """During training, each number is zero with probability p, or else divided by 1 - p.
 
-    Sees a factor that is missing or of the wrong probability, the probability to keep taken for
-    that to drop, one draw for a whole row, the same draw in every call, and another default than
-    0.5.
+    Sees a missing or wrong factor, the probability of keeping taken for that of dropping, one draw
+    for a whole row, the same draw in every call, and a default other than 0.5.
     """
     x = nonzero(numbers)
     for rate, module in (
@@ -76,10 +75,10 @@ def test_drops_and_makes_up_for_it(student: Any, p: float, numbers: Numbers) -> 
 
 @check(points=1, inputs=(st.sampled_from(PROBABILITIES), random_numbers()), examples=2)
 def test_evaluation_changes_nothing(student: Any, p: float, numbers: Numbers) -> None:
-    """In evaluation mode the numbers come out as they went in; back in training, some are dropped.
+    """In evaluation mode the numbers come out unchanged; back in training mode, some are dropped.
 
-    Sees dropout that is always on, and numbers that are made smaller in evaluation. Lets a wrong
-    share or factor in training pass: another check pays for that.
+    Sees dropout that is always on, and numbers scaled down in evaluation. A wrong share or factor
+    in training passes: it costs points in another check.
     """
     x = nonzero(numbers)
     module = student.Dropout(p)
@@ -94,8 +93,8 @@ def test_evaluation_changes_nothing(student: Any, p: float, numbers: Numbers) ->
 def test_the_ends_of_the_range(student: Any, numbers: Numbers) -> None:
     """With p = 0 nothing is dropped, with p = 1 everything, and nothing is NaN.
 
-    Sees the 0 / 0 that p = 1 makes of the formula, in numbers or gradients, an end of the range
-    that is refused, and zeros for p = 1 in evaluation, too.
+    Sees the 0 / 0 of the formula for p = 1, in numbers or gradients, an error for an end of the
+    range, and zeros for p = 1 in evaluation too.
     """
     x = nonzero(numbers)[:2, :3, :5]
     zeros = torch.zeros_like(x)
@@ -105,22 +104,22 @@ def test_the_ends_of_the_range(student: Any, numbers: Numbers) -> None:
     ):
         assert_matches(nothing(x), x, "output for p=0 in training mode", axes=AXES)
         assert_matches(everything(x), zeros, "output for p=1 in training mode", axes=AXES)
-    # Dropout that is always on is paid for by the check of evaluation.
+    # Dropout that is always on costs points in the check of evaluation mode.
     if matches(student.Dropout(0.5).eval()(x), x):
         evaluated = student.Dropout(1.0).eval()(x)
         assert_matches(evaluated, x, "output for p=1 in evaluation mode", axes=AXES)
     leaf = x.clone().requires_grad_()
     output = student.Dropout(1.0)(leaf)
     if isinstance(output, Tensor) and output.requires_grad:
-        (found,) = gradients(output, [leaf], torch.ones_like(x))
-        assert_gradients([found], [zeros], ["x"])
+        (result,) = gradients(output, [leaf], torch.ones_like(x))
+        assert_gradients([result], [zeros], ["x"])
 
 
 @check(points=1, inputs=(st.floats(0.01, 3.0), random_numbers()), examples=2)
 def test_refuses_what_is_no_probability(student: Any, beyond: float, numbers: Numbers) -> None:
-    """A p below 0 or above 1 is refused with ValueError.
+    """A p below 0 or above 1 raises ValueError.
 
-    Sees a check that is missing, or made of one side only.
+    Sees a range check that is missing or tests one end only.
     """
     x = nonzero(numbers)
     assert_drops_some(student.Dropout(0.4), x, 0.4)
@@ -135,10 +134,10 @@ def _used(student: Any, p: float, x: Tensor) -> Any:
 
 @check(points=1, inputs=(st.sampled_from(PROBABILITIES), random_numbers()), examples=2)
 def test_works_on_any_input(student: Any, p: float, numbers: Numbers) -> None:
-    """Any shape, memory layout and dtype will do, gradients flow, and the input stays as it is.
+    """Any shape, memory layout and dtype works, gradients flow, and the input is not modified.
 
-    Sees zeros and ones in another dtype, which the product then has, edits in place, a gradient
-    that is cut off, and a draw that is kept for tensors of the first shape.
+    Sees zeros and ones whose dtype the product takes on, in-place changes, a detached graph, and
+    random numbers that are kept for tensors of the first shape.
     """
     settings = student.global_settings()
     x = nonzero(numbers)
@@ -148,21 +147,21 @@ def test_works_on_any_input(student: Any, p: float, numbers: Numbers) -> None:
         assert_shape(module(other), tuple(other.shape), f"output for shape {tuple(other.shape)}")
     view = transposed(x)
     for mode in (True, False):
-        found, after = module.train(mode).echo(view)
-        assert_shape(found, dict(zip(AXES, x.shape, strict=True)))
+        result, after = module.train(mode).echo(view)
+        assert_shape(result, dict(zip(AXES, x.shape, strict=True)))
         assert_not_edited([view], after, ["x"])
 
     leaf = x.clone().requires_grad_()
     cotangent = numbers.normal("cotangent", *SHAPE, dtype=torch.float32)
     output = module.train()(leaf)
     (gradient,) = gradients(output, [leaf], cotangent)
-    # Whatever was drawn: what a number was multiplied by, its gradient is multiplied by.
+    # Whatever was drawn, a number and its gradient have the same factor.
     assert_gradients([gradient], [cotangent * output.detach() / x], ["x"])
 
     twin = module.copy()
     for dtype in (torch.float64, torch.bfloat16):
         output = assert_drops_some(twin.to(dtype), x.to(dtype), p)
-        if dtype is torch.bfloat16:  # float64 may come back as float32, by contract
+        if dtype is torch.bfloat16:  # float64 may come back as float32
             assert_dtype(output, dtype, f"output for {dtype} input")
     assert_settings_kept(settings, student.global_settings())
 
@@ -171,7 +170,7 @@ def test_works_on_any_input(student: Any, p: float, numbers: Numbers) -> None:
 def test_keeps_float64(student: Any, p: float, numbers: Numbers) -> None:
     """Numbers in float64 keep their accuracy.
 
-    Sees a product in float32. It costs nothing: float32 is accurate enough here.
+    Sees a product in float32. It carries no points: float32 is accurate enough here.
     """
     x = nonzero(numbers, torch.float64)
     output = student.Dropout(p).to(torch.float64)(x)

@@ -1,4 +1,4 @@
-"""Hidden checks of `embedding`: words and places as vectors (Vaswani et al. 2017, section 3.4)."""
+"""Hidden checks of `embedding`: tokens and positions as vectors (Vaswani et al. 2017, 3.4)."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class EmbeddingCase:
 
     @property
     def sizes(self) -> tuple[int, int]:
-        """How many words, and how many features each."""
+        """The number of tokens, and of features of each."""
         return self.weight.size(0), self.weight.size(1)
 
     @cached_property
@@ -82,7 +82,7 @@ class EmbeddingCase:
 
 @inputs
 def cases(draw: st.DrawFn, numbers: Numbers) -> EmbeddingCase:
-    """Sizes all different. The first and the last word of the vocabulary and the padding occur."""
+    """Draw a case of different sizes, in which the first id, the last one and padding occur."""
     batch, length, d_model, words = draw(distinct_sizes(4, low=3))
     ids = numbers.ids("ids", batch, length, high=words)
     padding_idx = draw(st.integers(1, words - 1))
@@ -92,10 +92,9 @@ def cases(draw: st.DrawFn, numbers: Numbers) -> EmbeddingCase:
 
 
 def assert_follows_the_rows(output: Any, rows: Tensor) -> None:
-    """Every vector points where the row of its id does.
+    """Assert that every vector has the direction of its id's row.
 
-    No lazy answer does that, and one that is scaled does. Rows of zeros point nowhere: any vector
-    will do.
+    No lazy answer does that; a scaled one does. Rows of zeros have no direction: any vector passes.
     """
     assert_shape(output, dict(zip(AXES, rows.shape, strict=True)))
     vectors, wanted = output.double(), rows.double()
@@ -111,8 +110,8 @@ def assert_follows_the_rows(output: Any, rows: Tensor) -> None:
 def test_each_id_gets_its_row(student: Any, case: EmbeddingCase) -> None:
     """Embedding returns the row of `weight` that belongs to each id, as nn.Embedding does.
 
-    Sees a table that is not the parameter `weight`, or made anew in every call, and rows that are
-    changed on their way.
+    Sees a table that is not the parameter `weight`, or is drawn anew in every call, and rows that
+    are changed before they are returned.
     """
     module = student.Embedding(*case.sizes).to(torch.float64)
     assert_registers(module, {"weight": case.sizes}, "Embedding")
@@ -126,7 +125,7 @@ def test_each_id_gets_its_row(student: Any, case: EmbeddingCase) -> None:
 def test_rows_start_as_they_should(student: Any, padding_idx: int, numbers: Numbers) -> None:
     """The rows start as standard normal numbers, only the padding row as zeros.
 
-    Sees uniform numbers, another scale, and a padding id that is written into the code.
+    Sees uniform numbers, another scale, and a padding id written into the code.
     """
     words, features = 160, 40
     ids = numbers.ids("ids", 2, 5, high=words)
@@ -143,7 +142,7 @@ def test_rows_start_as_they_should(student: Any, padding_idx: int, numbers: Numb
             assert_zero(table[padded], "padding row at the start")
             table = torch.cat((table[:padded], table[padded + 1 :]))
         if (table == 0).all(-1).any():
-            raise Mismatch("A row that is not for padding starts as zeros.")
+            raise Mismatch("A row other than the padding row starts as zeros.")
         _assert_normal(table)
         assert_follows_the_rows(output, rows)
         tables.append(table)
@@ -152,9 +151,9 @@ def test_rows_start_as_they_should(student: Any, padding_idx: int, numbers: Numb
 
 
 def _assert_normal(table: Tensor) -> None:
-    """Mean 0, deviation 1, and 68 of 100 numbers within ±1, give or take seven deviations.
+    """Assert mean 0, deviation 1 and 68 % of the numbers within ±1, up to seven deviations.
 
-    Uniform numbers of the same mean and deviation have 58 of 100 within ±1.
+    Of uniform numbers with the same mean and deviation, 58 % are within ±1.
     """
     count = math.sqrt(table.numel())
     mean, deviation = table.mean().item(), table.std().item()
@@ -170,32 +169,31 @@ def _assert_normal(table: Tensor) -> None:
 
 @check(points=1, inputs=cases(), examples=2)
 def test_every_row_learns(student: Any, case: EmbeddingCase) -> None:
-    """Without padding_idx, every row gets the sum of the gradients of its places.
+    """Without padding_idx, every row receives the sum of the gradients of its positions.
 
-    Sees a table that is cut out of the graph, and a row that is frozen though nobody asked for it.
+    Sees a table taken out of the graph, and a row that is frozen by default.
     """
     weight = case.weight.clone().requires_grad_()
     module = student.Embedding(*case.sizes).to(torch.float64).load({"weight": weight})
-    found = gradients(module(case.ids), [weight], case.cotangent)
-    assert_gradients(found, [case.torch_gradient(None)], ["weight"])
+    result = gradients(module(case.ids), [weight], case.cotangent)
+    assert_gradients(result, [case.torch_gradient(None)], ["weight"])
     for name, path in (("TokenEmbedding", ""), ("TransformerEmbedding", "token.")):
         whole = getattr(student, name)(*case.sizes).to(torch.float64).eval()
         whole.load({f"{path}embedding.weight": weight})
         (gradient,) = gradients(whole(case.ids), [weight], case.cotangent)
         if gradient is not None and (gradient[case.ids] == 0).all(-1).any():
             raise Mismatch(
-                f"A row in the table of {name} never learns, though no padding_idx was given.",
-                help="What does your code make of padding_idx=None?",
+                f"A row in the table of {name} never learns, although no padding_idx was given.",
+                help="What does your code do with padding_idx=None?",
             )
 
 
 @check(points=2, inputs=cases(), examples=2)
 def test_the_padding_row_does_not_learn(student: Any, case: EmbeddingCase) -> None:
-    """The row of padding_idx never gets a gradient, but what is stored in it is returned.
+    """The row of padding_idx never receives a gradient, but it is returned as it is stored.
 
-    Sees a padding_idx that is ignored, one that is written into the code, zeros that come out
-    instead of the row, and a padding_idx that TokenEmbedding or TransformerEmbedding does not pass
-    on.
+    Sees a padding_idx that is ignored or written into the code, zeros returned instead of the row,
+    and a padding_idx that TokenEmbedding or TransformerEmbedding does not pass on.
     """
     words, d_model = case.sizes
     root = math.sqrt(d_model)
@@ -220,14 +218,14 @@ def test_the_padding_row_does_not_learn(student: Any, case: EmbeddingCase) -> No
         weight = case.weight.clone().requires_grad_()
         module.to(torch.float64).load({f"{path}weight": weight}).eval()
         output = module(case.ids)
-        (found,) = gradients(output, [weight], case.cotangent)
-        _assert_frozen(found, case.torch_gradient(padding_idx, scale), padding_idx, name)
+        (result,) = gradients(output, [weight], case.cotangent)
+        _assert_frozen(result, case.torch_gradient(padding_idx, scale), padding_idx, name)
         if name == "Embedding":
             assert_matches(output, case.rows, "output with padding", axes=AXES)
 
 
 def _assert_frozen(found: Tensor | None, expected: Tensor, padding_idx: int, name: str) -> None:
-    """The padding row has no gradient, and the others have one, whatever its size."""
+    """Assert that the padding row receives no gradient and the others do, whatever its size."""
     if found is None:
         raise Mismatch(f"No gradient reaches the table of {name}.")
     assert_zero(found[padding_idx], f"gradient of the padding row of {name}")
@@ -240,7 +238,7 @@ def _assert_frozen(found: Tensor | None, expected: Tensor, padding_idx: int, nam
 def test_refuses_ids_outside_the_table(student: Any, case: EmbeddingCase, beyond: int) -> None:
     """An id that is negative, or not less than num_embeddings, raises IndexError.
 
-    Sees the id -1, for which Python and torch take the last row without a word.
+    Sees the id -1, for which Python and torch silently take the last row.
     """
     words, features = case.sizes
     for module in (
@@ -259,7 +257,7 @@ def test_refuses_ids_outside_the_table(student: Any, case: EmbeddingCase, beyond
 def test_token_rows_are_scaled(student: Any, case: EmbeddingCase) -> None:
     """TokenEmbedding returns the rows of its `embedding`, times the square root of d_model.
 
-    Sees a factor that is missing, turned upside down, or d_model itself.
+    Sees a missing factor, a division instead of a product, and d_model itself.
     """
     for module in (
         student.TokenEmbedding(*case.sizes),
@@ -274,10 +272,10 @@ def test_token_rows_are_scaled(student: Any, case: EmbeddingCase) -> None:
 
 @check(points=1, inputs=cases(), examples=3)
 def test_words_and_places_are_added(student: Any, case: EmbeddingCase) -> None:
-    """TransformerEmbedding is the output of `token` plus the rows of the table of positions.
+    """The output of TransformerEmbedding is that of `token` plus the rows of the positions.
 
-    Sees a part that is left out or scaled once more, positions that are multiplied by √d_model as
-    well, and a max_len that is not passed on.
+    Sees a part that is left out or scaled again, positions that are multiplied by √d_model too, and
+    a max_len that is not passed on.
     """
     words, d_model = case.sizes
     length = case.ids.size(1)
@@ -288,17 +286,17 @@ def test_words_and_places_are_added(student: Any, case: EmbeddingCase) -> None:
     padded = whole(words, d_model, dropout=0.0, max_len=20, padding_idx=case.padding_idx)
     padded.to(torch.float64).eval()
     padded.load({"token.embedding.weight": case.weight})
-    # A mistake in the factor is paid for by the check of TokenEmbedding.
+    # A mistake in the factor costs points in the check of TokenEmbedding.
     token, padded_token = module.token(case.ids), padded.token(case.ids)
     assert_follows_the_rows(token, case.rows)
     assert_shape(padded_token, tuple(case.rows.shape), "output of `token`")
-    for found, part in (
+    for result, part in (
         (module(case.ids), token),
         (module(case.ids[1:2, :2]), token[1:2, :2]),
         (padded(case.ids), padded_token),
     ):
         expected = part.double() + waves(part.size(1), d_model)
-        assert_matches(found, expected, "TransformerEmbedding output", axes=AXES)
+        assert_matches(result, expected, "TransformerEmbedding output", axes=AXES)
     too_long = torch.cat((case.ids, case.ids[:, :1]), dim=1)
     what = f"{length + 1} tokens are too many for TransformerEmbedding(…, max_len={length})"
     assert_refuses(ValueError, partial(module, too_long), what)
@@ -306,7 +304,7 @@ def test_words_and_places_are_added(student: Any, case: EmbeddingCase) -> None:
 
 @check(points=1, inputs=(st.sampled_from((0.2, 0.3, 0.6)), random_numbers()), examples=1)
 def test_dropout_acts_on_the_sum(student: Any, p: float, numbers: Numbers) -> None:
-    """In training mode, dropout acts once, on token plus position; in evaluation there is none.
+    """In training mode dropout acts once, on token plus position; in evaluation there is none.
 
     Sees dropout on one part alone, applied twice, left out, left on, or not passed on.
     """
@@ -334,10 +332,10 @@ def test_dropout_acts_on_the_sum(student: Any, p: float, numbers: Numbers) -> No
 
 @check(points=1, inputs=cases(), examples=2)
 def test_works_on_any_input(student: Any, case: EmbeddingCase) -> None:
-    """Any dtype and memory layout will do, copies freeze the same row, and ids stay as they are.
+    """Any dtype and memory layout works, copies freeze the same row, and ids are not modified.
 
-    Sees ids that are edited, a table of positions that keeps its own dtype, and a gradient hook
-    that a deep copy does not have.
+    Sees modified ids, a table of positions that keeps its own dtype, and a gradient hook that a
+    deep copy does not have.
     """
     settings = student.global_settings()
     words, d_model = case.sizes
@@ -345,9 +343,9 @@ def test_works_on_any_input(student: Any, case: EmbeddingCase) -> None:
     module = student.Embedding(words, d_model, case.padding_idx).load({"weight": weight})
     twin = module.copy()
     output = twin(case.ids)
-    (found,) = gradients(output, [weight], case.cotangent)
+    (result,) = gradients(output, [weight], case.cotangent)
     _assert_frozen(
-        found, case.torch_gradient(case.padding_idx), case.padding_idx, "a copied Embedding"
+        result, case.torch_gradient(case.padding_idx), case.padding_idx, "a copied Embedding"
     )
 
     whole = student.TransformerEmbedding(words, d_model, 0.0, 20, case.padding_idx).eval()
@@ -371,7 +369,7 @@ def test_works_on_any_input(student: Any, case: EmbeddingCase) -> None:
 def test_keeps_float64(student: Any, case: EmbeddingCase) -> None:
     """Rows in float64 are scaled in float64.
 
-    Sees a factor in float32. It costs nothing: float32 is accurate enough here.
+    Sees a factor in float32. It carries no points: float32 is accurate enough here.
     """
     module = student.TokenEmbedding(*case.sizes).to(torch.float64)
     output = module.load({"embedding.weight": case.weight})(case.ids)

@@ -21,10 +21,10 @@ stack.declare_layer_checks(ENCODER)
 @check(points=2, inputs=(cases(ENCODER), cases(ENCODER, norm_first=True)), examples=1)
 @either_precision
 def test_mask_hides_tokens(student: Any, post: StackCase, pre: StackCase) -> None:
-    """What the mask hides changes no other token, through all layers, and what it shows does.
+    """A token that the mask hides affects no other token, in any layer; a visible one does.
 
-    Sees a mask that is ignored, read the other way round, or handed to the first layer only, and
-    one of three axes taken for the batch's. Compares your encoder with itself.
+    Sees a mask that is ignored, inverted, or passed to the first layer only, and a mask of three
+    axes, one per head, taken for one per sentence. Compares the encoder with itself.
     """
     encoder = post.stack(student)
     assert_padding_hides(encoder, post)

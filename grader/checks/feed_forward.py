@@ -31,7 +31,7 @@ AXES = ("batch", "length", "d_model")
 
 
 def network(x: Tensor, weights: Mapping[str, Tensor]) -> Tensor:
-    """What torch's functions make of x."""
+    """Return what torch's functions compute from x."""
     hidden = F.relu(F.linear(x, weights["linear1.weight"], weights["linear1.bias"]))
     return F.linear(hidden, weights["linear2.weight"], weights["linear2.bias"])
 
@@ -46,28 +46,28 @@ class FeedForwardCase:
 
     @property
     def sizes(self) -> tuple[int, int]:
-        """d_model and d_ff."""
+        """Return d_model and d_ff."""
         d_ff, d_model = self.weights["linear1.weight"].shape
         return d_model, d_ff
 
     @property
     def maps(self) -> dict[str, Tensor]:
-        """The two matrices alone, so that a missing bias costs the check that looks for it."""
+        """Return the two matrices alone, so that a missing bias only fails the check for it."""
         return {name: self.weights[name] for name in ("linear1.weight", "linear2.weight")}
 
     @cached_property
     def output(self) -> Tensor:
-        """What torch's functions return. (batch, length, d_model)"""
+        """Return what torch's functions give. (batch, length, d_model)"""
         return network(self.x, self.weights)
 
     @cached_property
     def cotangent(self) -> Tensor:
-        """A random weight for every number of the output, to pull gradients back from."""
+        """Return a random weight for every number of the output, to pull gradients back from."""
         return self.numbers.normal("cotangent", *self.x.shape)
 
     @cached_property
     def torch_gradients(self) -> tuple[Tensor, ...]:
-        """The gradients of torch's functions with regard to x and the weights."""
+        """Return the gradients of torch's functions with respect to x and the weights."""
         x = self.x.clone().requires_grad_()
         weights = {name: value.clone().requires_grad_() for name, value in self.weights.items()}
         output = network(x, weights)
@@ -76,7 +76,7 @@ class FeedForwardCase:
 
 @inputs
 def cases(draw: st.DrawFn, numbers: Numbers) -> FeedForwardCase:
-    """Networks with batch, length, d_model and d_ff all different; d_ff may be the smaller one."""
+    """Draw networks whose batch, length, d_model and d_ff all differ; d_ff may be the smaller."""
     batch, length, d_model, d_ff = draw(distinct_sizes(4, low=3))
     x = numbers.normal("x", batch, length, d_model)
     shapes = {
@@ -91,13 +91,13 @@ def cases(draw: st.DrawFn, numbers: Numbers) -> FeedForwardCase:
 
 
 def load_known(module: RemoteModule, weights: Mapping[str, Tensor]) -> RemoteModule:
-    """Loads what the module has. Another check looks for what it has not."""
+    """Load the parameters that the module has. Another check looks for missing ones."""
     known = {parameter.name for parameter in module.parameters()}
     return module.load({name: value for name, value in weights.items() if name in known})
 
 
 def straight(width: int) -> dict[str, Tensor]:
-    """Weights of two linear maps that change nothing."""
+    """Return weights of two linear maps that change nothing."""
     return {
         "linear1.weight": torch.eye(width),
         "linear1.bias": torch.zeros(width),
@@ -107,14 +107,14 @@ def straight(width: int) -> dict[str, Tensor]:
 
 
 def silenced(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """The weights with zeros for the matrix of linear2."""
+    """Return the weights, with zeros for the matrix of linear2."""
     return {**weights, "linear2.weight": torch.zeros_like(weights["linear2.weight"])}
 
 
 def assert_uses_the_maps(silent: Any, output: Any, shape: torch.Size) -> None:
-    """With zeros in linear2 all tokens come out alike, and without them they do not.
+    """Check that all tokens come out alike with zeros in linear2, and differ without them.
 
-    No lazy answer does that, and one with a wrong activation does.
+    No lazy answer passes this, but one with a wrong activation does.
     """
     for result in (silent, output):
         assert_shape(result, dict(zip(AXES, shape, strict=True)))
@@ -130,7 +130,7 @@ def test_agrees_with_torch(student: Any, case: FeedForwardCase) -> None:
     """The output is linear2(relu(linear1(x))).
 
     Sees an activation that is missing, comes after the second linear map or comes twice, and
-    anything that is added to the formula.
+    anything added to the formula.
     """
     for module in (
         student.FeedForward(*case.sizes, 0.0),
@@ -142,12 +142,12 @@ def test_agrees_with_torch(student: Any, case: FeedForwardCase) -> None:
 
 @check(points=1, inputs=(st.integers(5, 8), st.integers(0, 2**16)), examples=2)
 def test_gelu_is_the_exact_one(student: Any, width: int, seed: int) -> None:
-    """With activation="gelu", each number inside is multiplied by the probability below it.
+    """With activation="gelu", the activation is the exact GELU, x times Φ(x).
 
-    Sees the tanh form and the sigmoid form, which are only nearly the same, and a relu that is
-    always taken.
+    Sees the tanh form and the sigmoid form, which are only nearly the same, and ReLU used whatever
+    `activation` says.
     """
-    # The tanh form is off by 4.7e-4 at 2.3, 1.414 for the root of 2 by 4e-5, float32 by 3e-7.
+    # The tanh form is off by 4.7e-4 at 2.3, 1.414 in place of √2 by 4e-5, float32 by 3e-7.
     x = (torch.linspace(-4.0, 3.0, 3 * 4 * width) + seed / 2**20).reshape(3, 4, width)
     expected = F.gelu(x.double())
     for module in (
@@ -160,9 +160,9 @@ def test_gelu_is_the_exact_one(student: Any, width: int, seed: int) -> None:
 
 @check(points=1, inputs=cases(), examples=2)
 def test_each_token_stands_alone(student: Any, case: FeedForwardCase) -> None:
-    """A token comes out the same alone, in another place and in another batch.
+    """A token comes out the same alone, at another position and in another batch.
 
-    Sees tokens that are mixed, and sizes that only the first call knows.
+    Sees tokens that are mixed, and sizes kept from the first call.
     """
     module = student.FeedForward(*case.sizes, 0.0).to(torch.float64).eval()
     silent = module.load(silenced(case.maps))(case.x)
@@ -173,14 +173,14 @@ def test_each_token_stands_alone(student: Any, case: FeedForwardCase) -> None:
         (case.x.flip(1)[1:], output.flip(1)[1:]),
         (case.x.transpose(0, 1), output.transpose(0, 1)),
     ):
-        assert_matches(module(part), together, "output of tokens in another place", axes=AXES)
+        assert_matches(module(part), together, "output of tokens at another position", axes=AXES)
 
 
 @check(points=2, inputs=cases(), examples=2)
 def test_every_parameter_learns(student: Any, case: FeedForwardCase) -> None:
-    """The parameters are those of linear1 and linear2, and each gets the gradient of torch.
+    """The parameters are those of linear1 and linear2, and each receives the gradient of torch.
 
-    Sees a bias that is missing, a layer that is made but not used or used twice, and a `detach`.
+    Sees a missing bias, a layer that is never used or used twice, and a `detach`.
     """
     module = student.FeedForward(*case.sizes, 0.0)
     shapes = {name: tuple(value.shape) for name, value in case.weights.items()}
@@ -188,20 +188,19 @@ def test_every_parameter_learns(student: Any, case: FeedForwardCase) -> None:
     x = case.x.clone().requires_grad_()
     weights = {name: value.clone().requires_grad_() for name, value in case.weights.items()}
     output = module.to(torch.float64).load(weights).eval()(x)
-    found = gradients(output, [x, *weights.values()], case.cotangent)
-    assert_gradients(found, case.torch_gradients, ("x", *weights))
+    result = gradients(output, [x, *weights.values()], case.cotangent)
+    assert_gradients(result, case.torch_gradients, ("x", *weights))
 
 
 @check(points=2, inputs=st.sampled_from((0.2, 0.3, 0.5)), examples=1)
 def test_dropout_acts_after_the_activation(student: Any, p: float) -> None:
     """In training, dropout acts between the activation and linear2; in evaluation there is none.
 
-    Sees dropout on the input, before a gelu, after linear2, left out, left on, or with a
-    probability of its own.
+    Sees dropout on the input, before a gelu, after linear2, missing, active in evaluation, or with
+    another probability than the argument.
     """
-    # All features are alike: 0.5 comes in, 1 is inside, so that what comes out shows where
-    # something was dropped. gelu(1 / (1 - p)), dropout too early, is off from gelu(1) / (1 - p) by
-    # 0.06 and more.
+    # All features are equal, 0.5 outside and 1 inside, so that the output shows where something was
+    # dropped. Dropout too early, gelu(1 / (1 - p)), is off from gelu(1) / (1 - p) by 0.06 and more.
     x = torch.full((4, 8, 16), 0.5)
     weights = {
         **straight(16),
@@ -235,13 +234,13 @@ def test_dropout_acts_after_the_activation(student: Any, p: float) -> None:
 
 
 def assert_passes_the_maps(silent: Any, output: Any, shape: torch.Size) -> None:
-    """With zeros in linear2 one number comes out throughout, and without them a larger one."""
+    """Check that the output is constant with zeros in linear2, and larger without them."""
     for result in (silent, output):
         assert_shape(result, dict(zip(AXES, shape, strict=True)))
     first = silent[:1, :1, :1].expand(shape)
     assert_matches(silent, first, "output when the weight of linear2 is zero", axes=AXES)
     if not (output - silent > 0.1).all():
-        raise Mismatch("Nothing but the bias of linear2 comes out.")
+        raise Mismatch("Your output is only the bias of linear2.")
 
 
 def _above(output: Tensor, silent: Tensor) -> Tensor:
@@ -251,9 +250,9 @@ def _above(output: Tensor, silent: Tensor) -> Tensor:
 
 @check(points=1, inputs=cases(), examples=2)
 def test_works_on_any_input(student: Any, case: FeedForwardCase) -> None:
-    """Any memory layout and dtype will do, copies work, and the input stays as it is.
+    """Any memory layout and dtype works, copies work, and the input is not modified.
 
-    Sees `view` on what is not contiguous, an activation that edits the input, and an output in
+    Sees `view` on non-contiguous inputs, an activation that modifies the input, and an output of
     another dtype.
     """
     settings = student.global_settings()
@@ -264,13 +263,13 @@ def test_works_on_any_input(student: Any, case: FeedForwardCase) -> None:
     assert_uses_the_maps(silent, output, case.x.shape)
     assert_dtype(output, torch.float32)
     x = transposed(small)
-    found, after = module.echo(x)
-    assert_matches(found, output, "output for x that is not contiguous", axes=AXES)
+    result, after = module.echo(x)
+    assert_matches(result, output, "output for non-contiguous x", axes=AXES)
     assert_not_edited([x], after, ["x"])
     assert_matches(module.copy()(small), output, "output of a deep copy", axes=AXES)
     low = module.to(torch.bfloat16)(case.x.to(torch.bfloat16))
     assert_dtype(low, torch.bfloat16, "output for torch.bfloat16 input")
-    # Right code is off by up to 0.0125 of this, in 600 random cases and nine ways of writing it.
+    # Measured over 600 random cases and nine right answers: off by up to 0.0125 of this.
     atol = 0.05 * output.abs().max().item()
     assert_matches(low, output, "output for torch.bfloat16 input", axes=AXES, rtol=0.05, atol=atol)
     if student.global_settings() != settings:
@@ -278,10 +277,12 @@ def test_works_on_any_input(student: Any, case: FeedForwardCase) -> None:
 
 
 @check(points=1, inputs=(cases(), st.sampled_from(("tanh", "swish", "linear"))), examples=2)
-def test_refuses_another_activation(student: Any, case: FeedForwardCase, activation: str) -> None:
-    """There are two activations, "relu" and "gelu", and any other name is refused with ValueError.
+def test_refuses_an_unknown_activation(
+    student: Any, case: FeedForwardCase, activation: str
+) -> None:
+    """Any `activation` other than "relu" and "gelu" raises ValueError.
 
-    Sees a name that is ignored, or that quietly means one of the two.
+    Sees a name that is ignored, or that silently stands for one of the two.
     """
     outputs = []
     for known in ("relu", "gelu"):
@@ -291,12 +292,14 @@ def test_refuses_another_activation(student: Any, case: FeedForwardCase, activat
         assert_uses_the_maps(silent, output, case.x.shape)
         outputs.append(output)
     if (outputs[0] - outputs[1]).abs().max().item() < 1e-3:
-        raise Mismatch('"relu" and "gelu" give the same numbers.')
+        raise Mismatch('"relu" and "gelu" give the same output.')
 
     def use() -> None:
         student.FeedForward(*case.sizes, activation=activation)(case.x.float())
 
-    assert_refuses(ValueError, use, f'FeedForward(…, activation="{activation}") is not known')
+    assert_refuses(
+        ValueError, use, f'FeedForward(…, activation="{activation}"): there is no such activation'
+    )
 
 
 @check(points=0, inputs=cases(), examples=1)

@@ -34,10 +34,10 @@ AXES = ("batch", "length", "d_model")
 
 @dataclass(frozen=True)
 class LayerNormCase:
-    """Tokens whose mean and deviation are known, and a scale and a shift for each feature.
+    """Tokens of known mean and standard deviation, and a scale and a shift for each feature.
 
-    The deviations are 1 to 3, where it makes no difference to the usual tolerance of 2e-5 how `eps`
-    comes in: 5e-6. The biased variance differs by 1 / (2 d_model): 0.05 and more for up to 9
+    The deviations are 1 to 3. There the place of `eps` changes the result by 5e-6, within the usual
+    tolerance of 2e-5, and the unbiased variance by 1 / (2 d_model): 0.05 and more for up to 9
     features.
     """
 
@@ -48,39 +48,39 @@ class LayerNormCase:
 
     @property
     def d_model(self) -> int:
-        """How many features a token has."""
+        """Return the number of features of a token."""
         return self.x.size(-1)
 
     @property
     def weights(self) -> dict[str, Tensor]:
-        """The parameters by name."""
+        """Return the parameters by name."""
         return {"weight": self.weight, "bias": self.bias}
 
     @cached_property
     def normalised(self) -> Tensor:
-        """What torch's layer returns before scale and shift. (batch, length, d_model)"""
+        """Return what torch's layer gives before scale and shift. (batch, length, d_model)"""
         return F.layer_norm(self.x, (self.d_model,))
 
     @cached_property
     def output(self) -> Tensor:
-        """What torch's layer returns. (batch, length, d_model)"""
+        """Return what torch's layer gives. (batch, length, d_model)"""
         return F.layer_norm(self.x, (self.d_model,), self.weight, self.bias)
 
     @cached_property
     def cotangent(self) -> Tensor:
-        """Random weights of the output to pull gradients from, so that no part of them vanishes."""
+        """Return random weights for the output, so that no part of the gradient vanishes."""
         return self.numbers.normal("cotangent", *self.x.shape) + self.normalised + 1.0
 
     @cached_property
     def torch_gradients(self) -> tuple[Tensor, ...]:
-        """The gradients of torch's layer with regard to x, weight and bias."""
+        """Return the gradients of torch's layer with respect to x, weight and bias."""
         leaves = [leaf.clone().requires_grad_() for leaf in (self.x, self.weight, self.bias)]
         output = F.layer_norm(leaves[0], (self.d_model,), leaves[1], leaves[2])
         return pull_back(output, leaves, self.cotangent)
 
 
 def make_case(numbers: Numbers, batch: int, length: int, d_model: int) -> LayerNormCase:
-    """Tokens of these sizes in float64."""
+    """Return a case of these sizes in float64."""
     raw = numbers.normal("x", batch, length, d_model)
     raw = raw - raw.mean(-1, keepdim=True)
     raw = raw / raw.square().mean(-1, keepdim=True).sqrt()
@@ -95,22 +95,21 @@ def make_case(numbers: Numbers, batch: int, length: int, d_model: int) -> LayerN
 
 @inputs
 def cases(draw: st.DrawFn, numbers: Numbers) -> LayerNormCase:
-    """Few features; batch, length and d_model all different."""
+    """Draw few features; batch, length and d_model all differ."""
     batch, length, d_model = draw(distinct_sizes(3, low=3))
     return make_case(numbers, batch, length, d_model)
 
 
 @inputs
 def wide_cases(draw: st.DrawFn, numbers: Numbers) -> LayerNormCase:
-    """So many features that the biased and the unbiased variance are nearly the same."""
+    """Draw so many features that biased and unbiased variance nearly agree."""
     return make_case(numbers, 2, 3, draw(st.integers(150, 200)))
 
 
 def assert_normalises(student: Any, x: Tensor) -> None:
-    """A new module undoes a factor and a shift that all of its input has in common.
+    """Check that a new module removes a common factor and shift and treats all features alike.
 
-    And it treats all features alike. No lazy answer does that, and normalising along the wrong
-    axes does.
+    No lazy answer passes this, but normalising along the wrong axes does.
     """
     module = student.LayerNorm(x.size(-1)).to(x.dtype).eval()
     output, moved, flipped = module(x), module(3.0 * x + 5.0), module(x.flip(-1))
@@ -118,15 +117,15 @@ def assert_normalises(student: Any, x: Tensor) -> None:
     assert_matches(moved, output, "output for 3x + 5", axes=AXES, atol=2e-2)
     assert_matches(flipped, output.flip(-1), "output for x with its features flipped", axes=AXES)
     if (output.amax() - output.amin()).item() < 0.5:
-        raise Mismatch("Your output is the same for all numbers.")
+        raise Mismatch("Your output is the same number everywhere.")
 
 
 @check(points=2, inputs=cases(), examples=3)
 def test_agrees_with_torch(student: Any, case: LayerNormCase) -> None:
-    """The output is that of nn.LayerNorm with the same weight and bias.
+    """The output equals that of nn.LayerNorm with the same weight and bias.
 
-    Sees the unbiased variance, which divides by d_model - 1, and a division by the variance where
-    its root should be.
+    Sees the unbiased variance, which divides by d_model - 1, and a division by the variance instead
+    of its root.
     """
     module = student.LayerNorm(case.d_model).to(torch.float64).load(case.weights).eval()
     assert_matches(module(case.x), case.output, axes=AXES)
@@ -137,11 +136,11 @@ def test_agrees_with_torch(student: Any, case: LayerNormCase) -> None:
 
 @check(points=2, inputs=wide_cases(), examples=2)
 def test_eps_stands_inside_the_root(student: Any, case: LayerNormCase) -> None:
-    """Small inputs come out as `eps` inside the root has it, and equal features give no NaN.
+    """Small inputs come out right, with `eps` inside the root, and equal features give no NaN.
 
-    Sees `eps` added to the root, left out, fixed, or of another size, which numbers near one hide.
+    Sees `eps` added to the root, left out, fixed, or of another size; inputs near one hide that.
     """
-    # Measured at these widths: the unbiased variance is off by 3e-3, another place or size of eps
+    # Measured at these widths: the unbiased variance is off by 3e-3, a misplaced or different eps
     # by 5e-2 and more, float32 by 1e-6.
     for eps, scales, module in (
         (1e-5, (1e-2, 1e-3, 1e3), student.LayerNorm(case.d_model)),
@@ -162,8 +161,8 @@ def test_eps_stands_inside_the_root(student: Any, case: LayerNormCase) -> None:
 def test_each_token_stands_alone(student: Any, d_model: int, numbers: Numbers) -> None:
     """Every token has mean 0 and variance 1, and comes out the same alone as in its batch.
 
-    Sees statistics taken along the batch, along the sentence, or over everything. Lets the unbiased
-    variance pass: another check pays for that.
+    Sees statistics taken along the batch, along the sentence, or over everything. The unbiased
+    variance passes: another check grades it.
     """
     case = make_case(numbers, 4, 3, d_model)
     module = student.LayerNorm(d_model).to(torch.float64).eval()
@@ -186,10 +185,10 @@ def test_each_token_stands_alone(student: Any, d_model: int, numbers: Numbers) -
 
 @check(points=1, inputs=cases(), examples=2)
 def test_each_feature_has_a_scale_and_a_shift(student: Any, case: LayerNormCase) -> None:
-    """`weight` starts at one, `bias` at zero; both have a number for every feature and are used.
+    """`weight` starts at one, `bias` at zero; both have one number per feature and are used.
 
-    Sees a single number for all features, a shift that starts at one, tensors that are no
-    parameters. Lets a wrong normalisation pass: other checks pay for that.
+    Sees a single number for all features, a shift that starts at one, tensors that are not
+    parameters. A wrong normalisation passes: other checks grade it.
     """
     assert_normalises(student, case.x)
     module = student.LayerNorm(case.d_model).eval()
@@ -208,16 +207,16 @@ def test_each_feature_has_a_scale_and_a_shift(student: Any, case: LayerNormCase)
 def test_gradients_agree_with_torch(student: Any, case: LayerNormCase) -> None:
     """Gradients flow back to x, weight and bias as through nn.LayerNorm.
 
-    Sees mean or variance cut out of the graph by detach, .data, item or no_grad, which no value
-    shows.
+    Sees mean or variance cut out of the graph by detach, .data, item or no_grad, which does not
+    show in any value.
     """
     x = case.x.clone().requires_grad_()
     weights = {name: value.clone().requires_grad_() for name, value in case.weights.items()}
     module = student.LayerNorm(case.d_model).to(torch.float64).load(weights).eval()
-    found = gradients(module(x), [x, *weights.values()], case.cotangent)
+    result = gradients(module(x), [x, *weights.values()], case.cotangent)
     # Measured at these widths: the unbiased variance is off by 3e-3 of the largest gradient, mean
     # or variance cut out of the graph by 0.3.
-    for name, yours, wanted in zip(("x", *weights), found, case.torch_gradients, strict=True):
+    for name, yours, wanted in zip(("x", *weights), result, case.torch_gradients, strict=True):
         if yours is None:
             assert_gradients([yours], [wanted], [name])
         atol = 1.5e-2 * wanted.abs().max().item()
@@ -226,10 +225,10 @@ def test_gradients_agree_with_torch(student: Any, case: LayerNormCase) -> None:
 
 @check(points=1, inputs=cases(), examples=2)
 def test_works_on_any_input(student: Any, case: LayerNormCase) -> None:
-    """Any length, memory layout and dtype will do, copies work, and the input stays as it is.
+    """Any length, memory layout and dtype works, copies work, and the input is not modified.
 
-    Sees `view` on what is not contiguous, edits in place, an output in another dtype, and a
-    variance as E[x²] - E[x]², of which rounding leaves nothing far from zero.
+    Sees `view` on non-contiguous inputs, in-place changes, an output of another dtype, and a
+    variance computed as E[x²] - E[x]², of which rounding leaves nothing far from zero.
     """
     assert_normalises(student, case.x)
     settings = student.global_settings()
@@ -238,11 +237,11 @@ def test_works_on_any_input(student: Any, case: LayerNormCase) -> None:
     assert_shape(output, dict(zip(AXES, case.x.shape, strict=True)))
     assert_matches(module(case.x[:1, :2]), output[:1, :2], "output for two tokens", axes=AXES)
     x = transposed(case.x)
-    found, after = module.echo(x)
-    assert_matches(found, output, "output for x that is not contiguous", axes=AXES)
+    result, after = module.echo(x)
+    assert_matches(result, output, "output for non-contiguous x", axes=AXES)
     assert_not_edited([x], after, ["x"])
     assert_matches(module.copy()(case.x), output, "output of a deep copy", axes=AXES)
-    # In bfloat16 right code is off by up to 0.1.
+    # In bfloat16, right code is off by up to 0.1.
     for dtype, tolerance in ((torch.float32, 1e-4), (torch.bfloat16, 0.3)):
         module.to(dtype)
         low = module(case.x.to(dtype))
@@ -250,13 +249,13 @@ def test_works_on_any_input(student: Any, case: LayerNormCase) -> None:
         assert_matches(
             low, output, f"output for {dtype} input", axes=AXES, rtol=tolerance, atol=tolerance
         )
-    # Measured: two passes over the numbers are off by 1e-4, E[x²] - E[x]² by 0.3. With so many
-    # features the unbiased variance, which another check pays for, is off by 3e-3.
+    # Measured: subtracting the mean first is off by 1e-4, E[x²] - E[x]² by 0.3. With so many
+    # features the unbiased variance, which another check grades, is off by 3e-3.
     wide = make_case(case.numbers, 2, 3, 160)
     far = (wide.x + 1000.0).float()
     expected = F.layer_norm(far.double(), (wide.d_model,))
     what = "output for float32 numbers around 1000"
-    fresh = student.LayerNorm(wide.d_model).eval()  # bfloat16 has rounded what the other one keeps
+    fresh = student.LayerNorm(wide.d_model).eval()  # bfloat16 has rounded the other one's numbers
     assert_matches(fresh(far), expected, what, axes=AXES, rtol=1e-2, atol=1e-2)
     if student.global_settings() != settings:
         raise Mismatch("Your code changes a global setting of torch.")
@@ -276,9 +275,9 @@ def test_keeps_float64(student: Any, case: LayerNormCase) -> None:
 
 @check(points=0, inputs=cases(), examples=1)
 def test_takes_any_number_of_axes(student: Any, case: LayerNormCase) -> None:
-    """Like nn.LayerNorm, yours takes tensors with any number of axes.
+    """A tensor may have any number of axes, as in nn.LayerNorm.
 
-    Sees axes that are counted from the front. It costs nothing: a batch has three axes here.
+    Sees axes counted from the front. It costs nothing: a batch has three axes here.
     """
     module = student.LayerNorm(case.d_model).to(torch.float64).eval()
     if not matches(module(case.x), case.normalised):

@@ -32,7 +32,7 @@ from grader.checks.framework.precision import assert_settings_kept
 from grader.feedback.comparison import Mismatch, assert_dtype, assert_matches, assert_shape
 
 AXES = ("batch", "length", "feature")
-# Of so many numbers drawn uniformly within ±1, the largest is below 0.9 once in 10^22 times, and
+# Of that many numbers drawn uniformly within ±1, the largest is below 0.9 once in 10^22 times, and
 # the share of any half is off by more than seven standard deviations once in 10^11 times.
 DRAWN = 1000
 
@@ -48,7 +48,7 @@ class LinearCase:
 
     @property
     def sizes(self) -> tuple[int, int]:
-        """How many features come in, and how many go out."""
+        """The number of input features and of output features."""
         return self.weight.size(1), self.weight.size(0)
 
     @property
@@ -63,7 +63,7 @@ class LinearCase:
 
     @cached_property
     def product(self) -> Tensor:
-        """What it returns without the bias. (batch, length, out_features)"""
+        """What torch's function returns without the bias. (batch, length, out_features)"""
         return F.linear(self.x, self.weight)
 
     @cached_property
@@ -80,7 +80,7 @@ class LinearCase:
 
 @inputs
 def cases(draw: st.DrawFn, numbers: Numbers) -> LinearCase:
-    """Batch, length, and the features of both sides all different, in float64."""
+    """Draw a case in float64 whose batch, length and two widths are all different."""
     batch, length, wide, narrow = draw(distinct_sizes(4))
     return LinearCase(
         x=numbers.normal("x", batch, length, wide),
@@ -91,9 +91,9 @@ def cases(draw: st.DrawFn, numbers: Numbers) -> LinearCase:
 
 
 def assert_maps(student: Any, numbers: Numbers) -> None:
-    """A map from three features to three is proportional to its weights, and not to them alone.
+    """Assert that a square map depends on x and is proportional to its weights.
 
-    No lazy answer is. Lets a transpose that is missing, and the bias, pass.
+    No lazy answer is. A missing transpose and the bias pass.
     """
     x, weight = numbers.normal("three", 1, 4, 3), numbers.normal("square", 3, 3)
     zeros = torch.zeros(3)
@@ -110,8 +110,8 @@ def assert_maps(student: Any, numbers: Numbers) -> None:
 def test_agrees_with_torch(student: Any, case: LinearCase) -> None:
     """The output is that of nn.Linear with the same weight and bias, for any number of axes.
 
-    Sees a weight stored the other way round, a transpose or the bias left out, and axes that are
-    counted from the front.
+    Sees a weight stored the other way round, a missing transpose or bias, and axes counted from the
+    front.
     """
     module = student.Linear(*case.sizes).to(torch.float64)
     shapes = {name: tuple(value.shape) for name, value in case.weights.items()}
@@ -130,17 +130,17 @@ def test_agrees_with_torch(student: Any, case: LinearCase) -> None:
 def test_the_bias_can_be_left_out(student: Any, case: LinearCase) -> None:
     """With bias=False nothing is added, `bias` is None, and `weight` is the only parameter.
 
-    Sees an argument that is ignored, a bias of zeros, and an attribute that is missing.
+    Sees an ignored argument, a bias of zeros, and a missing attribute.
     """
     module = student.Linear(*case.sizes, bias=False).to(torch.float64)
     assert_registers(module, {"weight": tuple(case.weight.shape)}, "Linear(…, bias=False)")
-    found = module.load({"weight": case.weight})(case.x)
-    if not matches(found, case.product):
-        # A mistake in the product is paid for by another check.
+    result = module.load({"weight": case.weight})(case.x)
+    if not matches(result, case.product):
+        # A mistake in the product costs points in another check.
         whole = student.Linear(*case.sizes).to(torch.float64)
         whole.load({**case.weights, "bias": torch.zeros_like(case.bias)})
         assert_maps(student, case.numbers)
-        assert_matches(found, whole(case.x), "output without a bias", axes=AXES)
+        assert_matches(result, whole(case.x), "output without a bias", axes=AXES)
     if module.bias.get() is not None:
         raise Mismatch("With bias=False, the attribute `bias` should be None.")
 
@@ -149,8 +149,8 @@ def test_the_bias_can_be_left_out(student: Any, case: LinearCase) -> None:
 def test_starts_as_torch_does(student: Any, in_features: int, numbers: Numbers) -> None:
     """Weight and bias start uniformly distributed within ±1/√in_features.
 
-    Sees numbers that nobody filled in, zeros, a normal distribution, a bound that is made of both
-    sizes or of the wrong one. Lets a wrong product pass: another check pays for that.
+    Sees numbers that nobody filled in, zeros, a normal distribution, and a bound made from both
+    sizes or from the wrong one. A wrong product passes: it costs points in another check.
     """
     assert_maps(student, numbers)
     shapes = {"weight": (DRAWN, in_features), "bias": (DRAWN,)}
@@ -167,11 +167,11 @@ def _assert_uniform(value: Tensor, bound: float, name: str, in_features: int) ->
     low, high = value.min().item(), value.max().item()
     told = f"With in_features={in_features}, `{name}` starts "
     if not value.isfinite().all():
-        raise Mismatch(f"{told}with NaN or infinity. Has anybody filled it?")
+        raise Mismatch(f"{told}with NaN or infinity. Where does your code fill it?")
     if not (-1.0001 < low < -0.9 and 0.9 < high < 1.0001):
         raise Mismatch(
             f"{told}between {low * bound:.3g} and {high * bound:.3g}; "
-            f"it should be between -{bound:.3g} and {bound:.3g}, and come near to both."
+            f"it should start between -{bound:.3g} and {bound:.3g} and come close to both."
         )
     limit = 7 * 0.5 / math.sqrt(value.numel())
     halves = {"positive": value > 0, "in the inner half of the range": value.abs() < 0.5}
@@ -183,23 +183,23 @@ def _assert_uniform(value: Tensor, bound: float, name: str, in_features: int) ->
 
 @check(points=1, inputs=cases(), examples=2)
 def test_gradients_agree_with_torch(student: Any, case: LinearCase) -> None:
-    """Gradients flow back to x, weight and bias as through nn.Linear.
+    """Gradients flow back to x, weight and bias as they do through nn.Linear.
 
-    Sees weights that are used as .data or detached, which no value shows.
+    Sees weights used as .data or detached, which no value shows.
     """
     x = case.x.clone().requires_grad_()
     weights = {name: value.clone().requires_grad_() for name, value in case.weights.items()}
     module = student.Linear(*case.sizes).to(torch.float64).load(weights)
-    found = gradients(module(x), [x, *weights.values()], case.cotangent)
-    assert_gradients(found, case.torch_gradients, ["x", *weights])
+    result = gradients(module(x), [x, *weights.values()], case.cotangent)
+    assert_gradients(result, case.torch_gradients, ["x", *weights])
 
 
 @check(points=1, inputs=cases(), examples=2)
 def test_works_on_any_input(student: Any, case: LinearCase) -> None:
-    """Any memory layout and dtype will do, copies work, and the input stays as it is.
+    """Any memory layout and dtype works, copies work, and the input is not modified.
 
-    Sees `view` on what is not contiguous, a weight that keeps its own dtype, edits in place, and
-    settings of torch that are changed for everybody.
+    Sees `view` on a tensor that is not contiguous, a weight that keeps its own dtype, in-place
+    changes, and changed global settings of torch.
     """
     settings = student.global_settings()
     assert_maps(student, case.numbers)
@@ -207,8 +207,8 @@ def test_works_on_any_input(student: Any, case: LinearCase) -> None:
     output = module(case.x)
     assert_shape(output, dict(zip(AXES, case.output.shape, strict=True)))
     x = transposed(case.x)
-    found, after = module.echo(x)
-    assert_matches(found, output, "output for x that is not contiguous", axes=AXES)
+    result, after = module.echo(x)
+    assert_matches(result, output, "output for x that is not contiguous", axes=AXES)
     assert_not_edited([x], after, ["x"])
     assert_matches(module.copy()(case.x), output, "output of a deep copy", axes=AXES)
     # In bfloat16 a sum of nine products of numbers up to 4 is off by up to 0.2.
@@ -224,7 +224,7 @@ def test_works_on_any_input(student: Any, case: LinearCase) -> None:
 def test_keeps_float64(student: Any, case: LinearCase) -> None:
     """Tokens in float64 are mapped in float64.
 
-    Sees a product in float32. It costs nothing: float32 is accurate enough here.
+    Sees a product in float32. It carries no points: float32 is accurate enough here.
     """
     module = student.Linear(*case.sizes).to(torch.float64).load(case.weights)
     output = module(case.x)

@@ -36,7 +36,7 @@ HEAD_AXES = ("batch", "head", "length", "d_head")
 
 
 def heads_in_front(x: Tensor, n_heads: int) -> Tensor:
-    """The features cut into heads, by the contract. (batch, head, length, d_head)"""
+    """Return the features split into heads. (batch, head, length, d_head)"""
     return torch.stack(x.chunk(n_heads, -1), 1)
 
 
@@ -46,14 +46,14 @@ def test_split_heads_cuts_the_features(student: Any, case: MultiHeadCase) -> Non
     """split_heads gives head h the features h·d_head up to (h+1)·d_head of every token.
 
     Sees a reshape without a transpose, which mixes tokens, heads that take every n-th feature, and
-    `view` on what is not contiguous.
+    `view` on a tensor that is not contiguous.
     """
     turned = transposed(case.key)
     pairs = [(case.query, case.n_heads), *((turned, n) for n in (case.n_heads, 1, case.d_model))]
     for x, n_heads in pairs:
-        found, after = student.split_heads.echo(x, n_heads)
+        result, after = student.split_heads.echo(x, n_heads)
         what = f"split_heads(x, {n_heads})"
-        assert_matches(found, heads_in_front(x, n_heads), what, axes=HEAD_AXES)
+        assert_matches(result, heads_in_front(x, n_heads), what, axes=HEAD_AXES)
         assert_not_edited([x], after[:1], ["x"])
 
 
@@ -62,13 +62,13 @@ def test_split_heads_cuts_the_features(student: Any, case: MultiHeadCase) -> Non
 def test_merge_heads_puts_them_back(student: Any, case: MultiHeadCase) -> None:
     """merge_heads is the inverse of split_heads.
 
-    Sees a reshape without the transpose back, which trains well all the same, and `view` on what is
-    not contiguous.
+    Sees a reshape without the transpose back, which trains well all the same, and `view` on a
+    tensor that is not contiguous.
     """
     heads = [heads_in_front(case.query, n_heads) for n_heads in (case.n_heads, 1, case.d_model)]
     for x in (*heads, transposed(heads[0]), heads[0].transpose(1, 2).contiguous().transpose(1, 2)):
-        found, after = student.merge_heads.echo(x)
-        assert_matches(found, case.query, "merge_heads(x)", axes=AXES)
+        result, after = student.merge_heads.echo(x)
+        assert_matches(result, case.query, "merge_heads(x)", axes=AXES)
         assert_not_edited([x], after, ["x"])
 
 
@@ -77,8 +77,8 @@ def test_merge_heads_puts_them_back(student: Any, case: MultiHeadCase) -> None:
 def test_has_four_maps(student: Any, case: MultiHeadCase) -> None:
     """The parameters are q_proj, k_proj, v_proj and out_proj, and have no bias with bias=False.
 
-    Sees other names and shapes, one small map shared by all heads, maps kept in a plain list, and a
-    `bias` that is ignored. Lets wrong values pass, if they depend on the keys.
+    Sees other names and shapes, one small map shared by all heads, maps kept in a plain list, and
+    an ignored `bias`. Wrong values pass if they depend on the keys.
     """
     what = f"MultiHeadAttention({case.d_model}, {case.n_heads})"
     shapes = {name: tuple(value.shape) for name, value in case.weights.items()}
@@ -102,23 +102,23 @@ def test_has_four_maps(student: Any, case: MultiHeadCase) -> None:
 def test_agrees_with_torch(student: Any, case: MultiHeadCase) -> None:
     """The output is that of nn.MultiheadAttention with the same weights.
 
-    Sees a scale made of d_model, maps that are mixed up or not applied, and heads that are cut or
-    merged in another order.
+    Sees a scale made from d_model, maps that are mixed up or not applied, and heads split or merged
+    in another order.
     """
     made = student.MultiHeadAttention(case.d_model, case.n_heads).to(case.dtype).eval()
     module = loaded(made, case.weights)
     assert_matches(module(*case.inputs), case.output, axes=AXES)
-    found = module(case.query, case.query, case.query)
-    assert_matches(found, case.self_attention, "output of self-attention", axes=AXES)
+    result = module(case.query, case.query, case.query)
+    assert_matches(result, case.self_attention, "output of self-attention", axes=AXES)
 
 
 @check(points=1, inputs=cases(), examples=2)
 @either_precision
 def test_each_head_minds_its_own_features(student: Any, case: MultiHeadCase) -> None:
-    """What one head does depends on its own share of the features, d_head in a row.
+    """The output of a head depends on its own share of the features only.
 
-    Sees heads that read each other's features, and a single large head in place of several. Lets a
-    wrong scale pass.
+    Sees heads that read each other's features, and a single large head instead of several. A wrong
+    scale passes.
     """
     share = slice(case.d_head, 2 * case.d_head)
     others = torch.ones(case.d_model, dtype=torch.bool)
@@ -151,11 +151,10 @@ def test_each_head_minds_its_own_features(student: Any, case: MultiHeadCase) -> 
 @check(points=2, inputs=cases(), examples=1)
 @either_precision
 def test_hidden_keys_have_no_say(student: Any, case: MultiHeadCase) -> None:
-    """A mask of any shape that broadcasts hides its keys from the queries that it names.
+    """A mask of any shape that broadcasts hides keys from the queries for which it is False.
 
-    Sees a mask that is not passed on, is turned round, or fits one shape only, and a fill that does
-    not hide: 0, -1e-9, or -100 where scores are large. Lets wrong values pass, if they depend on
-    the keys.
+    Sees a mask that is not passed on, is negated, or fits one shape only, and a fill that does not
+    hide: 0, -1e-9, or -100 for large scores. Wrong values pass if they depend on the keys.
     """
     batch, queries, _ = case.query.shape
     keys = case.key.size(1)
@@ -180,11 +179,11 @@ def test_hidden_keys_have_no_say(student: Any, case: MultiHeadCase) -> None:
         if not matches(other[~sees], output[~sees]):
             raise Mismatch(
                 f"With a mask of shape {shape} your output changes when a hidden key does.",
-                help="Does the mask reach your attention, and can it have this shape there?",
+                help="Does the mask reach the scores, and may it have this shape there?",
             )
-        sentence = f"With a mask of shape {shape} your output does not notice a visible key."
+        sentence = f"With a mask of shape {shape} a visible key does not affect your output."
         assert_changes(other[sees], output[sees], sentence)
-    # All scores are about -1000 here. A fill that is no lower than that does not hide.
+    # All scores are about -1000 here. A fill that is not lower than that does not hide.
     low = layer_of(student, case, case.low_scores)
     mask = _hiding_key_0((queries, keys))
     output, other = low(*case.inputs, mask), low(case.query, case.key, value, mask)
@@ -193,7 +192,7 @@ def test_hidden_keys_have_no_say(student: Any, case: MultiHeadCase) -> None:
 
 
 def _hiding_key_0(shape: tuple[int, ...]) -> Tensor:
-    """Every second query, or sentence, does not see key 0; the others do, with the last head."""
+    """Return a mask under which, in the last head, every second query or sentence misses key 0."""
     mask = torch.ones(shape, dtype=torch.bool)
     if len(shape) == 4 and shape[2] == 1:
         mask[1::2, ..., 0] = False
@@ -207,20 +206,20 @@ def _hiding_key_0(shape: tuple[int, ...]) -> Tensor:
 @check(points=1, inputs=cases(), examples=1)
 @either_precision
 def test_a_query_without_keys_stays_finite(student: Any, case: MultiHeadCase) -> None:
-    """A query that may attend to nothing gets finite numbers, and its neighbours are not disturbed.
+    """A query that may attend to nothing gets finite numbers, and other queries are unaffected.
 
-    Sees the NaN of a softmax over a row of -inf, and of a softmax without, or with the wrong,
-    largest score taken off, where the attention is written anew.
+    Sees the NaN of a softmax over a row of -inf, and, where attention is written anew, of a softmax
+    that subtracts no maximum or the wrong one.
     """
     module = layer_of(student, case)
     output = output_of(module, case)
     mask = torch.ones(case.query.size(1), case.key.size(1), dtype=torch.bool)
     mask[0] = False
-    found = module(*case.inputs, mask)
-    assert_finite(found, axes=AXES)
-    assert_shape(found, tuple(output.shape))
-    assert_matches(found[:, 1:], output[:, 1:], "output for the other queries", axes=AXES)
-    # Whatever the scores are, keys that are alike share each query's attention evenly.
+    result = module(*case.inputs, mask)
+    assert_finite(result, axes=AXES)
+    assert_shape(result, tuple(output.shape))
+    assert_matches(result[:, 1:], output[:, 1:], "output for the other queries", axes=AXES)
+    # Whatever the scores are, equal keys get equal weights from each query.
     even = layer_of(student, case, case.low_scores)(*case.inputs)
     uneven = layer_of(student, case, case.uneven_scores)(*case.inputs)
     assert_shape(even, tuple(output.shape))
@@ -230,29 +229,29 @@ def test_a_query_without_keys_stays_finite(student: Any, case: MultiHeadCase) ->
 @check(points=1, inputs=cases(), examples=2)
 @either_precision
 def test_order_and_neighbours_do_not_matter(student: Any, case: MultiHeadCase) -> None:
-    """The order of the keys does not matter, and a sentence fares alone as it does in its batch.
+    """The order of the keys does not matter, and a sentence alone gives the same as in a batch.
 
-    Sees reshapes that mix sentences or tokens, and lengths taken from the wrong tensor. Lets a
-    wrong scale pass.
+    Sees reshapes that mix sentences or tokens, and lengths taken from the wrong tensor. A wrong
+    scale passes.
     """
     module = layer_of(student, case)
     output = output_of(module, case)
-    found = module(case.query, case.key[:, case.order], case.value[:, case.order])
-    assert_matches(found, output, "output with the keys in another order", axes=AXES)
-    found = module(case.query.flip(1), case.key, case.value)
-    assert_matches(found, output.flip(1), "output with the queries turned round", axes=AXES)
-    found = module(*(tensor[1:2] for tensor in case.inputs))
-    assert_matches(found, output[1:2], "output for the second sentence alone", axes=AXES)
-    found = module(case.query[:, :1], case.key, case.value)
-    assert_matches(found, output[:, :1], "output for the first query alone", axes=AXES)
+    result = module(case.query, case.key[:, case.order], case.value[:, case.order])
+    assert_matches(result, output, "output with the keys in another order", axes=AXES)
+    result = module(case.query.flip(1), case.key, case.value)
+    assert_matches(result, output.flip(1), "output with the queries in reverse order", axes=AXES)
+    result = module(*(tensor[1:2] for tensor in case.inputs))
+    assert_matches(result, output[1:2], "output for the second sentence alone", axes=AXES)
+    result = module(case.query[:, :1], case.key, case.value)
+    assert_matches(result, output[:, :1], "output for the first query alone", axes=AXES)
 
 
 @check(points=1, inputs=random_numbers(), examples=1)
 def test_dropout_acts_on_the_weights(student: Any, numbers: Numbers) -> None:
-    """In training, dropout takes away attention weights, and in evaluation nothing.
+    """In training mode dropout removes attention weights, and in evaluation mode nothing.
 
-    Sees a dropout that is missing, stays on in evaluation, has a probability of its own, or acts
-    on the scores or the output in place of the weights.
+    Sees a dropout that is missing, stays on in evaluation, has a fixed probability, or acts on the
+    scores or the output instead of the weights.
     """
     batch, heads, length, d_head, p = 4, 4, 8, 3, 0.2
     d_model = heads * d_head
@@ -272,7 +271,7 @@ def test_dropout_acts_on_the_weights(student: Any, numbers: Numbers) -> None:
     # 2048 weights: 0.15 is fifteen standard deviations.
     share = 1 - torch.stack((first, second)).mean().item() / length
     if abs(share - p) > 0.15:
-        raise Mismatch(f"Of the weights {share:.0%} are dropped, not about {p:.0%}.")
+        raise Mismatch(f"Your layer drops {share:.0%} of the weights, not about {p:.0%}.")
     assert_matches(module.eval()(x, x, x), x, "output in evaluation mode", axes=AXES)
     without = loaded(student.MultiHeadAttention(d_model, heads), weights)
     assert_matches(without(x, x, x), x, "output in training mode without dropout", axes=AXES)
@@ -281,21 +280,21 @@ def test_dropout_acts_on_the_weights(student: Any, numbers: Numbers) -> None:
 
 
 def _kept(output: Any, heads: int, length: int, p: float) -> Tensor:
-    """How many weights of each query and head were kept. (batch, query, head)"""
+    """Count the weights that were kept for each query and head. (batch, query, head)"""
     assert_shape(output, {"batch": 4, "length": length, "d_model": heads * 3})
     counts: Tensor = (output.double() * length * (1 - p)).unflatten(-1, (heads, -1))
     off = (counts - counts.round()).abs().max().item()
     if not off < 1e-3:
         raise Mismatch(
-            "In training mode your output is not an average of values whose weights were dropped "
-            f"or divided by {1 - p}.",
+            "In training mode your output is not a sum of values whose weights were dropped or "
+            f"divided by {1 - p}.",
             help="Where does your dropout act: on the weights, and on nothing else?",
         )
     if counts.max().item() > length + 0.5:
         raise Mismatch(f"In training mode your weights are divided by less than {1 - p}.")
     if (counts - counts[..., :1]).abs().max().item() > 1e-3:
         raise Mismatch(
-            "Dropout treats the features of one head differently; it should act on the weights."
+            "Your dropout treats the features of a head differently. It should act on the weights."
         )
     if counts.min().item() > length - 0.5:
         raise Mismatch("No attention weight is dropped in training mode.")
@@ -307,7 +306,7 @@ def _kept(output: Any, heads: int, length: int, p: float) -> Tensor:
 def test_gradients_agree_with_torch(student: Any, case: MultiHeadCase) -> None:
     """Gradients reach query, key, value and all eight parameters as in torch's own layer.
 
-    Sees a `detach`, a `.data`, a frozen map, a mask for each head that is read as one for all.
+    Sees a `detach`, a `.data`, a frozen map, and one mask per head taken for one for all heads.
     """
     inputs = [tensor.clone().requires_grad_() for tensor in case.inputs]
     weights = {name: value.clone().requires_grad_() for name, value in case.weights.items()}
@@ -315,17 +314,17 @@ def test_gradients_agree_with_torch(student: Any, case: MultiHeadCase) -> None:
     module = loaded(made.to(case.dtype).eval(), weights)
     output = module(*inputs, case.mask)
     names = ["query", "key", "value", *weights]
-    found = gradients(output, [*inputs, *weights.values()], case.cotangent)
-    assert_gradients(found, [case.gradients[name] for name in names], names)
+    result = gradients(output, [*inputs, *weights.values()], case.cotangent)
+    assert_gradients(result, [case.gradients[name] for name in names], names)
 
 
 @check(points=1, inputs=cases(masked=True), examples=1)
 @either_precision
 def test_takes_tensors_as_they_come(student: Any, case: MultiHeadCase) -> None:
-    """Any memory layout and floating dtype will do, and inputs stay as they are.
+    """Any memory layout and floating dtype works, and no input is modified.
 
-    Sees `view` on what is not contiguous, edits in place, tensors of a fixed dtype, and settings of
-    torch that are changed for everybody.
+    Sees `view` on a tensor that is not contiguous, in-place changes, tensors of a fixed dtype, and
+    changed global settings of torch.
     """
     settings = student.global_settings()
     module = layer_of(student, case)
@@ -343,21 +342,21 @@ def test_takes_tensors_as_they_come(student: Any, case: MultiHeadCase) -> None:
         lambda dtype: module.to(dtype)(*(tensor.to(dtype) for tensor in case.inputs)), unmasked
     )
     if student.global_settings() != settings:
-        raise Mismatch("Your code changes a setting of torch that is everybody's.")
+        raise Mismatch("Your code changes a global setting of torch.")
 
 
 @check(points=1, inputs=random_numbers(), examples=1)
 def test_heads_divide_the_features(student: Any, numbers: Numbers) -> None:
-    """n_heads must divide d_model; one head, or as many heads as features, are fine.
+    """A d_model that n_heads does not divide raises ValueError; one head or d_model heads are fine.
 
-    Sees a d_head that is rounded down in silence, and axes of size 1 that get lost.
+    Sees a d_head that is silently rounded down, and axes of size 1 that get lost.
     """
     for d_model, n_heads in ((10, 3), (4, 8)):
         assert_refuses(
             ValueError,
             partial(student.MultiHeadAttention, d_model, n_heads),
-            f"MultiHeadAttention({d_model}, {n_heads}): {d_model} features cannot be shared out "
-            f"equally among {n_heads} heads",
+            f"MultiHeadAttention({d_model}, {n_heads}): {d_model} features cannot be split into "
+            f"{n_heads} equal heads",
         )
     for sizes in ((1, 1, 4, 1, 2), (1, 3, 1, 3, 2), (1, 2, 3, 1, 5)):
         case = random_case(numbers, sizes, torch.float32)
@@ -368,7 +367,7 @@ def test_heads_divide_the_features(student: Any, numbers: Numbers) -> None:
 def test_keeps_float64(student: Any, case: MultiHeadCase) -> None:
     """In float64 the output has the accuracy of float64.
 
-    Sees a `.float()` on the way. It costs nothing: float32 is accurate enough here.
+    Sees a `.float()` on the way. It carries no points: float32 is accurate enough here.
     """
     output = layer_of(student, case)(*case.inputs, case.mask)
     if matches(output, case.output):
@@ -378,10 +377,10 @@ def test_keeps_float64(student: Any, case: MultiHeadCase) -> None:
 @check(points=0, inputs=cases(), examples=1)
 @either_precision
 def test_can_be_copied(student: Any, case: MultiHeadCase) -> None:
-    """A deep copy gives the same output, and keeps it when the original learns something else.
+    """A deep copy gives the same output, and keeps giving it when the original changes.
 
-    Sees functions that hold on to the original. It costs nothing, but whoever makes the layers of
-    a stack by copying one needs it.
+    Sees functions that hold on to the original. It carries no points, but a stack whose layers are
+    copies of one layer needs it.
     """
     module = layer_of(student, case)
     output = output_of(module, case)

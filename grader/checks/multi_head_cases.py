@@ -15,6 +15,7 @@ from torch import Tensor, nn
 
 from grader.checks.framework.assertions import assert_changes, assert_repeats, pull_back
 from grader.checks.framework.inputs import Numbers, distinct_sizes, inputs
+from grader.curriculum.given.wrapped import torch_attention_weights
 from grader.feedback.comparison import Mismatch, assert_shape
 from grader.remote.proxy import RemoteModule
 from grader.remote.session import StudentError
@@ -63,7 +64,7 @@ class MultiHeadCase:
 
     @cached_property
     def low_scores(self) -> dict[str, Tensor]:
-        """Weights with which every query gets a score of -1000 with every key."""
+        """Weights that give every query a score of -1000 with every key."""
         side = math.sqrt(1000.0 / math.sqrt(self.d_head))
         weights = dict(self.weights)
         for name, bias in (("q_proj", side), ("k_proj", -side)):
@@ -73,7 +74,7 @@ class MultiHeadCase:
 
     @property
     def uneven_scores(self) -> dict[str, Tensor]:
-        """Weights with which all keys are alike, and queries have scores from -1000 to 1000."""
+        """Weights that make all keys equal, and give queries scores from -1000 to 1000."""
         weights = dict(self.low_scores)
         first, side = self.query[..., 0], weights["q_proj.bias"][0]
         slope = 2.0 * side / (first.max() - first.min())
@@ -85,7 +86,7 @@ class MultiHeadCase:
 
     @cached_property
     def weights(self) -> dict[str, Tensor]:
-        """Weights and biases, by the contract's names."""
+        """Weights and biases, by name."""
         return new_weights(self.numbers, "weights", self.d_model)
 
     @cached_property
@@ -129,15 +130,15 @@ class MultiHeadCase:
 
     @cached_property
     def gradients(self) -> dict[str, Tensor]:
-        """The gradients of torch's own layer, by the contract's names."""
+        """The gradients of torch's own layer, by the names of the parameters."""
         inputs = [tensor.double().clone().requires_grad_() for tensor in self.inputs]
         layer = self.layer
         sources = [*inputs, layer.in_proj_weight, layer.in_proj_bias]
         sources += [layer.out_proj.weight, layer.out_proj.bias]
         output = self._run(layer, inputs)
-        *found, weight, bias, out_weight, out_bias = pull_back(output, sources, self.cotangent)
+        *result, weight, bias, out_weight, out_bias = pull_back(output, sources, self.cotangent)
         pairs = [*zip(weight.chunk(3), bias.chunk(3), strict=True), (out_weight, out_bias)]
-        named = dict(zip(("query", "key", "value"), found, strict=True))
+        named = dict(zip(("query", "key", "value"), result, strict=True))
         for name, (of_weight, of_bias) in zip(PROJECTIONS, pairs, strict=True):
             named |= {f"{name}.weight": of_weight, f"{name}.bias": of_bias}
         return named
@@ -146,16 +147,7 @@ class MultiHeadCase:
     def layer(self) -> nn.MultiheadAttention:
         """torch's own layer with these weights."""
         layer = nn.MultiheadAttention(self.d_model, self.n_heads, batch_first=True).double().eval()
-        weights = [self.weights[f"{name}.weight"] for name in PROJECTIONS]
-        biases = [self.weights[f"{name}.bias"] for name in PROJECTIONS]
-        layer.load_state_dict(
-            {
-                "in_proj_weight": torch.cat(weights[:3]),
-                "in_proj_bias": torch.cat(biases[:3]),
-                "out_proj.weight": weights[3],
-                "out_proj.bias": biases[3],
-            }
-        )
+        layer.load_state_dict(torch_attention_weights(self.weights))
         return layer
 
     def _run(self, layer: nn.MultiheadAttention, inputs: list[Tensor]) -> Tensor:
@@ -170,7 +162,7 @@ class MultiHeadCase:
 
 
 def new_weights(numbers: Numbers, purpose: str, d_model: int) -> dict[str, Tensor]:
-    """Random weights, by the contract's names, which make clear differences between the scores."""
+    """Return random weights by name, large enough to make the scores clearly different."""
     weights = {}
     for name in PARAMETERS:
         is_bias = name.endswith("bias")
@@ -182,7 +174,7 @@ def new_weights(numbers: Numbers, purpose: str, d_model: int) -> dict[str, Tenso
 def random_case(
     numbers: Numbers, sizes: Sequence[int], dtype: torch.dtype = torch.float64, masked: bool = False
 ) -> MultiHeadCase:
-    """A case of these sizes: sentences, heads, features of a head, queries, keys."""
+    """Return a case of these sizes: sentences, heads, features of a head, queries, keys."""
     batch, heads, d_head, queries, keys = sizes
     query, key, value = (
         numbers.normal(purpose, batch, length, heads * d_head, dtype=dtype)
@@ -194,28 +186,27 @@ def random_case(
 
 @inputs
 def cases(draw: st.DrawFn, numbers: Numbers, masked: bool = False) -> MultiHeadCase:
-    """A layer of two heads or more, inputs of two lengths, all sizes different."""
+    """Draw a layer of two or more heads with inputs of two lengths, all sizes different."""
     sizes = draw(distinct_sizes(5, low=2, high=6))
     return random_case(numbers, sizes, masked=masked)
 
 
 def loaded(module: RemoteModule, weights: dict[str, Tensor]) -> RemoteModule:
-    """The module with these weights. Raises `Mismatch` if it has no place for them."""
+    """Load these weights into the module. Raise `Mismatch` if its parameters do not fit them."""
     try:
         return module.load(weights)
     except StudentError as error:
         if "KeyError" in error.kinds:
             raise Mismatch(f"There is no parameter {error.text} to load weights into.") from None
-        raise Mismatch(f"A parameter is not of the size of its weights: {error.text}.") from None
+        raise Mismatch(f"A parameter does not have the size of its weights: {error.text}") from None
 
 
 def layer_of(
     student: Any, case: MultiHeadCase, weights: dict[str, Tensor] | None = None
 ) -> RemoteModule:
-    """The student's layer with these weights, by default those of the case, in evaluation mode.
+    """Return the student's layer in evaluation mode with these weights, by default the case's.
 
-    A weight that has no place in it is left out: what does not ask for that weight can still be
-    right, and other checks see that it is missing.
+    If they do not fit, the layer keeps its own: other checks see that, and this one may still pass.
     """
     made: RemoteModule = student.MultiHeadAttention(case.d_model, case.n_heads)
     with suppress(Mismatch):
@@ -224,10 +215,10 @@ def layer_of(
 
 
 def output_of(module: RemoteModule, case: MultiHeadCase) -> Tensor:
-    """The output of the student's layer, the same twice, which changes with the keys.
+    """Return the output of the student's layer, the same twice, which changes with the keys.
 
-    No lazy answer makes such an output: the input handed back has another length or no use for the
-    key, and neither have a constant and the mean of the values; noise is not the same twice.
+    No lazy answer gives such an output: the input itself, a constant and the mean of the values
+    have another length or do not depend on the key; noise is not the same twice.
     """
     output = module(*case.inputs, case.mask)
     assert_shape(output, dict(zip(AXES, case.query.shape, strict=True)))

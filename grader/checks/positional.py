@@ -26,12 +26,12 @@ from grader.feedback.comparison import Mismatch, assert_dtype, assert_matches, a
 AXES = ("batch", "length", "d_model")
 TABLE_AXES = ("position", "column")
 # Angles computed in float32 are off by 6e-4 at position 5000, and by 5e-6 at 50: short tables are
-# judged with the usual 2e-5. The nearest mistake, another base, moves a number by 0.1.
+# judged with the usual 2e-5. The closest mistake, another base, moves a number by 0.1.
 LONGEST = 40
 
 
 def waves(max_len: int, d_model: int, base: float = 10000.0) -> Tensor:
-    """The table by the formula, one column after the other. (max_len, d_model)"""
+    """Return the table by the formula, computed column by column. (max_len, d_model)"""
     positions = torch.arange(max_len, dtype=torch.float64)
     table = torch.empty(max_len, d_model, dtype=torch.float64)
     for column in range(d_model):
@@ -76,7 +76,7 @@ class Sentences:
 
 @inputs
 def sentences(draw: st.DrawFn, numbers: Numbers) -> Sentences:
-    """Sentences with batch, length and even d_model all different, and a table that is longer."""
+    """Draw sentences whose batch, length and even d_model all differ, and a longer table."""
     batch, length, pairs = draw(
         st.tuples(st.integers(2, 5), st.integers(6, 9), st.integers(5, 8)).filter(
             lambda sizes: sizes[1] != 2 * sizes[2]
@@ -89,9 +89,9 @@ def sentences(draw: st.DrawFn, numbers: Numbers) -> Sentences:
 def assert_adds_a_pattern(
     x: Tensor, output: Any, other: Tensor, other_output: Any, tolerance: float = 1e-4
 ) -> None:
-    """Both outputs are their inputs plus the same numbers, which are not all alike.
+    """Assert that both outputs are their inputs plus the same numbers, which are not all equal.
 
-    No lazy answer does that. Whether the numbers are right is not asked here.
+    No lazy answer does that. Whether the numbers are right is not checked here.
     """
     for result in (output, other_output):
         assert_shape(result, dict(zip(AXES, x.shape, strict=True)))
@@ -103,14 +103,14 @@ def assert_adds_a_pattern(
         axes=AXES,
         atol=tolerance,
         sides=("one input", "another input"),
-        help="The same numbers should be added to every input. Is each token taken as it is?",
+        help="The same numbers should be added to every input. Do you change x in any other way?",
     )
     if (pattern - pattern[:1, :1]).abs().max().item() < 0.1:
         raise Mismatch("Your output does not depend on the position of a token.")
 
 
 def is_waves(table: Any, max_len: int, d_model: int) -> bool:
-    """Whether this is a table of pairs (sin, cos) that change from row to row, at any angles."""
+    """Return whether this is a table of pairs (sin, cos) that change from row to row."""
     if not isinstance(table, Tensor) or table.shape != (max_len, d_model) or table.is_complex():
         return False
     table = table.double()
@@ -121,7 +121,7 @@ def is_waves(table: Any, max_len: int, d_model: int) -> bool:
 
 @check(points=2, inputs=(st.integers(3, LONGEST), st.integers(2, 8)), examples=4)
 def test_the_table_follows_the_formula(student: Any, max_len: int, pairs: int) -> None:
-    """Column 2i of the table is sin(pos / 10000^(2i/d_model)), column 2i + 1 the cosine of it.
+    """Column 2i of the table is sin(pos / 10000^(2i/d_model)), column 2i + 1 the cosine.
 
     Sees a wrong exponent, a cosine with an angle of its own, all sines before all cosines.
     """
@@ -142,10 +142,9 @@ def test_the_table_follows_the_formula(student: Any, max_len: int, pairs: int) -
 def test_the_table_has_any_width_and_base(
     student: Any, max_len: int, width: int, base: float
 ) -> None:
-    """The table may have an odd number of columns, one row, another base; it is float32.
+    """The table may have an odd number of columns, a single row or another base; it is float32.
 
-    Sees a crash or a shape that is off by one where d_model is odd, and a base written into the
-    code.
+    Sees a crash or a shape that is off by one for an odd d_model, and a base written into the code.
     """
     for rows, columns, number in ((max_len, 2 * width - 1, base), (max_len, 1, base), (1, 5, base)):
         table = student.sinusoidal_table(rows, columns, number)
@@ -158,10 +157,10 @@ def test_the_table_has_any_width_and_base(
 
 @check(points=1, inputs=(st.integers(8, LONGEST), st.integers(2, 8), st.integers(1, 5)), examples=4)
 def test_a_step_is_a_rotation(student: Any, max_len: int, pairs: int, step: int) -> None:
-    """A step of k positions turns every pair of columns by the same angle, wherever it starts.
+    """A step of k positions rotates each pair of columns by the same angle, wherever it starts.
 
-    Sees a sine and a cosine that do not share an angle. Lets a wrong frequency pass: another check
-    pays for that.
+    Sees a sine and a cosine that do not share an angle. A wrong frequency passes: it costs points
+    in another check.
     """
     table = student.sinusoidal_table(max_len, 2 * pairs)
     assert_shape(table, dict(zip(TABLE_AXES, (max_len, 2 * pairs), strict=True)))
@@ -179,32 +178,32 @@ def test_a_step_is_a_rotation(student: Any, max_len: int, pairs: int, step: int)
     ).flatten(-2)
     assert_matches(table[step:], turned, f"table {step} positions further on", axes=TABLE_AXES)
     if (table[1] - table[0]).abs().max().item() < 1e-2:
-        raise Mismatch("In your table the positions 0 and 1 are alike.")
+        raise Mismatch("In your table the rows of positions 0 and 1 are equal.")
 
 
 @check(points=2, inputs=sentences(), examples=3)
 def test_adds_the_row_of_each_position(student: Any, case: Sentences) -> None:
     """Every sentence of the batch gets the first rows of the table added, whatever its length.
 
-    Sees positions counted along the batch, a length that only the first call knows, a factor on the
-    tokens, and rows that are not those of the table.
+    Sees positions counted along the batch, a length kept from the first call, a factor on the
+    tokens, and rows other than those of the table.
     """
     table = student.sinusoidal_table(case.max_len, case.d_model)
     module = student.PositionalEncoding(case.d_model, 0.0, case.max_len).eval()
     own = table.double() if is_waves(table, case.max_len, case.d_model) else case.table
     for x in (case.x, case.x[:1], case.x[:, :1], case.x[1:, :4], case.full):
         output = module(x)
-        # A mistake in the table itself is paid for by the table's own checks.
+        # A mistake in the table itself costs points in the checks of the table.
         if not matches(output, x.double() + own[: x.size(1)]):
             assert_matches(output, x.double() + case.table[: x.size(1)], axes=AXES)
 
 
 @check(points=1, inputs=(st.sampled_from((0.2, 0.3, 0.6)), random_numbers()), examples=1)
 def test_dropout_acts_on_the_sum(student: Any, p: float, numbers: Numbers) -> None:
-    """In training mode, dropout acts on token plus position; in evaluation there is none.
+    """In training mode dropout acts on token plus position; in evaluation mode there is none.
 
-    Sees dropout on the tokens alone or on the table alone, left out, left on, or with a probability
-    of its own.
+    Sees dropout on the tokens alone or on the table alone, left out, left on, or with a fixed
+    probability.
     """
     x, other = (numbers.normal(name, 4, 10, 16, dtype=torch.float32) for name in ("x", "other"))
     module = student.PositionalEncoding(16, dropout=0.0, max_len=12)
@@ -226,9 +225,9 @@ def test_dropout_acts_on_the_sum(student: Any, p: float, numbers: Numbers) -> No
 
 @check(points=1, inputs=sentences(), examples=2)
 def test_the_table_is_a_buffer(student: Any, case: Sentences) -> None:
-    """The table is the buffer `pe`, moves with the module, and is no parameter.
+    """The table is the buffer `pe`: it moves with the module and is not a parameter.
 
-    Sees a table that is an ordinary attribute, and stays behind on another device, or that an
+    Sees a table that is an ordinary attribute, which does not follow to another device, or that an
     optimiser would train.
     """
     module = student.PositionalEncoding(case.d_model, dropout=0.0, max_len=case.max_len).eval()
@@ -239,15 +238,15 @@ def test_the_table_is_a_buffer(student: Any, case: Sentences) -> None:
     left = module.stay_behind()
     if left:
         names = ", ".join(f"`{name}`" for name in left)
-        raise Mismatch(f'`module.to("meta")` leaves something behind: {names}.')
+        raise Mismatch(f'`module.to("meta")` does not move {names}.')
 
 
 @check(points=1, inputs=sentences(), examples=2)
 def test_works_on_any_input(student: Any, case: Sentences) -> None:
-    """Any memory layout and dtype will do, gradients flow through, and the input is not changed.
+    """Any memory layout and dtype works, gradients flow through, and the input is not modified.
 
-    Sees `x += …`, which edits the caller's tensor, a `detach`, a table that keeps its own dtype, a
-    module that cannot be copied.
+    Sees `x += …`, which modifies the caller's tensor, a `detach`, a table that keeps its own dtype,
+    and a module that cannot be copied.
     """
     settings = student.global_settings()
     module = student.PositionalEncoding(case.d_model, dropout=0.0, max_len=case.max_len).eval()
@@ -258,15 +257,15 @@ def test_works_on_any_input(student: Any, case: Sentences) -> None:
     assert_matches(module.copy()(x), output, "output of a deep copy", axes=AXES)
 
     leaf = case.x.clone().requires_grad_()
-    (found,) = gradients(module(leaf), [leaf], case.cotangent)
-    assert_gradients([found], [case.cotangent], ["x"])
+    (result,) = gradients(module(leaf), [leaf], case.cotangent)
+    assert_gradients([result], [case.cotangent], ["x"])
 
     assert_dtype(output, torch.float32)
     for dtype, tolerance in ((torch.float64, 1e-4), (torch.bfloat16, 6e-2)):
         low, other = case.x.to(dtype), case.other.to(dtype)
         module.to(dtype)
         output, other_output = module(low), module(other)
-        if dtype is torch.bfloat16:  # float64 may come back as float32, by contract
+        if dtype is torch.bfloat16:  # float64 may come back as float32
             assert_dtype(output, dtype, f"output for {dtype} input")
         assert_adds_a_pattern(low, output, other, other_output, tolerance)
     if student.global_settings() != settings:
@@ -275,10 +274,10 @@ def test_works_on_any_input(student: Any, case: Sentences) -> None:
 
 @check(points=1, inputs=(st.integers(2, 6), random_numbers()), examples=1)
 def test_refuses_what_is_too_long(student: Any, max_len: int, numbers: Numbers) -> None:
-    """A sentence longer than the table is refused with ValueError, one just as long is not.
+    """A sentence longer than the table raises ValueError, one exactly as long does not.
 
-    Sees a table of a single row, which silently broadcasts over any length, and a longest length
-    written into the code: more than the default of 5000 may be asked for.
+    Sees a table of a single row, which silently broadcasts over any length, and a maximal length
+    written into the code: max_len may be more than the default of 5000.
     """
     x, other = (numbers.normal(name, 1, max_len, 2, dtype=torch.float32) for name in ("x", "other"))
     module = student.PositionalEncoding(2, 0.0, max_len).eval()
@@ -300,7 +299,7 @@ def test_refuses_what_is_too_long(student: Any, max_len: int, numbers: Numbers) 
 def test_keeps_float64(student: Any, case: Sentences) -> None:
     """Tokens in float64 keep their accuracy.
 
-    Sees an addition that is carried out in float32. It costs nothing: float32 is accurate enough.
+    Sees an addition in float32. It carries no points: float32 is accurate enough.
     """
     module = student.PositionalEncoding(case.d_model, 0.0, case.max_len).to(torch.float64).eval()
     x, other = case.x.double() + 1e-9, case.x.double()

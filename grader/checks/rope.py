@@ -29,14 +29,14 @@ LONGEST = 40
 
 
 def angles_by_formula(head_dim: int, length: int, base: float = 10000.0) -> Tensor:
-    """pos / base^(2i / head_dim), one pair after the other. (length, head_dim // 2)"""
+    """Return pos / base^(2i / head_dim), computed pair by pair. (length, head_dim // 2)"""
     positions = torch.arange(length, dtype=torch.float64)
     columns = [positions / base ** (2 * pair / head_dim) for pair in range(head_dim // 2)]
     return torch.stack(columns, dim=-1)
 
 
 def turned(x: Tensor, angles: Tensor) -> Tensor:
-    """Each pair of features as a complex number, times one of length one. The shape of `x`."""
+    """Rotate each pair of features as a complex number times one of length one, shaped as `x`."""
     pairs = torch.view_as_complex(x.reshape(*x.shape[:-1], -1, 2))
     return torch.view_as_real(pairs * torch.polar(torch.ones_like(angles), angles)).flatten(-2)
 
@@ -51,7 +51,7 @@ class RotaryCase:
 
     @cached_property
     def output(self) -> Tensor:
-        """The queries turned. (batch, head, position, feature)"""
+        """The rotated queries. (batch, head, position, feature)"""
         return turned(self.x, self.angles)
 
     @cached_property
@@ -62,10 +62,10 @@ class RotaryCase:
 
 @inputs
 def cases(draw: st.DrawFn, numbers: Numbers) -> RotaryCase:
-    """Batch, heads, length and features all different; two pairs or more.
+    """Draw a case whose batch, heads, length and features all differ, with two or more pairs.
 
-    The angles are those of no positions, so that none can be made up. They lie within a turn and a
-    half, all over it.
+    The angles belong to no positions, so they cannot be computed anew. They are spread over one and
+    a half turns.
     """
     batch, heads, length, pairs = draw(distinct_sizes(4, low=2, high=7))
     sizes = (batch, heads, length + 8, 2 * pairs)
@@ -74,26 +74,26 @@ def cases(draw: st.DrawFn, numbers: Numbers) -> RotaryCase:
 
 
 def assert_turns(turn: Callable[[Tensor, Tensor], Any], case: RotaryCase) -> Tensor:
-    """Without angles nothing changes; with them something does, and tokens keep their lengths.
+    """Assert that angles of zero change nothing, others change x, and tokens keep their lengths.
 
-    No lazy answer is like that. Which features are a pair is not asked here, nor which way they
-    turn. Returns the output.
+    No lazy answer passes. Which features form a pair, and in which direction they rotate, is not
+    checked here. Returns the output.
     """
     shape = dict(zip(AXES, case.x.shape, strict=True))
     still, output = turn(case.x, torch.zeros_like(case.angles)), turn(case.x, case.angles)
     assert_shape(output, shape)
     assert_matches(still, case.x, "output for angles of zero", axes=AXES)
     if matches(output, case.x):
-        raise Mismatch("Your output is x as it was, whatever the angles are.")
+        raise Mismatch("Your output is equal to x, whatever the angles are.")
     lengths, wanted = output.double().norm(dim=-1), case.x.norm(dim=-1)
     assert_matches(
         lengths,
         wanted,
-        "length of the turned tokens",
+        "length of the rotated tokens",
         axes=AXES[:3],
         atol=1e-3,
         rtol=1e-3,
-        help="Turning keeps lengths. Do both features of a pair have the same angle?",
+        help="A rotation keeps lengths. Do both features of a pair have the same angle?",
     )
     result: Tensor = output
     return result
@@ -107,14 +107,14 @@ def assert_turns(turn: Callable[[Tensor, Tensor], Any], case: RotaryCase) -> Ten
 def test_the_angles_follow_the_formula(student: Any, length: int, pairs: int) -> None:
     """The angle of position pos and pair i is pos / 10000^(2i/head_dim).
 
-    Sees a wrong exponent, positions that start at 1, a product in place of the division.
+    Sees a wrong exponent, positions that start at 1, a product instead of the division.
     """
-    found = student.rotary_angles(2 * pairs, length)
-    _assert_angles(found, angles_by_formula(2 * pairs, length), f"({2 * pairs}, {length})")
+    result = student.rotary_angles(2 * pairs, length)
+    _assert_angles(result, angles_by_formula(2 * pairs, length), f"({2 * pairs}, {length})")
 
 
 def _assert_angles(found: Any, expected: Tensor, arguments: str) -> None:
-    # Angles are compared each by itself, since the slowest are thousands of times smaller than the
+    # Each angle is compared on its own, since the slowest are thousands of times smaller than the
     # fastest. Right code is off by 1e-6 of an angle in float32.
     what = f"rotary_angles{arguments}"
     assert_matches(found, expected, what, axes=ANGLE_AXES, rtol=1e-5, atol=1e-12)
@@ -126,10 +126,10 @@ def _assert_angles(found: Any, expected: Tensor, arguments: str) -> None:
     examples=3,
 )
 def test_any_base_and_length(student: Any, length: int, pairs: int, base: float) -> None:
-    """There may be another base, one position or thousands; an odd head_dim raises ValueError.
+    """Any base works, and one position or thousands; an odd head_dim raises ValueError.
 
     Sees a base written into the code, a table of fixed length, and a feature without a partner that
-    is dropped without a word.
+    is silently dropped.
     """
     for head_dim, rows, number in (
         (2 * pairs, length, base),
@@ -137,9 +137,9 @@ def test_any_base_and_length(student: Any, length: int, pairs: int, base: float)
         (2 * pairs, 1, base),
         (4, 3000, base),
     ):
-        found = student.rotary_angles(head_dim, rows, number)
+        result = student.rotary_angles(head_dim, rows, number)
         expected = angles_by_formula(head_dim, rows, number)
-        _assert_angles(found, expected, f"({head_dim}, {rows}, {number:g})")
+        _assert_angles(result, expected, f"({head_dim}, {rows}, {number:g})")
     named = student.rotary_angles(head_dim=2 * pairs, length=length, base=base)
     expected = angles_by_formula(2 * pairs, length, base)
     _assert_angles(named, expected, f"({2 * pairs}, {length}, base={base:g})")
@@ -150,22 +150,22 @@ def test_any_base_and_length(student: Any, length: int, pairs: int, base: float)
 
 @check(points=3, inputs=cases(), examples=4)
 def test_each_pair_is_turned(student: Any, case: RotaryCase) -> None:
-    """Features 2i and 2i + 1 are a pair, turned counter-clockwise by the angle of their position.
+    """Features 2i and 2i + 1 rotate counter-clockwise together, by the angle of their position.
 
-    Sees the first half paired with the second, a turn the other way, a sign that is missing, sine
-    and cosine mixed up, and pairs that come out in another order.
+    Sees the first half paired with the second, the wrong direction, a missing sign, sine and cosine
+    mixed up, and pairs that come out in another order.
     """
     output = student.apply_rotary(case.x[:1, :1], case.angles)
-    help = "Which feature is the partner of feature 0? Which way, and how far, is the pair turned?"
+    help = "Which feature is the partner of feature 0? How far does the pair rotate, and which way?"
     assert_matches(output, case.output[:1, :1], axes=AXES, help=help)
 
 
 @check(points=1, inputs=cases(), examples=3)
 def test_any_number_of_axes(student: Any, case: RotaryCase) -> None:
-    """Batches and heads are turned as each of their rows would be alone.
+    """Each sentence and head of a batch is rotated as it would be alone.
 
-    Sees angles that go along the heads or the batch, and an axis too many that is asked for. Lets
-    another layout of the pairs pass: another check pays for that.
+    Sees angles that run along the heads or the batch, and code for a fixed number of axes. Another
+    layout of the pairs passes: it costs points in another check.
     """
     output = assert_turns(student.apply_rotary, case)
     for x, expected, axes in (
@@ -173,15 +173,15 @@ def test_any_number_of_axes(student: Any, case: RotaryCase) -> None:
         (case.x[1, 1], output[1, 1], AXES[2:]),
         (case.x[None], output[None], ("group", *AXES)),
     ):
-        found = student.apply_rotary(x, case.angles)
-        assert_matches(found, expected, f"output for shape {tuple(x.shape)}", axes=axes)
+        result = student.apply_rotary(x, case.angles)
+        assert_matches(result, expected, f"output for shape {tuple(x.shape)}", axes=axes)
 
 
 @check(points=1, inputs=cases(), examples=2)
 def test_only_the_distance_counts(student: Any, case: RotaryCase) -> None:
-    """A score depends on how far query and key are apart, not on where they stand.
+    """A score depends on how far apart query and key are, not on where they are.
 
-    Sees turns that are no rotation, and angles that are made anew from position 0 in place of those
+    Sees formulas that are not a rotation, and angles computed anew from position 0 instead of those
     given.
     """
     assert_turns(student.apply_rotary, case)
@@ -197,8 +197,8 @@ def test_only_the_distance_counts(student: Any, case: RotaryCase) -> None:
             scores[:-1, :-1],
             "scores",
             axes=("query", "key"),
-            sides=("one place on", "here"),
-            help="The same query and key, equally far apart: the scores should be the same.",
+            sides=("one position later", "here"),
+            help="The same query and key, equally far apart, should have the same score.",
         )
         if (scores - scores[:, :1]).abs().max() < 1e-3 * scores.abs().max():
             raise Mismatch("Your scores do not depend on positions.")
@@ -208,9 +208,9 @@ def test_only_the_distance_counts(student: Any, case: RotaryCase) -> None:
 
 @check(points=1, inputs=cases(), examples=2)
 def test_keeps_the_dtype(student: Any, case: RotaryCase) -> None:
-    """The dtype that comes out is that of x, whatever the dtype of the angles.
+    """The output has the dtype of x, whatever the dtype of the angles.
 
-    Sees float32 that becomes float64, and bfloat16 that becomes float32, by the angles.
+    Sees angles that turn float32 into float64, or bfloat16 into float32.
     """
     output = assert_turns(student.apply_rotary, case)
     # In bfloat16 right code is off by 0.03 for numbers up to 4.
@@ -226,20 +226,21 @@ def test_keeps_the_dtype(student: Any, case: RotaryCase) -> None:
 
 @check(points=1, inputs=cases(), examples=2)
 def test_works_on_any_input(student: Any, case: RotaryCase) -> None:
-    """Heads that were split by a transpose will do, gradients flow, and nothing is edited.
+    """Heads split by a transpose work, gradients flow, and no input is modified.
 
-    Sees slices of x that are written into, `view` on what is not contiguous, a graph that is cut,
-    and settings of torch that are changed for everybody.
+    Sees writing into slices of x, `view` on a tensor that is not contiguous, a detached graph, and
+    changed global settings of torch.
     """
     settings = student.global_settings()
     output = assert_turns(student.apply_rotary, case)
     x = case.x.transpose(1, 2).contiguous().transpose(1, 2)
-    found, after = student.apply_rotary.echo(x, case.angles)
-    assert_matches(found, output, "output for x that is not contiguous", axes=AXES)
+    result, after = student.apply_rotary.echo(x, case.angles)
+    assert_matches(result, output, "output for x that is not contiguous", axes=AXES)
     assert_not_edited([x, case.angles], after, ["x", "angles"])
     leaf = case.x.clone().requires_grad_()
     (gradient,) = gradients(student.apply_rotary(leaf, case.angles), [leaf], case.cotangent)
-    # The gradient of a turn is a turn back. Your own is asked for, whatever your pairs are.
+    # The gradient of a rotation is the rotation back. The student's own is used, whatever its
+    # pairs are.
     expected = student.apply_rotary(case.cotangent, -case.angles).double()
     assert_gradients([gradient], [expected], ["x"])
     assert_settings_kept(settings, student.global_settings())
@@ -247,10 +248,9 @@ def test_works_on_any_input(student: Any, case: RotaryCase) -> None:
 
 @check(points=0, inputs=cases(), examples=1)
 def test_keeps_float64(student: Any, case: RotaryCase) -> None:
-    """Queries in float64 are turned in float64.
+    """Queries in float64 are rotated in float64.
 
-    Sees a turn that is carried out in float32 or complex64. It costs nothing: float32 is accurate
-    enough here.
+    Sees a rotation in float32 or complex64. It carries no points: float32 is accurate enough here.
     """
     output = student.apply_rotary(case.x, case.angles)
     if matches(output, case.output):

@@ -1,7 +1,7 @@
 """The checks that encoder and decoder share: both are stacks of layers.
 
-Where it can be, a module is compared with itself, or with the student's own layers, so that a
-mistake in one place is seen in one place.
+Where possible, a module is compared with itself, or with the student's own layers, so that one
+mistake fails one check.
 """
 
 from __future__ import annotations
@@ -42,27 +42,27 @@ from grader.remote.proxy import RemoteModule
 
 
 def declare_layer_checks(kind: Kind) -> None:
-    """Declares the checks of what one layer computes."""
+    """Declare the checks of what one layer computes."""
     declare = partial(check, exercise=kind.exercise, words=kind.words, examples=1)
 
     @declare(points=3, inputs=cases(kind))
     @either_precision
     def test_layer_agrees_with_torch(student: Any, case: StackCase) -> None:
-        """{layer} gives what nn.Transformer{layer} gives with the same weights.
+        """{layer} returns what nn.Transformer{layer} returns with the same weights.
 
-        Sees a residual sum that is missing or in the wrong place, a norm that is used twice,
-        another order of the sublayers.
+        Sees a residual sum that is missing or in the wrong place, a norm used twice, sublayers in
+        another order.
         """
         assert_layer_agrees(student, case.layer(student), case)
 
     @declare(points=2, inputs=cases(kind, norm_first=True))
     @either_precision
     def test_norm_first_layer_agrees_with_torch(student: Any, case: StackCase) -> None:
-        """{layer} with norm_first gives what nn.Transformer{layer}(norm_first=True) gives.
+        """In pre-norm, {layer} returns what nn.Transformer{layer} returns with the same weights.
 
-        Sees `norm_first` that is ignored or does not reach all sublayers, query, key or value that
-        passes by the norm, and, in a layer written anew, an exp of large scores and a variance as
-        E[x²] - E[x]².
+        Sees `norm_first` that is ignored or does not reach all sublayers, a query, key or value
+        that is not normalised, and, in a layer written anew, an exp of large scores and a variance
+        computed as E[x²] - E[x]².
         """
         layer = case.layer(student)
         assert_layer_agrees(student, layer, case)
@@ -74,13 +74,13 @@ def declare_layer_checks(kind: Kind) -> None:
     def test_activation_reaches_the_feed_forward_network(student: Any, case: StackCase) -> None:
         """With activation="gelu", the feed-forward network uses the exact GELU.
 
-        Sees `activation` ignored. Lets mistakes in the residual sums pass.
+        Sees `activation` ignored. Mistakes in the residual sums pass.
         """
         assert_activation(student, case)
 
 
 def declare_stack_checks(kind: Kind) -> None:
-    """Declares the checks of how a stack is put together, learns, drops and takes its input."""
+    """Declare the checks of how a stack is composed, learns, drops and takes its input."""
     declare = partial(check, exercise=kind.exercise, words=kind.words, examples=1)
     both = (cases(kind), cases(kind, norm_first=True))
     both_gelu = (cases(kind, activation="gelu"), cases(kind, norm_first=True, activation="gelu"))
@@ -88,10 +88,9 @@ def declare_stack_checks(kind: Kind) -> None:
     @declare(points=2, inputs=both_gelu)
     @either_precision
     def test_stack_is_its_layers_in_turn(student: Any, post: StackCase, pre: StackCase) -> None:
-        """{stack} sends x through its layers in turn, and in pre-norm through one more norm at
-        the end.
+        """{stack} applies its layers in turn, and in pre-norm one more norm at the end.
 
-        Sees a final norm that is missing or is there in post-norm too, layers in another order, one
+        Sees a final norm that is missing, or present in post-norm too, layers in another order, one
         layer used for all, and options that do not reach the layers. Compares the stack with the
         student's own layers.
         """
@@ -103,10 +102,10 @@ def declare_stack_checks(kind: Kind) -> None:
     def test_every_layer_has_its_own_parameters(
         student: Any, post: StackCase, pre: StackCase
     ) -> None:
-        """The parameters have the right names, no two layers share one, and each of them has a say.
+        """The parameters have the right names, no two layers share one, and all of them are used.
 
-        Sees layers in a plain list, one layer put there many times, another number of layers than
-        asked for, a norm that is made and not used.
+        Sees layers in a plain list, the same layer many times, a wrong number of layers, a norm
+        that is never used.
         """
         for case in (post, pre):
             assert_own_parameters(student, case.deeper)
@@ -116,40 +115,39 @@ def declare_stack_checks(kind: Kind) -> None:
     def test_gradients_agree_with_torch(student: Any, post: StackCase, pre: StackCase) -> None:
         """Gradients flow {to_inputs} and to every parameter as through torch's own layers.
 
-        Sees `detach`, `.data` and `no_grad` between the layers, which no value shows.
+        Sees `detach`, `.data` and `no_grad` between the layers, which do not show in any value.
         """
         assert_layer_gradients(student, post)
         assert_stack_gradients(student, pre)
 
     @declare(points=1, inputs=cases(kind))
     @either_precision
-    def test_dropout_is_at_every_place(student: Any, case: StackCase) -> None:
-        """While training, dropout acts on attention weights, inside feed-forward and on
-        {all} results.
+    def test_dropout_acts_in_every_part(student: Any, case: StackCase) -> None:
+        """During training, dropout acts on attention weights, inside the feed-forward network and
+        on the results of {all} sublayers.
 
-        Sees a place that `dropout` does not reach, and one where it does not belong.
+        Sees a part that `dropout` does not reach, and dropout where it does not belong.
         """
         assert_dropout_places(student, case)
 
     @declare(points=1, inputs=both)
     @either_precision
     def test_dropout_reaches_every_layer(student: Any, post: StackCase, pre: StackCase) -> None:
-        """`dropout` reaches every layer of the stack, comes before the sum, and is off in
-        evaluation.
+        """Dropout reaches every layer of the stack, comes before the sum, and is off in evaluation.
 
-        Sees dropout after a norm, of a fixed probability, in one layer only, or left on in
-        evaluation, and another default than 0.1.
+        Sees dropout after a norm, of a fixed probability, in one layer only, or active in
+        evaluation, and a default other than 0.1.
         """
         for case in (post, pre):
             assert_dropout_reaches_the_stack(student, case)
 
     @declare(points=1, inputs=cases(kind, norm_first=True))
     def test_works_on_any_input(student: Any, case: StackCase) -> None:
-        """Any batch, length, memory layout and dtype will do, copies work, and inputs stay as
-        they are.
+        """Any batch, length, memory layout and dtype works, copies work, and inputs are not
+        modified.
 
-        Sees sizes that are kept from an earlier call, a mix-up of batch and length, edits in place,
-        and an output in another dtype.
+        Sees sizes kept from an earlier call, a mix-up of batch and length, in-place changes, and an
+        output of another dtype.
         """
         settings = student.global_settings()
         either_precision(assert_any_input)(student, case)
@@ -161,12 +159,12 @@ def declare_stack_checks(kind: Kind) -> None:
 
         Sees a `.float()` on the way. It costs nothing: float32 is accurate enough here.
         """
-        found = case.stack(student)(*case.inputs, *case.masks)
-        assert_matches(found, case.stack_output, axes=AXES, rtol=1e-9, atol=1e-9)
+        result = case.stack(student)(*case.inputs, *case.masks)
+        assert_matches(result, case.stack_output, axes=AXES, rtol=1e-9, atol=1e-9)
 
 
 def assert_layer_agrees(student: Any, layer: RemoteModule, case: StackCase) -> None:
-    """The layer returns what torch's does: for any number of heads, tokens and sentences."""
+    """Check a layer against torch's: for any number of heads, tokens and sentences."""
     assert_matches(layer(*case.inputs), case.layer_output, axes=AXES)
     first = [tensor[:1, :1] for tensor in case.inputs]
     assert_matches(layer(*first), case.first_token_output, "output for one token", axes=AXES)
@@ -178,15 +176,15 @@ def assert_layer_agrees(student: Any, layer: RemoteModule, case: StackCase) -> N
         layer.load(large.layer_weights, strict=False)
         assert_matches(layer(*large.inputs), large.layer_output, "output for a large x", axes=AXES)
     extreme = case.extreme
-    found = extreme.layer(student)(*extreme.inputs)
+    result = extreme.layer(student)(*extreme.inputs)
     what = f"output with n_heads={extreme.sizes.n_heads}, d_model={extreme.sizes.d_model}"
-    assert_matches(found, extreme.layer_output, what, axes=AXES)
+    assert_matches(result, extreme.layer_output, what, axes=AXES)
 
 
 def assert_activation(student: Any, case: StackCase) -> None:
-    """What the feed-forward network adds to x in pre-norm is a GELU network's answer to norm(x).
+    """Check that in pre-norm the feed-forward network adds to x what a GELU network returns.
 
-    The attention is silent, and the sum is taken away, so that other mistakes may pass.
+    Attention returns zeros and the sum is subtracted, so that other mistakes pass.
     """
     silent = {
         name: _silenced(name, value, "out_proj") for name, value in case.layer_weights.items()
@@ -195,7 +193,7 @@ def assert_activation(student: Any, case: StackCase) -> None:
     layer = case.layer(student, silent)
     output = layer(*case.inputs)
     assert_shape(output, dict(zip(AXES, case.inputs[0].shape, strict=True)))
-    found = output - layer.load(without, strict=False)(*case.inputs)
+    result = output - layer.load(without, strict=False)(*case.inputs)
     last = f"sublayers.{len(case.inputs)}."
     hidden = layer_norm(case.inputs[0].double(), below(case.layer_weights, last))
     for name, activation in (("linear1", F.gelu), ("linear2", None)):
@@ -206,7 +204,7 @@ def assert_activation(student: Any, case: StackCase) -> None:
         hidden = F.linear(hidden, weight, bias)
         hidden = hidden if activation is None else activation(hidden)
     # Measured: GELU's tanh form is off by 1e-4 and more, float32 by 1e-6.
-    assert_matches(found, hidden, 'feed-forward part of the sum, with "gelu",', axes=AXES)
+    assert_matches(result, hidden, 'feed-forward part of the sum, with "gelu",', axes=AXES)
 
 
 def _silenced(name: str, value: Tensor, part: str) -> Tensor:
@@ -214,7 +212,7 @@ def _silenced(name: str, value: Tensor, part: str) -> Tensor:
 
 
 def assert_stack_is_its_layers(student: Any, case: StackCase) -> None:
-    """The stack does what the student's own layers do in turn, and then a norm in pre-norm."""
+    """Check a stack against the student's own layers in turn, with a final norm in pre-norm."""
     weights = case.stack_weights
     layer = case.layer(student, below(weights, "layers.0."))
     if case.norm_first:
@@ -226,14 +224,17 @@ def assert_stack_is_its_layers(student: Any, case: StackCase) -> None:
         assert_shape(x, dict(zip(AXES, case.inputs[0].shape, strict=True)))
     if case.norm_first:
         x = layer_norm(x, weights)
-    found = case.stack(student)(*case.inputs, *masks)
+    result = case.stack(student)(*case.inputs, *masks)
     assert_matches(
-        found, x, axes=AXES, help=f"Compared with your own {case.kind.layer}s, one after the other."
+        result,
+        x,
+        axes=AXES,
+        help=f"Compared with your own {case.kind.layer}s, applied one after the other.",
     )
 
 
 def assert_attends(layer: Any, case: StackCase) -> None:
-    """The layer's output is the same twice, and another with other scores. No lazy answer's is."""
+    """Check that the output repeats, and changes with the scores. No lazy answer passes this."""
     output = layer(*case.inputs)
     assert_shape(output, dict(zip(AXES, case.inputs[0].shape, strict=True)))
     assert_repeats(layer(*case.inputs), output)
@@ -241,57 +242,57 @@ def assert_attends(layer: Any, case: StackCase) -> None:
     for attention in case.kind.attentions:
         name = f"{attention}.q_proj.weight"
         layer.load({name: -weights[name]}, strict=False)
-        assert_changes(layer(*case.inputs), output, f"The numbers in `{name}` change nothing.")
+        assert_changes(layer(*case.inputs), output, f"`{name}` does not affect the output.")
         layer.load({name: weights[name]}, strict=False)
 
 
 def assert_own_parameters(student: Any, case: StackCase) -> None:
-    """Every layer has weights of its own, under the names of the contract, and uses them all."""
+    """Check that every layer has its own weights, under the right names, and uses them all."""
     weights = tracked_weights(case.stack_weights)
     stack = case.stack(student, weights)
     what = case.kind.stack
     assert_registers(stack, {name: value.shape for name, value in weights.items()}, what)
     assert_keeps_numbers(stack, weights)
-    found = gradients(stack(*case.inputs), list(weights.values()), case.cotangent)
-    assert_all_used(dict(zip(weights, found, strict=True)))
+    result = gradients(stack(*case.inputs), list(weights.values()), case.cotangent)
+    assert_all_used(dict(zip(weights, result, strict=True)))
     if case.norm_first:
         assert_moves(case.with_layers(1).new_stack(student))
 
 
 def assert_all_used(found: dict[str, Tensor | None]) -> None:
-    """To every parameter a gradient comes, with numbers that differ.
+    """Check that every parameter receives a gradient whose numbers differ.
 
-    All but the bias of the keys: the softmax does not see what all keys have in common.
+    The bias of the keys is exempt: softmax ignores what all keys have in common.
     """
     for name, gradient in found.items():
         if gradient is None or (
             not name.endswith("k_proj.bias") and (gradient.max() - gradient.min()).item() <= 1e-9
         ):
-            raise Mismatch(f"`{name}` has no say in the output: no gradient reaches it.")
+            raise Mismatch(f"`{name}` does not affect the output: no gradient reaches it.")
 
 
 def assert_layer_gradients(student: Any, case: StackCase) -> None:
-    """Gradients of a layer, with masks, are torch's."""
+    """Check the gradients of a layer, with masks, against torch's."""
     inputs, weights = tracked(case.inputs), tracked_weights(case.layer_weights)
     output = case.layer(student, weights)(*inputs, *case.masks)
-    found = gradients(output, [*inputs, *weights.values()], case.cotangent)
+    result = gradients(output, [*inputs, *weights.values()], case.cotangent)
     names = ("x", "memory")[: len(inputs)]
-    assert_gradients(found, case.layer_gradients, (*names, *weights))
+    assert_gradients(result, case.layer_gradients, (*names, *weights))
 
 
 def assert_stack_gradients(student: Any, case: StackCase) -> None:
-    """Gradients of a stack, with masks, are torch's."""
+    """Check the gradients of a stack, with masks, against torch's."""
     inputs, weights = tracked(case.inputs), tracked_weights(case.stack_weights)
     output = case.stack(student, weights)(*inputs, *case.masks)
-    found = gradients(output, [*inputs, *weights.values()], case.cotangent)
+    result = gradients(output, [*inputs, *weights.values()], case.cotangent)
     names = ("x", "memory")[: len(inputs)]
-    assert_gradients(found, case.stack_gradients, (*names, *weights))
+    assert_gradients(result, case.stack_gradients, (*names, *weights))
 
 
 def assert_any_input(student: Any, case: StackCase) -> None:
-    """Parts of a batch, other lengths, other layouts and copies give what they should."""
+    """Check parts of a batch, other lengths, other layouts and copies."""
     stack = case.stack(student)
-    # Before the first call, after which it may keep tensors that cannot be copied.
+    # Copied before the first call, after which it may hold tensors that cannot be copied.
     copied = stack.copy()
     x, *memory = case.inputs
     output = stack(x, *memory)
@@ -299,16 +300,16 @@ def assert_any_input(student: Any, case: StackCase) -> None:
     alone = stack(x[1:2], *(tensor[1:2] for tensor in memory))
     assert_matches(alone, output[1:2], "output of a sentence without the others", axes=AXES)
     for size in (1, x.size(1) - 1):
-        found, expected = (one(x[:, :size], *memory) for one in (stack, copied))
+        result, expected = (one(x[:, :size], *memory) for one in (stack, copied))
         assert_shape(expected, (x.size(0), size, x.size(2)))
         what = "output for a shorter sentence, after a longer one"
-        assert_matches(found, expected, what, axes=AXES, sides=("yours", "for the first"))
+        assert_matches(result, expected, what, axes=AXES, sides=("yours", "for the first"))
     arguments = [transposed(tensor) for tensor in case.inputs]
-    found, after = stack.echo(*arguments, *case.masks)
+    result, after = stack.echo(*arguments, *case.masks)
     assert_matches(
-        found,
+        result,
         stack(*case.inputs, *case.masks),
-        "output for tensors that are not contiguous",
+        "output for non-contiguous tensors",
         axes=AXES,
     )
     names = ("x", "memory")[: len(arguments)] + ("mask",) * len(case.masks)
@@ -317,7 +318,7 @@ def assert_any_input(student: Any, case: StackCase) -> None:
     name = "layers.0.self_attn.q_proj.weight"
     weights = case.stack_weights
     other = stack.load({name: -weights[name]}, strict=False)(x, *memory)
-    assert_changes(other, output, f"The numbers in `{name}` change nothing.")
+    assert_changes(other, output, f"`{name}` does not affect the output.")
 
     def in_dtype(dtype: torch.dtype) -> Any:
         return stack.to(dtype).load(weights, strict=False)(

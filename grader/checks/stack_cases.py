@@ -1,7 +1,7 @@
 """What the hidden checks of the encoder and of the decoder share.
 
-Both are stacks of layers that differ in one attention. A `Kind` says which of the two is meant, a
-`StackCase` holds sizes, numbers and weights, and what torch's own layers make of them.
+Both are stacks of layers that differ in one attention. A `Kind` says which of the two it is, a
+`StackCase` holds sizes, numbers and weights, and what torch's own layers compute from them.
 """
 
 from __future__ import annotations
@@ -29,13 +29,14 @@ from grader.checks.stack_parts import (
     layer_shapes,
     stack_shapes,
 )
+from grader.curriculum.given.wrapped import torch_layer_weights
 from grader.remote.proxy import RemoteModule
 
 AXES = ("batch", "length", "d_model")
 
 
 def layer_norm(x: Tensor, weights: Weights, prefix: str = "") -> Tensor:
-    """`x` normalised with the weights of the `LayerNorm` whose name begins with `prefix`."""
+    """Normalise `x` with the weights of the `LayerNorm` whose name begins with `prefix`."""
     weight, bias = (weights[f"{prefix}norm.{name}"].to(x.dtype) for name in ("weight", "bias"))
     return F.layer_norm(x, x.shape[-1:], weight, bias)
 
@@ -50,7 +51,7 @@ class Oracle:
     activation: str
 
     def layer(self, weights: Weights, inputs: Sequence[Tensor], masks: Sequence[Any]) -> Tensor:
-        """What torch's layer returns. It stays in training mode, where it takes no short cuts."""
+        """Return what torch's layer gives. In training mode it takes no shortcuts."""
         module = self.kind.oracle(
             self.sizes.d_model, self.sizes.n_heads, self.sizes.d_ff, 0.0, self.activation,
             batch_first=True, norm_first=self.norm_first, dtype=torch.float64,
@@ -70,7 +71,7 @@ class Oracle:
         masks: Sequence[Any],
         num_layers: int = NUM_LAYERS,
     ) -> Tensor:
-        """Torch's layers one after the other, and in pre-norm a norm at the end."""
+        """Apply torch's layers one after the other, and in pre-norm a norm at the end."""
         x, *memory = (tensor.double() for tensor in inputs)
         for index in range(num_layers):
             x = self.layer(below(weights, f"layers.{index}."), [x, *memory], masks)
@@ -84,20 +85,9 @@ class Oracle:
         return ~full.reshape(batch * self.sizes.n_heads, queries, keys)
 
     def _renamed(self, weights: Weights) -> Weights:
-        renamed = {}
-        for ours, theirs in zip(
-            self.kind.attentions, ("self_attn", "multihead_attn"), strict=False
-        ):
-            for part in ("weight", "bias"):
-                three = [weights[f"{ours}.{map}_proj.{part}"].double() for map in "qkv"]
-                renamed[f"{theirs}.in_proj_{part}"] = torch.cat(three)
-                renamed[f"{theirs}.out_proj.{part}"] = weights[f"{ours}.out_proj.{part}"]
-        for part in ("weight", "bias"):
-            for map in ("linear1", "linear2"):
-                renamed[f"{map}.{part}"] = weights[f"feed_forward.{map}.{part}"]
-            for index in range(len(self.kind.attentions) + 1):
-                renamed[f"norm{index + 1}.{part}"] = weights[f"sublayers.{index}.norm.{part}"]
-        return {name: value.double() for name, value in renamed.items()}
+        doubled = {name: value.double() for name, value in weights.items()}
+        attentions = zip(self.kind.attentions, ("self_attn", "multihead_attn"), strict=False)
+        return torch_layer_weights(doubled, dict(attentions))
 
 
 @dataclass(frozen=True)
@@ -116,38 +106,38 @@ class StackCase:
 
     @cached_property
     def narrow(self) -> StackCase:
-        """The same in float32."""
+        """Return the same case in float32."""
         return replace(self, dtype=torch.float32)
 
     @cached_property
     def small(self) -> StackCase:
-        """The same, but all that the norms get is about a hundredth, so that `eps` counts."""
+        """Return the same case with all norm inputs about a hundredth, so that `eps` matters."""
         return replace(self, scale=0.01)
 
     def with_layers(self, num_layers: int) -> StackCase:
-        """The same with another number of layers."""
+        """Return the same case with another number of layers."""
         return replace(self, num_layers=num_layers)
 
     @cached_property
     def deeper(self) -> StackCase:
-        """The same with one layer more."""
+        """Return the same case with one more layer."""
         return self.with_layers(self.num_layers + 1)
 
     @cached_property
     def large(self) -> StackCase:
-        """The same with an x of about a thousand."""
+        """Return the same case with an x of about a thousand."""
         return replace(self, magnitude=1e3)
 
     @cached_property
     def extreme(self) -> StackCase:
-        """The same size of tokens in one head, or for pre-norm in heads of one feature."""
+        """Return the same case with one head, or for pre-norm with heads of one feature."""
         heads = self.sizes.d_model if self.norm_first else 1
         d_head = self.sizes.d_model // heads
         return replace(self, sizes=replace(self.sizes, n_heads=heads, d_head=d_head))
 
     @cached_property
     def inputs(self) -> list[Tensor]:
-        """x, and for the decoder the memory."""
+        """Return x, and for the decoder the memory."""
         lengths = [self.sizes.length, self.sizes.source][: len(self.kind.attentions)]
         size = self.sizes
         scales = (self.scale * self.magnitude, self.scale)
@@ -160,7 +150,7 @@ class StackCase:
 
     @cached_property
     def masks(self) -> list[Tensor]:
-        """A random mask for each attention, of a shape that the case chooses."""
+        """Return a random mask for each attention, of a shape that depends on the case."""
         size = self.sizes
         masks = []
         for index, tensor in enumerate(self.inputs):
@@ -180,14 +170,14 @@ class StackCase:
 
     @cached_property
     def layer_weights(self) -> Weights:
-        """Weights for one layer."""
+        """Return weights for one layer."""
         return self._scaled(
             draw_weights(self.numbers, "layer", layer_shapes(self.kind, self.sizes))
         )
 
     @cached_property
     def stack_weights(self) -> Weights:
-        """Weights for a stack."""
+        """Return weights for a stack."""
         shapes = stack_shapes(self.kind, self.sizes, self.norm_first, num_layers=self.num_layers)
         return self._scaled(draw_weights(self.numbers, "stack", shapes))
 
@@ -200,43 +190,43 @@ class StackCase:
 
     @property
     def no_masks(self) -> list[None]:
-        """None for each attention."""
+        """Return None for each attention."""
         return [None] * len(self.inputs)
 
     @property
     def oracle(self) -> Oracle:
-        """Torch's own layer for these options."""
+        """Return torch's own layer for these options."""
         return Oracle(self.kind, self.sizes, self.norm_first, self.activation)
 
     @cached_property
     def layer_output(self) -> Tensor:
-        """What torch's layer returns without masks."""
+        """Return what torch's layer gives without masks."""
         return self.oracle.layer(self.layer_weights, self.inputs, self.no_masks)
 
     @cached_property
     def first_token_output(self) -> Tensor:
-        """What torch's layer returns for a batch of one and a sentence of one."""
+        """Return what torch's layer gives for a single sentence of a single token."""
         inputs = [tensor[:1, :1] for tensor in self.inputs]
         return self.oracle.layer(self.layer_weights, inputs, self.no_masks)
 
     @cached_property
     def stack_output(self) -> Tensor:
-        """What torch's stack returns with masks."""
+        """Return what torch's stack gives with masks."""
         return self.oracle.stack(self.stack_weights, self.inputs, self.masks)
 
     @cached_property
     def cotangent(self) -> Tensor:
-        """A random weight for every number of the output, to pull gradients back from."""
+        """Return a random weight for every number of the output, to pull gradients back from."""
         return self.numbers.normal("cotangent", *self.inputs[0].shape)
 
     @cached_property
     def layer_gradients(self) -> tuple[Tensor, ...]:
-        """Torch's gradients of its layer, with masks: of the inputs, then of the weights."""
+        """Return the gradients of torch's layer, with masks: of the inputs, then the weights."""
         return self._gradients(self.oracle.layer, self.layer_weights)
 
     @cached_property
     def stack_gradients(self) -> tuple[Tensor, ...]:
-        """Torch's gradients of its stack, with masks: of the inputs, then of the weights."""
+        """Return the gradients of torch's stack, with masks: of the inputs, then the weights."""
         return self._gradients(self.oracle.stack, self.stack_weights)
 
     def _gradients(self, call: Callable[..., Tensor], weights: Weights) -> tuple[Tensor, ...]:
@@ -245,7 +235,7 @@ class StackCase:
         return pull_back(output, [*inputs, *leaves.values()], self.cotangent)
 
     def layer(self, student: Any, weights: Weights | None = None) -> RemoteModule:
-        """The student's layer with these weights, by default the case's, in evaluation mode."""
+        """Return the student's layer in evaluation mode, with these weights or the case's."""
         size = self.sizes
         make = getattr(student, self.kind.layer)
         layer = make(size.d_model, size.n_heads, size.d_ff, dropout=0.0, **self._options())
@@ -254,12 +244,12 @@ class StackCase:
     def stack(
         self, student: Any, weights: Weights | None = None, dropout: float = 0.0
     ) -> RemoteModule:
-        """The student's stack with these weights, by default the case's, in evaluation mode."""
+        """Return the student's stack in evaluation mode, with these weights or the case's."""
         made = self.new_stack(student, dropout)
         return self._ready(made, self.stack_weights if weights is None else weights)
 
     def new_stack(self, student: Any, dropout: float = 0.0) -> RemoteModule:
-        """The student's stack as their code makes it."""
+        """Return the student's stack as their code creates it."""
         make = getattr(student, self.kind.stack)
         options = {
             "num_layers": self.num_layers,
@@ -276,7 +266,7 @@ class StackCase:
         return made
 
     def _options(self) -> dict[str, Any]:
-        """What differs from the defaults."""
+        """Return the options that differ from the defaults."""
         options: dict[str, Any] = {} if self.activation == "relu" else {"activation": "gelu"}
         return options | ({"norm_first": True} if self.norm_first else {})
 
@@ -292,13 +282,13 @@ def cases(
     norm_first: bool = False,
     activation: str = "relu",
 ) -> StackCase:
-    """Cases whose sizes all differ."""
+    """Draw cases whose sizes all differ."""
     return StackCase(kind, draw(sizes()), numbers, norm_first, activation)
 
 
 @st.composite
 def sizes(draw: st.DrawFn) -> Sizes:
-    """Sizes that all differ, `d_model` too, with lengths of four or more."""
+    """Draw sizes that all differ, `d_model` too, with lengths of four or more."""
     drawn = draw(distinct_sizes(6, 2, 8).filter(_is_telling))
     n_heads, d_head, batch, length, source, d_ff = drawn
     return Sizes(batch, length, source, n_heads, d_head, d_ff)
@@ -310,10 +300,10 @@ def _is_telling(drawn: list[int]) -> bool:
 
 
 def tracked(tensors: Sequence[Tensor]) -> list[Tensor]:
-    """Copies that gradients flow back to."""
+    """Return copies that gradients flow back to."""
     return [tensor.clone().requires_grad_() for tensor in tensors]
 
 
 def tracked_weights(weights: Weights) -> Weights:
-    """Copies that gradients flow back to."""
+    """Return copies that gradients flow back to."""
     return dict(zip(weights, tracked(list(weights.values())), strict=True))

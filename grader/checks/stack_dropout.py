@@ -20,9 +20,10 @@ ALMOST_ONE = 1 - 1e-14
 
 
 def assert_dropout_places(student: Any, case: StackCase) -> None:
-    """Half is dropped inside each sublayer, and half of what each returns.
+    """Check that half is dropped inside each sublayer, and half of what each returns.
 
-    One sublayer speaks at a time, in pre-norm, with weights that make every kept item count one.
+    Only one sublayer at a time returns more than zeros, in pre-norm, with weights that make every
+    kept number count one.
     """
     sizes = Sizes(batch=8, length=8, source=16, n_heads=4, d_head=4, d_ff=16)
     wide = replace(case, sizes=sizes, norm_first=True)
@@ -48,11 +49,11 @@ def _check_default_dropout(student: Any, case: StackCase, x: Tensor) -> None:
     output = layer.train()(x, *case.inputs[1:])
     assert_shape(output, dict(zip(AXES, x.shape, strict=True)))
     expected = torch.where((output - x).abs() < 0.5, x, x + 1 / 0.9)
-    assert_matches(output, expected, "output in training with the default of dropout", axes=AXES)
+    assert_matches(output, expected, "output in training with the default dropout", axes=AXES)
 
 
 def _speakers(case: StackCase) -> Iterator[tuple[str, int, Weights, float]]:
-    """For each sublayer: features dropped as one inside, weights, what it adds in evaluation."""
+    """Yield each sublayer's name, group of features inside, weights, and what it adds."""
     silent, sizes = _silent(case), case.sizes
     for attention, tensor in zip(case.kind.attentions, case.inputs, strict=True):
         value = tensor.size(1) / 4
@@ -71,7 +72,7 @@ def _speakers(case: StackCase) -> Iterator[tuple[str, int, Weights, float]]:
 
 
 def _silent(case: StackCase) -> Weights:
-    """Weights of a layer whose sublayers return zeros."""
+    """Return weights of a layer whose sublayers return zeros."""
     return {
         name: torch.full(shape, float(name.endswith("norm.weight")), dtype=case.dtype)
         for name, shape in layer_shapes(case.kind, case.sizes).items()
@@ -79,10 +80,10 @@ def _silent(case: StackCase) -> Weights:
 
 
 def _check_counts(output: Any, x: Tensor, group: int, sublayer: str) -> None:
-    """What is added to x counts what was kept inside, or is zero where it was dropped afterwards.
+    """Check that what is added to x counts what was kept inside, or is zero where it was dropped.
 
-    There are 64 groups of 16 features, or 256 of 4. Half of all 1024 numbers are zero, give or
-    take seven standard deviations, and three quarters if a dropout is there twice.
+    There are 64 groups of 16 features, or 256 of 4. Half of all 1024 numbers are zero, within seven
+    standard deviations; with two dropouts it would be three quarters.
     """
     assert_shape(output, dict(zip(AXES, x.shape, strict=True)))
     assert_finite(output, "output in training", axes=AXES)
@@ -90,26 +91,26 @@ def _check_counts(output: Any, x: Tensor, group: int, sublayer: str) -> None:
     dropped = added.abs() < 1e-3
     if not (dropped.any(-1) & ~dropped.all(-1)).any():
         raise Mismatch(
-            f"While training, no single features of what `{sublayer}` returns are dropped."
+            f"During training, dropout does not act on each number that `{sublayer}` returns."
         )
     heard = added[~dropped]
     if (heard - heard[0]).abs().max().item() < 1e-3:
-        raise Mismatch(f"While training, nothing is dropped inside `{sublayer}`.")
+        raise Mismatch(f"During training, nothing is dropped inside `{sublayer}`.")
     counts = torch.round(added.amax(-1, keepdim=True))
     wanted = torch.where(dropped, torch.zeros_like(added), counts)
     share = dropped.double().mean().item()
     if (added - wanted).abs().max().item() > 1e-3 or abs(share - 0.5) > 7 / 64:
         raise Mismatch(
-            f"While training, what `{sublayer}` adds to x is not what dropout 0.5 inside and after "
-            "it leaves.",
-            help="Do both get the probability, and does anything else drop?",
+            f"During training, what `{sublayer}` adds to x does not fit dropout 0.5 inside "
+            "it and on its result.",
+            help="Do both have this probability, and is there another dropout?",
         )
 
 
 def assert_dropout_reaches_the_stack(student: Any, case: StackCase) -> None:
-    """With everything dropped only the norms are left; in evaluation everything is there."""
+    """Check that only the norms remain with everything dropped, and everything in evaluation."""
     assert_defaults(student, case.kind.stack, LAYER_DEFAULTS)
-    # A small x, so that `eps` counts in the first norm of post-norm and the last of pre-norm.
+    # A small x, so that `eps` matters in the first norm of post-norm and the last of pre-norm.
     x, *memory = case.inputs
     x = x * 0.01
     arguments = (x, *memory, *case.masks)
@@ -117,15 +118,15 @@ def assert_dropout_reaches_the_stack(student: Any, case: StackCase) -> None:
     what = "output in training with everything dropped"
     assert_matches(stack.train()(*arguments), bare, what, axes=AXES)
     plain = stack.eval()(*arguments)
-    assert_changes(plain, bare, "The sublayers add nothing in evaluation.")
+    assert_changes(plain, bare, "In evaluation, the sublayers add nothing.")
     assert_matches(stack(*arguments), plain, "output of a second call in evaluation", axes=AXES)
     if case.norm_first:
-        found = case.stack(student).train()(*arguments)
-        assert_matches(found, plain, "output in training with dropout=0", axes=AXES)
+        result = case.stack(student).train()(*arguments)
+        assert_matches(result, plain, "output in training with dropout=0", axes=AXES)
 
 
 def _bare(x: Tensor, case: StackCase) -> Tensor:
-    """What is left of a stack whose sublayers find nothing."""
+    """Return the output of a stack whose sublayers return zeros."""
     x = x.double()
     if case.norm_first:
         return layer_norm(x, case.stack_weights)

@@ -1,8 +1,8 @@
-"""Numbers on which a formula is right on paper and wrong in a program, for `encoder`, `decoder`.
+"""Inputs for which a formula is right on paper and wrong in floating point.
 
-A layer may be written anew as a whole, so what is asked of `attention` and of `layer_norm` is asked
-of it too: exp of a large score is infinite, and E[x²] - E[x]² of numbers far from zero is nothing
-but rounding.
+Encoder and decoder layers may be written from scratch, so the demands of `attention` and
+`layer_norm` apply to them too: exp of a large score is infinite, and far from zero E[x²] - E[x]² is
+nothing but rounding.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ FAR_TOLERANCE = 1e-2
 def with_large_scores(
     weights: Weights, heard: Tensor, n_heads: int, prefix: str = "self_attn."
 ) -> Weights:
-    """The weights with queries and keys so large that the largest score for `heard` is 1000."""
+    """Return the weights with queries and keys scaled so that the largest score is 1000."""
     query, key = (
         F.linear(heard, *(weights[f"{prefix}{name}_proj.{part}"] for part in ("weight", "bias")))
         .reshape(*heard.shape[:2], n_heads, -1)
@@ -45,25 +45,25 @@ def with_large_scores(
 
 
 def assert_copes_with_large_scores(layer: RemoteModule, case: StackCase) -> None:
-    """The layer's output is right where scores of its self-attention are up to a thousand."""
+    """Check the layer's output where scores of its self-attention are up to a thousand."""
     x = case.inputs[0]
     heard = layer_norm(x, case.layer_weights, "sublayers.0.") if case.norm_first else x
     weights = with_large_scores(case.layer_weights, heard, case.sizes.n_heads)
-    found = layer.load(weights, strict=False)(*case.inputs)
+    result = layer.load(weights, strict=False)(*case.inputs)
     expected = case.oracle.layer(weights, case.inputs, case.no_masks)
     # float32 keeps such scores to 1e-4.
-    help = "exp(1000) is infinite. Is the largest score of each row taken off before exp?"
+    help = "exp(1000) is infinite. Is the largest score of each row subtracted before exp?"
     what = "output for scores of up to a thousand"
-    assert_matches(found, expected, what, axes=AXES, help=help, rtol=1e-2, atol=1e-2)
+    assert_matches(result, expected, what, axes=AXES, help=help, rtol=1e-2, atol=1e-2)
 
 
 def assert_copes_far_from_zero(layer: RemoteModule, case: StackCase) -> None:
-    """What a pre-norm layer adds to an x around 1000, in float32, is right."""
+    """Check the output of a pre-norm layer for an x around 1000, in float32."""
     near = replace(case, dtype=torch.float32)
     x, *memory = near.inputs
     far = x + FAR
-    found = layer.to(near.dtype).load(near.layer_weights, strict=False)(far, *memory)
+    result = layer.to(near.dtype).load(near.layer_weights, strict=False)(far, *memory)
     expected = case.oracle.layer(near.layer_weights, [far, *memory], case.no_masks)
-    help = "A difference of two large numbers keeps few digits: take the mean off, then square."
+    help = "A difference of large numbers keeps few digits: subtract the mean, then square."
     what = "output for an x around 1000"
-    assert_matches(found, expected, what, axes=AXES, help=help, atol=FAR_TOLERANCE)
+    assert_matches(result, expected, what, axes=AXES, help=help, atol=FAR_TOLERANCE)

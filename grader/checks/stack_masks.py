@@ -1,4 +1,4 @@
-"""What a mask hides from the layers of a model: tokens that may change and be noticed by nobody."""
+"""What a mask hides from the layers of a model: tokens whose change affects no other token."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from grader.remote.proxy import RemoteModule
 
 
 def assert_padding_hides(stack: RemoteModule, case: StackCase) -> None:
-    """A key that the mask of self-attention hides changes nothing, in any layer; another does."""
+    """Check that a key hidden in self-attention affects no other token; a visible one does."""
     x, *memory = case.inputs
     batch, length, _ = x.shape
     noise = 3 * case.numbers.normal("noise", *x.shape, dtype=case.dtype)
@@ -24,13 +24,13 @@ def assert_padding_hides(stack: RemoteModule, case: StackCase) -> None:
     before = stack(x, *memory, padding)
     assert_shape(before, dict(zip(AXES, x.shape, strict=True)))
     after = stack(torch.where(is_hidden[..., None], x + noise, x), *memory, padding)
-    check_same(after, before, ~is_hidden, "A token that the mask hides changes other tokens.")
+    check_same(after, before, ~is_hidden, "A token that the mask hides affects other tokens.")
     seen = stack(torch.where(is_next[..., None], x + noise, x), *memory, padding)
-    check_other(seen, before, ~is_next, "A token that the mask shows changes no other token.")
+    check_other(seen, before, ~is_next, "A token that the mask shows affects no other token.")
 
 
 def assert_causal_mask_hides(stack: RemoteModule, case: StackCase) -> None:
-    """Under a causal mask no token sees a later one, in any layer; the last sees the first."""
+    """Check that under a causal mask no token sees a later one; the last sees the first."""
     x, *memory = case.inputs
     batch, length, _ = x.shape
     noise = 3 * case.numbers.normal("noise", *x.shape, dtype=case.dtype)
@@ -39,19 +39,23 @@ def assert_causal_mask_hides(stack: RemoteModule, case: StackCase) -> None:
     before = stack(x, *memory, causal)
     assert_shape(before, dict(zip(AXES, x.shape, strict=True)))
     after = stack(torch.where(is_last[..., None], x + noise, x), *memory, causal)
-    check_same(after, before, ~is_last, "The last token changes what a causal mask hides it from.")
+    check_same(after, before, ~is_last, "Under a causal mask, the last token affects earlier ones.")
     is_first = is_last.roll(1, 1)
     seen = stack(torch.where(is_first[..., None], x + noise, x), *memory, causal)
-    check_other(seen, before, is_last, "Under a causal mask, the first token changes no other.")
+    check_other(seen, before, is_last, "Under a causal mask, the first token affects no later one.")
     nothing = causal.clone()
     nothing[0] = False
-    assert_finite(stack(x, *memory, nothing), "output with an empty row in the mask", axes=AXES)
+    assert_finite(
+        stack(x, *memory, nothing),
+        "output where the mask leaves a query nothing to attend to",
+        axes=AXES,
+    )
 
 
 def assert_mask_of_heads(stack: RemoteModule, case: StackCase, attention: int = 0) -> None:
-    """A mask (n_heads, Lq, Lk) is one for each head, the same for all sentences.
+    """Check that a mask (n_heads, Lq, Lk) is one per head, the same for all sentences.
 
-    `attention` is 0 for self-attention, 1 for that over the memory.
+    `attention` is 0 for self-attention, 1 for cross-attention.
     """
     keys = case.inputs[attention].size(1)
     mask = case.numbers.mask("by head", case.sizes.n_heads, case.sizes.length, keys)
@@ -62,13 +66,13 @@ def assert_mask_of_heads(stack: RemoteModule, case: StackCase, attention: int = 
         stack(*case.inputs, *others, mask),
         wanted,
         axes=AXES,
-        help="A mask of three axes is (n_heads, Lq, Lk): it broadcasts as it is.",
+        help="Against (B, n_heads, Lq, Lk), a mask of three axes broadcasts as (n_heads, Lq, Lk).",
         sides=("mask (n_heads, Lq, Lk)", "mask (1, n_heads, Lq, Lk)"),
     )
 
 
 def check_same(after: Any, before: Tensor, where: Tensor, what: str) -> None:
-    """The tokens at the places `where` are what they were before a change; else says `what`."""
+    """Check that a change does not affect the tokens `where`; else raise a Mismatch `what`."""
     assert_shape(after, tuple(before.shape))
     try:
         assert_matches(after[where], before[where], sides=("after a change", "before it"))
@@ -77,8 +81,8 @@ def check_same(after: Any, before: Tensor, where: Tensor, what: str) -> None:
 
 
 def check_other(after: Any, before: Tensor, where: Tensor, what: str) -> None:
-    """The tokens at the places `where` are others than before a change."""
+    """Check that a change affects all tokens `where`; else raise a Mismatch `what`."""
     assert_shape(after, tuple(before.shape))
     change = (after.double() - before.double()).abs().amax(-1)
     if (change[where] < 1e-6).any():
-        raise Mismatch(what, help="Does the mask reach every layer, the right way round?")
+        raise Mismatch(what, help="Does the mask reach every layer, and is it inverted on the way?")

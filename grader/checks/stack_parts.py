@@ -16,7 +16,7 @@ Weights = dict[str, Tensor]
 
 @dataclass(frozen=True)
 class Kind:
-    """Encoder or decoder: the names in the contract, and torch's own layer."""
+    """Encoder or decoder: the names of its parts, and torch's own layer."""
 
     exercise: str
     layer: str
@@ -26,9 +26,9 @@ class Kind:
 
     @property
     def words(self) -> dict[str, str]:
-        """What stands in the titles of the checks that both share."""
+        """Return the words for the titles of the checks that both share."""
         alone = len(self.attentions) == 1
-        inputs, results = ("to x", "both") if alone else ("to x, to memory", "all")
+        inputs, results = ("back to x", "both") if alone else ("back to x, to memory", "all")
         return {"layer": self.layer, "stack": self.stack, "to_inputs": inputs, "all": results}
 
 
@@ -51,17 +51,17 @@ class Sizes:
 
     @property
     def d_model(self) -> int:
-        """Features of a token."""
+        """Return the number of features of a token."""
         return self.n_heads * self.d_head
 
 
 def norm_shapes(d_model: int, prefix: str) -> dict[str, tuple[int, ...]]:
-    """The parameters of a `LayerNorm`."""
+    """Return the parameters of a `LayerNorm`."""
     return {f"{prefix}norm.weight": (d_model,), f"{prefix}norm.bias": (d_model,)}
 
 
 def layer_shapes(kind: Kind, sizes: Sizes, prefix: str = "") -> dict[str, tuple[int, ...]]:
-    """The parameters of one layer, by their names in the contract."""
+    """Return the shapes of one layer's parameters, by name."""
     wide, inner = sizes.d_model, sizes.d_ff
     maps = {
         f"{attention}.{part}_proj": (wide, wide)
@@ -84,7 +84,7 @@ def stack_shapes(
     prefix: str = "",
     num_layers: int = NUM_LAYERS,
 ) -> dict[str, tuple[int, ...]]:
-    """The parameters of a stack, by their names in the contract."""
+    """Return the shapes of a stack's parameters, by name."""
     shapes: dict[str, tuple[int, ...]] = {}
     for index in range(num_layers):
         shapes |= layer_shapes(kind, sizes, f"{prefix}layers.{index}.")
@@ -92,7 +92,7 @@ def stack_shapes(
 
 
 def draw_weights(numbers: Numbers, purpose: str, shapes: Mapping[str, Sequence[int]]) -> Weights:
-    """Random weights for the parameters so named, the norms' included."""
+    """Draw random weights for these parameters, those of norms included."""
     weights = {}
     for name, shape in shapes.items():
         spread = shape[-1] ** -0.5 if len(shape) == 2 else 0.3
@@ -102,7 +102,7 @@ def draw_weights(numbers: Numbers, purpose: str, shapes: Mapping[str, Sequence[i
 
 
 def below(weights: Weights, prefix: str) -> Weights:
-    """The weights whose names begin with `prefix`, without it."""
+    """Return the weights whose names begin with `prefix`, without it."""
     return {
         name.removeprefix(prefix): value
         for name, value in weights.items()

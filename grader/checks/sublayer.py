@@ -48,32 +48,32 @@ class SublayerCase:
     offset: float = 0.0
 
     def normal(self, name: str, *shape: int) -> Tensor:
-        """Random numbers for one purpose."""
+        """Return random numbers for one purpose."""
         return self.numbers.normal(name, *shape, dtype=self.dtype)
 
     @cached_property
     def narrow(self) -> SublayerCase:
-        """The same in float32."""
+        """Return the same case in float32."""
         return replace(self, dtype=torch.float32)
 
     @cached_property
     def magnitudes(self) -> list[SublayerCase]:
-        """The same with larger and smaller tokens, down to where `eps` counts."""
+        """Return the same case with larger and smaller tokens, down to where `eps` matters."""
         return [replace(self, magnitude=magnitude) for magnitude in (1.0, 1e-2, 1e-3, 1e3)]
 
     @cached_property
     def far(self) -> SublayerCase:
-        """The same in float32, with tokens around a thousand."""
+        """Return the same case in float32, with tokens around a thousand."""
         return replace(self, dtype=torch.float32, offset=1000.0)
 
     @cached_property
     def x(self) -> Tensor:
-        """The tokens. (batch, length, d_model)"""
+        """Return the tokens. (batch, length, d_model)"""
         return self.normal("x", *self.sizes) * self.magnitude + self.offset
 
     @cached_property
     def weights(self) -> dict[str, Tensor]:
-        """Scale and shift of the norm."""
+        """Return scale and shift of the norm."""
         size = self.sizes[-1]
         return {
             "norm.weight": 1 + 0.3 * self.normal("weight", size),
@@ -82,34 +82,34 @@ class SublayerCase:
 
     @cached_property
     def sublayer(self) -> Affine:
-        """The stand-in."""
+        """Return the stand-in for the sublayer."""
         shape = self.sizes[1:]
-        if self.offset and not self.norm_first:  # x's own size would be that of what is added to it
+        if self.offset and not self.norm_first:  # scaled, x would hide in what is added to it
             return Affine(self.normal("scale", *shape) * 0.0, self.normal("shift", *shape))
         return Affine(self.normal("scale", *shape), self.normal("shift", *shape) * self.magnitude)
 
     def formula(self, x: Tensor, weights: dict[str, Tensor], sublayer: Affine) -> Tensor:
-        """What torch makes of it, without dropout."""
+        """Return what torch computes, without dropout."""
         if self.norm_first:
             return x + sublayer(self.norm(x, weights))
         return self.norm(x + sublayer(x), weights)
 
     def norm(self, x: Tensor, weights: dict[str, Tensor]) -> Tensor:
-        """Torch's own layer norm."""
+        """Apply torch's own layer norm."""
         return F.layer_norm(x, x.shape[-1:], weights["norm.weight"], weights["norm.bias"])
 
     @cached_property
     def output(self) -> Tensor:
-        """What should come out. (batch, length, d_model)"""
+        """Return the expected output. (batch, length, d_model)"""
         return self.wide(self.sublayer)
 
     @cached_property
     def silent_output(self) -> Tensor:
-        """What should come out if the sublayer finds nothing."""
+        """Return the expected output for a sublayer that returns zeros."""
         return self.wide(Affine(0.0, 0.0))
 
     def wide(self, sublayer: Affine) -> Tensor:
-        """The formula in float64."""
+        """Apply the formula in float64."""
         parts = (sublayer.scale, sublayer.shift)
         wide = Affine(*(part.double() if isinstance(part, Tensor) else part for part in parts))
         weights = {name: value.double() for name, value in self.weights.items()}
@@ -117,50 +117,50 @@ class SublayerCase:
 
     @cached_property
     def cotangent(self) -> Tensor:
-        """A random weight for every number of the output, to pull gradients back from."""
+        """Return a random weight for every number of the output, to pull gradients back from."""
         return self.normal("cotangent", *self.sizes)
 
     @cached_property
     def gradients(self) -> tuple[Tensor, ...]:
-        """The gradients of x, weight and bias."""
+        """Return the gradients of x, weight and bias."""
         x, weights = self.leaves()
         output = self.formula(x, weights, self.sublayer)
         return pull_back(output, [x, *weights.values()], self.cotangent)
 
     def leaves(self) -> tuple[Tensor, dict[str, Tensor]]:
-        """x and the weights, as tensors that gradients flow back to."""
+        """Return x and the weights, as tensors that gradients flow back to."""
         weights = {name: value.clone().requires_grad_() for name, value in self.weights.items()}
         return self.x.clone().requires_grad_(), weights
 
     def module(self, student: Any, weights: dict[str, Tensor] | None = None) -> RemoteModule:
-        """The student's connection without dropout, with these weights, in evaluation mode."""
+        """Return the student's connection without dropout, with these weights, in evaluation."""
         module = student.SublayerConnection(self.sizes[-1], dropout=0.0, norm_first=self.norm_first)
         return self.ready(module, weights)
 
     def ready(self, module: RemoteModule, weights: dict[str, Tensor] | None = None) -> RemoteModule:
-        """The module in the case's dtype, with these weights, in evaluation mode."""
+        """Return the module in the case's dtype, with these weights, in evaluation mode."""
         return module.to(self.dtype).load(weights or self.weights).eval()
 
 
 @inputs
 def cases(draw: st.DrawFn, numbers: Numbers, norm_first: bool) -> SublayerCase:
-    """Cases whose three sizes differ."""
+    """Draw cases whose three sizes differ."""
     batch, length, d_model = draw(distinct_sizes(3))
     return SublayerCase((batch, length, d_model + 4), numbers, norm_first)
 
 
 def assert_agrees(student: Any, case: SublayerCase) -> None:
-    """The output is the formula's, for tokens of any magnitude."""
+    """Check the output against the formula, for tokens of any magnitude."""
     module = case.module(student)
-    for one in case.magnitudes:
-        what = f"output for x of about {one.magnitude:g}"
-        assert_matches(module(one.x, one.sublayer), one.output, what, axes=AXES)
+    for magnitude in case.magnitudes:
+        what = f"output for an x of about {magnitude.magnitude:g}"
+        assert_matches(module(magnitude.x, magnitude.sublayer), magnitude.output, what, axes=AXES)
     # Measured over 300 cases: right code is off by up to 1e-3, E[x²] - E[x]² by 4e-2 and more.
     far = case.far
-    what = "output for x around 1000, in float32"
-    help = "A difference of two large numbers keeps few digits: take the mean off, then square."
-    found = far.module(student)(far.x, far.sublayer)
-    assert_matches(found, far.output, what, axes=AXES, help=help, rtol=0, atol=1e-2)
+    what = "output for an x around 1000, in float32"
+    help = "A difference of large numbers keeps few digits: subtract the mean, then square."
+    result = far.module(student)(far.x, far.sublayer)
+    assert_matches(result, far.output, what, axes=AXES, help=help, rtol=0, atol=1e-2)
 
 
 @check(points=1, inputs=cases(norm_first=False), examples=2)
@@ -168,8 +168,8 @@ def assert_agrees(student: Any, case: SublayerCase) -> None:
 def test_post_norm_agrees_with_torch(student: Any, case: SublayerCase) -> None:
     """Without `norm_first`, the output is norm(x + sublayer(x)).
 
-    Sees a residual sum that is missing, or is taken after the norm, pre-norm as the default, and,
-    in a norm written anew, a variance as E[x²] - E[x]².
+    Sees a residual sum that is missing or comes after the norm, pre-norm as the default, and, in a
+    norm written anew, a variance computed as E[x²] - E[x]².
     """
     assert_agrees(student, case)
     default = case.ready(student.SublayerConnection(case.sizes[-1]))
@@ -191,27 +191,27 @@ def test_pre_norm_agrees_with_torch(student: Any, case: SublayerCase) -> None:
 def test_dropout_acts_on_what_the_sublayer_returns(
     student: Any, post: SublayerCase, pre: SublayerCase
 ) -> None:
-    """While training, single features of what the sublayer returns are dropped, and nothing else.
+    """During training, dropout acts on each number that the sublayer returns, and nowhere else.
 
-    Sees dropout on the sum, on x, on the result of the norm, of another probability, or left on in
+    Sees dropout on the sum, on x, on the norm's result, of another probability, or active in
     evaluation.
     """
     _check_pre_norm_dropout(student, pre)
-    # All is dropped. Not 1, since a dropout made by hand may divide by 1 - p.
+    # Everything is dropped. Not 1, since a dropout made by hand may divide by 1 - p.
     module = post.ready(student.SublayerConnection(post.sizes[-1], 1 - 1e-14, False))
     dropped = module.train()(post.x, post.sublayer)
     assert_matches(dropped, post.silent_output, "output with everything dropped", axes=AXES)
     free = post.module(student)
     evaluated = free(post.x, post.sublayer)
-    for what, found in (
+    for what, result in (
         ("output in evaluation", module.eval()(post.x, post.sublayer)),
         ("output in training with dropout=0", free.train()(post.x, post.sublayer)),
     ):
-        assert_matches(found, evaluated, what, axes=AXES)
+        assert_matches(result, evaluated, what, axes=AXES)
 
 
 def _check_pre_norm_dropout(student: Any, case: SublayerCase) -> None:
-    # The sublayer returns 3 throughout, and a quarter of that is dropped, or by default a tenth.
+    # The sublayer returns 3 everywhere; a quarter of that is dropped, or by default a tenth.
     shape = (4, 8, 16)
     x = torch.round(2 * case.normal("large", *shape))
     ones, three = torch.ones(shape[-1], dtype=case.dtype), Affine(0.0, 3.0)
@@ -227,38 +227,38 @@ def _check_pre_norm_dropout(student: Any, case: SublayerCase) -> None:
         expected = torch.where(dropped, x, x + 3 / (1 - share))
         assert_matches(output, expected, f"output in training with dropout {share}", axes=AXES)
         # Of 512 features, seven standard deviations more or less.
-        found = dropped.double().mean().item()
-        if abs(found - share) > 7 * (share * (1 - share) / dropped.numel()) ** 0.5:
+        result = dropped.double().mean().item()
+        if abs(result - share) > 7 * (share * (1 - share) / dropped.numel()) ** 0.5:
             raise Mismatch(
-                f"With dropout {share}, {found:.0%} of what the sublayer returns is dropped."
+                f"With dropout {share}, {result:.0%} of what the sublayer returns is dropped."
             )
         if any(torch.equal(dropped, dropped.roll(1, axis)) for axis in range(3)):
-            raise Mismatch("Dropout takes whole rows of numbers away, not each number by itself.")
+            raise Mismatch("Dropout drops whole rows. It should drop each number independently.")
 
 
 @check(points=1, inputs=(cases(norm_first=False), cases(norm_first=True)), examples=1)
 @either_precision
 def test_parameters_and_gradients(student: Any, post: SublayerCase, pre: SublayerCase) -> None:
-    """The parameters are those of `norm`, and gradients flow to them and to x as through torch.
+    """The parameters are those of `norm`; gradients flow back to them and to x as in torch.
 
-    Sees tensors that are no parameters, parameters that do not belong here, and a graph that is
-    cut by detach, .data or no_grad.
+    Sees tensors that are not parameters, parameters that do not belong here, and a graph cut by
+    detach, .data or no_grad.
     """
     for case in (post, pre):
         x, weights = case.leaves()
         module = case.module(student, weights)
         shapes = {name: tuple(value.shape) for name, value in weights.items()}
         assert_registers(module, shapes, "SublayerConnection")
-        found = gradients(module(x, case.sublayer), [x, *weights.values()], case.cotangent)
-        assert_gradients(found, case.gradients, ("x", *weights))
+        result = gradients(module(x, case.sublayer), [x, *weights.values()], case.cotangent)
+        assert_gradients(result, case.gradients, ("x", *weights))
 
 
 @check(points=1, inputs=(cases(norm_first=False), cases(norm_first=True)), examples=1)
 def test_works_on_any_input(student: Any, post: SublayerCase, pre: SublayerCase) -> None:
-    """Any length, memory layout and dtype will do, copies work, and x stays as it is.
+    """Any length, memory layout and dtype works, copies work, and x is not modified.
 
-    Sees `+=` on the caller's x, or on what the sublayer returned, which may be x itself, sizes that
-    are kept from an earlier call, and an output in another dtype.
+    Sees `+=` on the caller's x or on what the sublayer returned (which may be x itself), sizes kept
+    from an earlier call, and an output of another dtype.
     """
     settings = student.global_settings()
     for case in (post, pre):
@@ -274,22 +274,24 @@ def _check_any_input(student: Any, case: SublayerCase) -> None:
     output = module(case.x, double)
     assert_shape(output, dict(zip(AXES, case.sizes, strict=True)))
     for part in ((slice(1), slice(None)), (slice(None), slice(1)), (slice(1, 2), slice(1, 2))):
-        found = module(case.x[part], double)
-        assert_matches(found, output[part], "output of a part of the batch", axes=AXES)
+        result = module(case.x[part], double)
+        assert_matches(result, output[part], "output of a part of the batch", axes=AXES)
     x = transposed(case.x)
-    found, (after, *_) = module.echo(x, Affine(2.0, 1.0))
+    result, (after, *_) = module.echo(x, Affine(2.0, 1.0))
     plain = module(case.x, Affine(2.0, 1.0))
-    assert_matches(found, plain, "output for x that is not contiguous", axes=AXES)
+    assert_matches(result, plain, "output for non-contiguous x", axes=AXES)
     assert_not_edited([x], [after], ["x"])
     _, (after, *_) = module.echo(x, Affine())
     assert_not_edited([x], [after], ["x"])
     assert_matches(module.copy()(case.x, double), output, "output of a deep copy", axes=AXES)
-    # What changes with neither the sublayer nor the norm does not come from them.
+    # An output that changes with neither the sublayer nor the norm is not computed from them.
     other = module(case.x, Affine(-2.0, shift))
-    assert_changes(other, output, "Another sublayer changes nothing.")
+    assert_changes(other, output, "Your output is the same for a different sublayer.")
     changed = {name: value + 1 for name, value in case.weights.items()}
     other = case.module(student, changed)(case.x, double)
-    assert_changes(other, output, "Another scale and shift in `norm` change nothing.")
+    assert_changes(
+        other, output, "Your output is the same for a different scale and shift in `norm`."
+    )
 
     def in_dtype(dtype: torch.dtype) -> Any:
         converted = module.to(dtype).load(case.weights)
@@ -305,5 +307,5 @@ def test_keeps_float64(student: Any, post: SublayerCase, pre: SublayerCase) -> N
     Sees a `.float()` on the way. It costs nothing: float32 is accurate enough here.
     """
     for case in (post, pre):
-        found = case.module(student)(case.x, case.sublayer)
-        assert_matches(found, case.output, axes=AXES, rtol=1e-9, atol=1e-9)
+        result = case.module(student)(case.x, case.sublayer)
+        assert_matches(result, case.output, axes=AXES, rtol=1e-9, atol=1e-9)

@@ -27,7 +27,7 @@ SPECIALS = ["<pad>", "<UNK>", "<bos>"]
 
 
 def words(numbers: Numbers, count: int) -> list[str]:
-    """Words of no language, three to six letters long, in no order; up to 26, all different."""
+    """Return made-up words of three to six letters, unsorted; up to 26, all different."""
     rows = numbers.ids("words", count, 5, high=len(LETTERS)).tolist()
     last = numbers.permutation("last letters", len(LETTERS)).tolist()
     return [
@@ -37,34 +37,34 @@ def words(numbers: Numbers, count: int) -> list[str]:
 
 
 def tokens_of(text: str) -> list[str]:
-    """What `tokenize` should return."""
+    """Return what `tokenize` should return."""
     kept = (letter for letter in text.lower() if letter not in ".,!?")
     return "".join(kept).split()
 
 
 def vocabulary(tokens: Iterable[str], specials: Sequence[str] = ()) -> dict[str, int]:
-    """What `build_vocab` should return for texts of these tokens."""
+    """Return what `build_vocab` should return for texts of these tokens."""
     order = [*specials, *sorted(set(tokens) - set(specials))]
     return dict(zip(order, range(len(order)), strict=True))
 
 
 def own_tokens(student: Any, text: str) -> list[str]:
-    """The student's own tokens of a text, so that a mistake in `tokenize` costs once.
+    """Return the student's own tokens of a text, so that a mistake in `tokenize` costs once.
 
-    Those that are right, where theirs are no tokens at all.
+    Where those are not tokens at all, return the right ones.
     """
-    found = student.tokenize(text)
-    if isinstance(found, list) and found and all(isinstance(token, str) for token in found):
-        return found
+    result = student.tokenize(text)
+    if isinstance(result, list) and result and all(isinstance(token, str) for token in result):
+        return result
     return tokens_of(text)
 
 
 @check(points=1, inputs=random_numbers(), examples=3)
 def test_cuts_a_text_into_words(student: Any, numbers: Numbers) -> None:
-    """Words in lower case come out, without . , ! ? and without empty ones; nothing else is lost.
+    """Words come out in lower case, without . , ! ? and without empty ones; nothing else is lost.
 
-    Sees a comma that is kept, a split at single spaces, tabs and ends of lines that are no white
-    space, a word that is cut where a full stop stood, and characters deleted that should stay.
+    Sees a comma that is kept, a split at single spaces, tabs and line breaks not taken for white
+    space, a word cut where a full stop was, and deleted characters that should stay.
     """
     a, b, c, d = words(numbers, 4)
     for text in (
@@ -88,37 +88,37 @@ def test_cuts_a_text_into_words(student: Any, numbers: Numbers) -> None:
 
 @check(points=1, inputs=random_numbers(), examples=3)
 def test_numbers_all_tokens(student: Any, numbers: Numbers) -> None:
-    """Specials come first, in their order, then the sorted tokens; each has one id, without gaps.
+    """Special tokens come first, in their order, then the sorted tokens; ids have no gaps.
 
     Sees the order of a set or that of the texts, the most frequent first, specials that are sorted
-    or changed, one that gets a second id as a word, and texts that are gone through twice.
+    or changed, one that gets a second id as a word, and texts that are read twice.
     """
     several = words(numbers, 9)
     texts = [" ".join(several[start:end]) for start, end in ((0, 4), (3, 6), (5, 9))]
-    found = " ".join(texts).split()
-    assert_returns(student.build_vocab(texts), vocabulary(found), f"build_vocab({texts})")
+    result = " ".join(texts).split()
+    assert_returns(student.build_vocab(texts), vocabulary(result), f"build_vocab({texts})")
     for specials in (SPECIALS, tuple(reversed(SPECIALS)), [several[4], "<pad>"]):
-        expected = vocabulary(found, specials)
+        expected = vocabulary(result, specials)
         what = f"build_vocab({texts}, specials={specials})"
         assert_returns(student.build_vocab(texts, specials), expected, what)
         assert_returns(student.build_vocab(texts, specials=specials), expected, what)
     once = student.build_vocab(Once(tuple(texts)), SPECIALS)
     what = "build_vocab(<a generator of the same texts>, …)"
-    assert_returns(once, vocabulary(found, SPECIALS), what)
+    assert_returns(once, vocabulary(result, SPECIALS), what)
     assert_returns(student.build_vocab([], SPECIALS), vocabulary([], SPECIALS), "build_vocab([])")
     text = f"{several[0].capitalize()}, {several[1]}  {several[0]}!"
     expected = vocabulary(own_tokens(student, text))
     what = f"build_vocab([{text!r}])"
-    help = "Do the words come from your own tokenize?"
+    help = "Does build_vocab cut the texts with your own tokenize?"
     assert_returns(student.build_vocab([text]), expected, what, help)
 
 
 @check(points=1, inputs=random_numbers(), examples=3)
 def test_turns_words_into_ids(student: Any, numbers: Numbers) -> None:
-    """Each token gets its id; an unknown one that of `unknown`, or a KeyError that names it.
+    """Each token gets its id; an unknown token gets that of `unknown`, or a KeyError names it.
 
-    Sees an id that is made up, the id 0 taken for none, an unknown token that is passed over, a
-    `vocab[unknown]` that is asked for though no token is unknown, and a vocabulary that grows.
+    Sees a made-up id, id 0 treated as "not found", unknown tokens that are left out, a lookup of
+    `vocab[unknown]` although no token is unknown, and a vocabulary that grows.
     """
     a, b, c, d, stranger = words(numbers, 5)
     first = int(numbers.ids("first", high=20)) + 1
@@ -127,15 +127,15 @@ def test_turns_words_into_ids(student: Any, numbers: Numbers) -> None:
     expected = [vocab[token] for token in text.split()]
     assert_returns(student.encode(text, vocab), expected, f"encode({text!r}, {vocab})")
     what = f"encode({text!r}, {vocab}, unknown='<unk>')"
-    with _no_key_error(what, "although all of its words are known"):
+    with _no_key_error(what, "although all of its words are in the vocabulary"):
         assert_returns(student.encode(text, vocab, unknown="<unk>"), expected, what)
 
     larger = {**vocab, "<unk>": 70}
     mixed = f"{a} {stranger} {c}"
     what = f"encode({mixed!r}, {larger}, '<unk>')"
     with _no_key_error(what, "although `unknown` is given"):
-        found, after = student.encode.echo(mixed, larger, "<unk>")
-        assert_returns(found, [vocab[a], 70, vocab[c]], what)
+        result, after = student.encode.echo(mixed, larger, "<unk>")
+        assert_returns(result, [vocab[a], 70, vocab[c]], what)
         assert_returns(after[1], larger, "After encode, the vocabulary")
         what = f"encode({mixed!r}, {vocab}, unknown={b!r})"
         expected = [vocab[a], vocab[b], vocab[c]]
@@ -146,14 +146,14 @@ def test_turns_words_into_ids(student: Any, numbers: Numbers) -> None:
         assert_refuses(KeyError, call, what, naming=stranger)
     text = f"{a.capitalize()},  {b}! {a}"
     expected = [larger.get(token, 70) for token in own_tokens(student, text)]
-    help = "Is the text cut by your own tokenize?"
+    help = "Does encode cut the text with your own tokenize?"
     what = f"encode({text!r}, {larger}, '<unk>')"
     assert_returns(student.encode(text, larger, "<unk>"), expected, what, help)
 
 
 @contextmanager
 def _no_key_error(what: str, though: str) -> Iterator[None]:
-    """Says which call it was that raised a KeyError."""
+    """Name the call that raised a KeyError."""
     try:
         yield
     except StudentError as error:
@@ -164,10 +164,10 @@ def _no_key_error(what: str, though: str) -> Iterator[None]:
 
 @check(points=1, inputs=random_numbers(), examples=3)
 def test_fills_up_on_the_right(student: Any, numbers: Numbers) -> None:
-    """Rows are as long as the longest, short ones end with pad_id, and ids are exact int64.
+    """Rows have the length of the longest, short ones end with pad_id, and ids are exact int64.
 
-    Sees padding on the left, zeros whatever pad_id is, a length that is fixed or that of the first,
-    ids that went through float32, and lists that have grown.
+    Sees padding on the left, zeros whatever pad_id is, a fixed length or that of the first
+    sequence, ids that passed through float32, and lists that have grown.
     """
     big = 2**24 + 1 + 2 * int(numbers.ids("big", high=1000))
     rows = [numbers.ids(f"row {size}", size, low=1, high=50).tolist() for size in (2, 5, 1, 4)]
@@ -182,10 +182,10 @@ def test_fills_up_on_the_right(student: Any, numbers: Numbers) -> None:
     ):
         longest = max(map(len, sequences))
         expected = torch.tensor([row + [pad_id] * (longest - len(row)) for row in sequences])
-        found, after = student.pad_batch.echo(sequences, pad_id)
+        result, after = student.pad_batch.echo(sequences, pad_id)
         what = f"pad_batch({sequences}, pad_id={pad_id})"
-        assert_dtype(found, torch.int64, what)
-        assert_matches(found, expected, what, axes=("batch", "length"))
+        assert_dtype(result, torch.int64, what)
+        assert_matches(result, expected, what, axes=("batch", "length"))
         assert_returns(after[0], sequences, "After pad_batch, the list of sequences")
     short = [rows[0], rows[2]]
     expected = torch.tensor([rows[0], [*rows[2], 0]])
@@ -197,10 +197,10 @@ def test_fills_up_on_the_right(student: Any, numbers: Numbers) -> None:
 
 @check(points=1, inputs=random_numbers(), examples=3)
 def test_one_hot_rows_pick_rows(student: Any, numbers: Numbers) -> None:
-    """A row has a one at the place of its id, zeros else, in float32; times W it is W[ids].
+    """Each row has a single one, at the position of its id, in float32; times W it is W[ids].
 
-    Sees whole numbers or booleans in place of float32, as many columns as ids occur, an axis that
-    is lost or added, ids of one or two axes only, and ids that are edited.
+    Sees integers or booleans instead of float32, as many columns as the largest id needs, an axis
+    that is lost or added, code for ids of one or two axes only, and ids that are modified.
     """
     settings = student.global_settings()
     vocab_size = 11
@@ -208,11 +208,11 @@ def test_one_hot_rows_pick_rows(student: Any, numbers: Numbers) -> None:
     ids[1, :2] = torch.tensor([0, 0])
     table = numbers.normal("table", vocab_size, 5, dtype=torch.float32)
     for some in (ids, transposed(ids), ids[0], ids[:, :1], ids[None, :, None], ids[1, 1]):
-        found, after = student.one_hot.echo(some, vocab_size)
+        result, after = student.one_hot.echo(some, vocab_size)
         what = f"one_hot of ids of shape {tuple(some.shape)}"
-        _assert_one_hot(found, some, vocab_size, what)
+        _assert_one_hot(result, some, vocab_size, what)
         assert_not_edited([some], after[:1], ["ids"])
-        assert_matches(found @ table, table[some], f"{what}, times a matrix of {vocab_size} rows,")
+        assert_matches(result @ table, table[some], f"{what}, times a matrix of {vocab_size} rows,")
     last = torch.tensor([[vocab_size - 1]])
     _assert_one_hot(student.one_hot(last, vocab_size), last, vocab_size, "one_hot of the last id")
     only = torch.zeros(2, dtype=torch.int64)
@@ -226,4 +226,4 @@ def _assert_one_hot(found: Any, ids: Tensor, vocab_size: int, what: str) -> None
     assert_dtype(found, torch.float32, what)
     assert_matches(found, expected, what, axes=axes)
     if not torch.equal(found, expected):
-        raise Mismatch(f"In {what} there are numbers that are nearly, but not quite, 0 or 1.")
+        raise Mismatch(f"{what} contains numbers that are close to 0 or 1, but not exactly.")

@@ -31,8 +31,8 @@ from grader.feedback.comparison import Mismatch, assert_matches, assert_shape
 from grader.remote.fixtures import Assortment
 from grader.remote.proxy import RemoteModule
 
-# Sizes of an `Assortment`: no two of its matrices have the same bound, and each holds 1440 numbers
-# or more.
+# Sizes of an `Assortment`: no two of its matrices have the same bound, and each holds at least 1440
+# numbers.
 SIZES = (30, 48, 70)
 PAIRS = ("decoder_input", "labels")
 IDS = ("batch", "length")
@@ -45,47 +45,47 @@ def _shapes() -> dict[str, tuple[int, ...]]:
 
 
 def _bound(shape: tuple[int, ...]) -> float:
-    """Where Xavier's uniform distribution ends: √(6 / (fan_in + fan_out))."""
+    """Return the bound of Xavier's uniform distribution: √(6 / (fan_in + fan_out))."""
     return math.sqrt(6 / ((shape[0] + shape[1]) * math.prod(shape[2:])))
 
 
 def _assert_drawn(numbers: Tensor, before: Tensor, name: str) -> None:
-    """The numbers look drawn evenly from Xavier's interval, and are not those of before.
+    """Check that the numbers are drawn uniformly from Xavier's interval, and differ from before.
 
-    The bounds are seven standard deviations: right code oversteps one of them once in 10^11 times.
-    With 1440 numbers that is 16 % of the variance (a normal distribution oversteps the interval,
-    other fans give another bound) and a tenth of the bound for the mean.
+    The limits are seven standard deviations: right code exceeds one of them once in 10^11 times.
+    With 1440 numbers that is 16 % of the variance (a normal distribution leaves the interval, other
+    fans give another bound) and a tenth of the bound for the mean.
     """
     bound, count = _bound(tuple(numbers.shape)), numbers.numel()
     values = numbers.double()
     if torch.equal(numbers, before):
         raise Mismatch(
-            f"`initialise` leaves `{name}` as it was.",
+            f"`initialise` leaves `{name}` unchanged.",
             help="Every parameter of two or more axes is drawn, whatever it belongs to.",
         )
     if not torch.isfinite(values).all():
-        raise Mismatch(f"`initialise` leaves numbers in `{name}` that are not finite.")
+        raise Mismatch(f"After `initialise`, `{name}` holds numbers that are not finite.")
     largest = values.abs().max().item()
     shape = tuple(numbers.shape)
     if largest > bound * (1 + 1e-6):
         raise Mismatch(
-            f"`initialise` puts {largest:.3g} into `{name}`, of shape {shape}; Xavier's uniform "
-            f"distribution ends at {bound:.3g} there.",
-            help="Which fans do you use, which factor, and is the distribution the uniform one?",
+            f"`initialise` draws {largest:.3g} for `{name}`, of shape {shape}; the bound of "
+            f"Xavier's uniform distribution is {bound:.3g} there.",
+            help="Which fans do you use, and which factor? Is your distribution uniform?",
         )
     variance = values.square().mean().item() / (bound**2 / 3)
     if abs(variance - 1) > 7 * math.sqrt(0.8 / count):
         raise Mismatch(
-            f"The numbers that `initialise` puts into `{name}`, of shape {shape}, have "
+            f"The numbers that `initialise` draws for `{name}`, of shape {shape}, have "
             f"{variance:.2g} times the variance of Xavier's uniform distribution.",
             help="Which fans do you use, and which factor?",
         )
     if abs(values.mean().item()) > 7 * bound / math.sqrt(3 * count):
-        raise Mismatch(f"The numbers that `initialise` puts into `{name}` do not have the mean 0.")
+        raise Mismatch(f"The numbers that `initialise` draws for `{name}` do not have mean 0.")
 
 
 def _initialised(student: Any, shapes: Any) -> tuple[RemoteModule, dict[str, Tensor]]:
-    """A model that the student's function has treated, and its parameters before that."""
+    """Return a model that the student's function has initialised, and its parameters before."""
     model = student.give("Assortment", *SIZES)
     before = model.weights(shapes)
     student.initialise(model)
@@ -96,8 +96,8 @@ def _initialised(student: Any, shapes: Any) -> tuple[RemoteModule, dict[str, Ten
 def test_initialise_draws_every_matrix(student: Any) -> None:
     """Every parameter of two or more axes is drawn from Xavier's uniform distribution.
 
-    Sees another distribution, bound or factor, and embeddings, frozen or free-standing parameters
-    that are left out. What is to stay as it is belongs to another check.
+    Sees another distribution, bound or factor, and embeddings, frozen parameters or parameters
+    outside of layers that are left out. Another check grades what must not change.
     """
     shapes = _shapes()
     model, before = _initialised(student, shapes)
@@ -107,15 +107,15 @@ def test_initialise_draws_every_matrix(student: Any) -> None:
             assert_shape(after[name], shape, f"`{name}` after initialise")
             _assert_drawn(after[name], before[name], name)
     if torch.equal(after["layers.0.weight"], after["layers.1.weight"]):
-        raise Mismatch("`initialise` puts the same numbers into two layers of the same shape.")
+        raise Mismatch("`initialise` gives two layers of the same shape the same numbers.")
 
 
 @check(points=1)
 def test_initialise_leaves_the_rest(student: Any) -> None:
-    """Vectors, numbers and buffers stay as they are, parameters stay the same objects.
+    """Vectors, scalars and buffers are unchanged, and parameters stay the same objects.
 
-    Sees biases set to zero, new parameters in the place of the old, so that shared ones come apart
-    and an optimiser holds the wrong ones, `requires_grad` changed, and a seed that is set.
+    Sees biases set to zero, parameters replaced by new ones, so that sharing is lost and an
+    optimiser holds the wrong ones, a changed `requires_grad`, and a seed.
     """
     shapes = _shapes()
     model = student.give("Assortment", *SIZES)
@@ -124,10 +124,10 @@ def test_initialise_leaves_the_rest(student: Any) -> None:
     student.initialise(model)
     after = model.weights(shapes)
     drawn = after["linear.weight"]
-    # The largest of evenly drawn numbers is 1.7 times their deviation, of normal ones 3 times.
+    # The largest of uniform numbers is 1.7 times their standard deviation, of normal ones 3 times.
     spread = drawn.double().std().item()
     if torch.equal(drawn, before["linear.weight"]) or not drawn.abs().max().item() < 2 * spread:
-        raise Mismatch("`initialise` does not draw the weights of an nn.Linear evenly.")
+        raise Mismatch("`initialise` does not draw the weights of an nn.Linear uniformly.")
     for name, shape in shapes.items():
         if len(shape) < 2 and not torch.equal(after[name], before[name]):
             raise Mismatch(
@@ -135,20 +135,20 @@ def test_initialise_leaves_the_rest(student: Any) -> None:
                 help="Only parameters of two or more axes are drawn.",
             )
     if not torch.equal(model.buffers()["table"], buffers["table"]):
-        raise Mismatch("`initialise` changes a buffer, which is no parameter.")
+        raise Mismatch("`initialise` changes a buffer. Only parameters are drawn.")
     for old, new in zip(rows, model.parameters(), strict=True):
         if old.trainable != new.trainable:
-            raise Mismatch(f"`initialise` changes whether `{old.name}` takes gradients.")
+            raise Mismatch(f"`initialise` changes `requires_grad` of `{old.name}`.")
         if old != new:
             raise Mismatch(
-                f"After `initialise`, `{old.name}` is another tensor than before, or no longer "
+                f"After `initialise`, `{old.name}` is a different tensor than before, or no longer "
                 "shared.",
-                help="Change the numbers of a parameter in place; do not put a new one there.",
+                help="Change the numbers of a parameter in place; do not replace the parameter.",
             )
     if model.same_objects.get() is not True:
         raise Mismatch(
-            "`initialise` replaces parameters by new ones: an optimiser that was made before it "
-            "would train the old ones.",
+            "`initialise` replaces parameters by new ones: an optimiser made before it would still "
+            "train the old ones.",
             help="Change the numbers of a parameter in place.",
         )
     other, _ = _initialised(student, shapes)
@@ -165,26 +165,26 @@ def _axes(shape: tuple[int, ...]) -> str:
 
 
 @check(points=2, inputs=(distinct_sizes(2, low=3), random_numbers()), examples=2)
-def test_inputs_and_labels_are_one_place_apart(
+def test_inputs_and_labels_are_one_position_apart(
     student: Any, sizes: list[int], numbers: Numbers
 ) -> None:
-    """The decoder reads all ids but the last, the labels are all but the first.
+    """The decoder reads all ids but the last; the labels are all but the first.
 
-    Sees labels that are not shifted, shifted twice, or turned round with the input, an axis mixed
-    up with another, and a target that is edited.
+    Sees labels that are not shifted, shifted twice, or swapped with the input, swapped axes, and a
+    target that is modified.
     """
     batch, length = sizes
     for size in (length, 2):
         tgt = numbers.ids("tgt", batch, size, high=50)
         returned, after = student.teacher_forcing.echo(tgt)
-        found = parts(returned, PAIRS, "teacher_forcing")
-        for name, ids, expected in zip(PAIRS, found, (tgt[:, :-1], tgt[:, 1:]), strict=True):
+        result = parts(returned, PAIRS, "teacher_forcing")
+        for name, ids, expected in zip(PAIRS, result, (tgt[:, :-1], tgt[:, 1:]), strict=True):
             assert_matches(
                 ids,
                 expected,
                 name,
                 axes=IDS,
-                help="Each label should be the word that follows the one that is read.",
+                help="Each label should be the token after the one that is read.",
             )
         assert_not_edited([tgt], after, ["tgt"])
 
@@ -223,15 +223,15 @@ def test_rate_rises_and_falls(student: Any, d_model: int, warmup: int, factors: 
     up, down = factors
     for step in (1, 2, max(1, warmup // up), warmup, warmup + 1, warmup * down):
         call = f"noam_rate({step}, d_model={d_model}, warmup={warmup})"
-        found = student.noam_rate(step, d_model=d_model, warmup=warmup)
-        _assert_rate(found, _noam(step, d_model, warmup), call)
+        result = student.noam_rate(step, d_model=d_model, warmup=warmup)
+        _assert_rate(result, _noam(step, d_model, warmup), call)
 
 
 @check(points=1, inputs=st.integers(2, 600), examples=2)
 def test_rate_at_step_zero_and_by_default(student: Any, d_model: int) -> None:
-    """Step 0 gives 0, and `warmup` is 4000 if nothing is said.
+    """The rate at step 0 is 0, and `warmup` is 4000 by default.
 
-    Sees a division by zero, step 0 taken for step 1, and another default.
+    Sees a division by zero, step 0 treated as step 1, and another default.
     """
     _assert_rate(student.noam_rate(0, d_model), 0.0, f"noam_rate(0, {d_model})")
     for step in (1, 4000, 16000):
@@ -241,7 +241,7 @@ def test_rate_at_step_zero_and_by_default(student: Any, d_model: int) -> None:
 
 @dataclass(frozen=True)
 class TrainingCase:
-    """Logits and labels, of which some are padding, and how much is smoothed."""
+    """Logits, labels of which some are padding, and the smoothing."""
 
     logits: Tensor
     labels: Tensor
@@ -249,7 +249,7 @@ class TrainingCase:
     pad_id: int
 
     def loss(self, logits: Tensor) -> Tensor:
-        """What torch makes of such logits."""
+        """Return torch's loss for these logits."""
         return F.cross_entropy(
             logits.flatten(0, 1),
             self.labels.flatten(),
@@ -259,12 +259,12 @@ class TrainingCase:
 
     @cached_property
     def expected(self) -> Tensor:
-        """Torch's loss."""
+        """Return torch's loss."""
         return self.loss(self.logits)
 
     @cached_property
     def gradient(self) -> Tensor:
-        """Torch's gradient with regard to the logits."""
+        """Return torch's gradient with respect to the logits."""
         logits = self.logits.clone().requires_grad_()
         return pull_back(self.loss(logits), [logits], torch.ones((), dtype=torch.float64))[0]
 
@@ -273,14 +273,14 @@ class TrainingCase:
 def losses(
     draw: st.DrawFn, numbers: Numbers, pad_id: int | None = None, padding: bool = True
 ) -> TrainingCase:
-    """Another number of words in every row. Without a `pad_id`, it is a word's, but not 0."""
+    """Draw rows of different lengths. Without a `pad_id`, it is a token's id, but not 0."""
     batch, length, vocab = draw(distinct_sizes(3, low=3))
     logits = numbers.normal("logits", batch, length, vocab, scale=2.0)
     if pad_id is None:
         pad_id = vocab - 1 if draw(st.booleans()) else 1
     labels = numbers.ids("labels", batch, length, high=vocab)
     words = torch.arange(length) < 1 + (torch.arange(batch) % (length - 1))[:, None]
-    # A word may not have the id that stands for padding.
+    # No token may have the id of padding.
     labels = torch.where(labels == pad_id, (labels + 1) % vocab, labels)
     if padding:
         labels = torch.where(words, labels, pad_id)
@@ -291,61 +291,61 @@ def losses(
 def _assert_loss(found: Any, case: TrainingCase, expected: Tensor, what: str = "loss") -> None:
     if isinstance(found, float):
         raise Mismatch(
-            "label_smoothed_loss should return a tensor of no axes; yours returned a float.",
-            help="From a float no gradient flows back.",
+            "label_smoothed_loss should return a tensor without axes; yours returned a float.",
+            help="No gradient flows back from a float.",
         )
     assert_matches(found, expected, f"{what} with smoothing={case.smoothing}")
 
 
 @check(points=1, inputs=losses(pad_id=-100, padding=False), examples=3)
 def test_loss_without_padding(student: Any, case: TrainingCase) -> None:
-    """The loss is that of F.cross_entropy with label_smoothing, the mean over all places.
+    """Without padding, the loss equals that of F.cross_entropy with label_smoothing.
 
-    Sees ε shared out among V - 1 words or not at all, a sum for a mean, softmax over the wrong
-    axis, and logits of a thousand that give infinity. Lets mistakes with padding pass.
+    Sees ε shared among V - 1 tokens or not at all, a sum for a mean, softmax over the wrong axis,
+    and logits of a thousand that give infinity. Mistakes with padding pass.
     """
     for smoothing in (case.smoothing, 0.0, 1.0):
         one = TrainingCase(case.logits, case.labels, smoothing, case.pad_id)
-        found, after = student.label_smoothed_loss.echo(
+        result, after = student.label_smoothed_loss.echo(
             case.logits, case.labels, case.pad_id, smoothing
         )
-        _assert_loss(found, one, one.expected)
+        _assert_loss(result, one, one.expected)
         assert_not_edited([case.logits, case.labels], after[:2], ["logits", "labels"])
     large = TrainingCase(case.logits * 500, case.labels, case.smoothing, case.pad_id)
-    found = student.label_smoothed_loss(large.logits, large.labels, -100, large.smoothing)
-    _assert_loss(found, large, large.expected, "loss for logits of a thousand")
+    result = student.label_smoothed_loss(large.logits, large.labels, -100, large.smoothing)
+    _assert_loss(result, large, large.expected, "loss for logits of a thousand")
 
 
 @check(points=1, inputs=(losses(), losses(pad_id=-1), losses(pad_id=0)), examples=2)
-def test_padding_has_no_say(
+def test_padding_is_ignored(
     student: Any, inside: TrainingCase, negative: TrainingCase, usual: TrainingCase
 ) -> None:
-    """Places whose label is padding are left out of sum and count, whatever `pad_id` is.
+    """Positions whose label is padding are ignored in sum and count, whatever `pad_id` is.
 
-    Sees a mean over all places, a padding id of 0 taken for granted, `gather` with an index that is
-    negative, and labels that are edited where they are padding.
+    Sees a mean over all positions, a hard-coded padding id of 0, `gather` with a negative index,
+    and labels that are modified where they are padding.
     """
     for case in (inside, negative):
-        found = student.label_smoothed_loss(
+        result = student.label_smoothed_loss(
             case.logits, case.labels, pad_id=case.pad_id, smoothing=case.smoothing
         )
-        _assert_loss(found, case, case.expected, f"loss with pad_id={case.pad_id}")
+        _assert_loss(result, case, case.expected, f"loss with pad_id={case.pad_id}")
         given = case.logits, case.labels, case.pad_id, case.smoothing
         _, after = student.label_smoothed_loss.echo(*given)
         assert_not_edited(given[:2], after[:2], ["logits", "labels"])
     usual = TrainingCase(usual.logits, usual.labels, 0.1, 0)
-    found = student.label_smoothed_loss(usual.logits, usual.labels)
-    _assert_loss(found, usual, usual.expected, "loss with nothing said of padding, and")
+    result = student.label_smoothed_loss(usual.logits, usual.labels)
+    _assert_loss(result, usual, usual.expected, "loss with the default pad_id, and")
     layout = transposed(usual.logits)
-    found = student.label_smoothed_loss(layout, usual.labels)
-    _assert_loss(found, usual, usual.expected, "loss for logits that are not contiguous,")
+    result = student.label_smoothed_loss(layout, usual.labels)
+    _assert_loss(result, usual, usual.expected, "loss for non-contiguous logits,")
 
 
 @check(points=1, inputs=(losses(), losses(pad_id=-100)), examples=2)
 def test_gradients_agree_with_torch(
     student: Any, inside: TrainingCase, negative: TrainingCase
 ) -> None:
-    """Gradients flow back to the logits as through F.cross_entropy, none from padding.
+    """Gradients flow back to the logits as in F.cross_entropy, and none from padding.
 
     Sees the graph cut by detach, item or no_grad, and NaN from the logarithm of a softmax.
     """
@@ -354,8 +354,8 @@ def test_gradients_agree_with_torch(
         for scale in (1.0, 500.0):
             scaled = TrainingCase(case.logits * scale, case.labels, case.smoothing, case.pad_id)
             logits = scaled.logits.clone().requires_grad_()
-            found = student.label_smoothed_loss(
+            result = student.label_smoothed_loss(
                 logits, scaled.labels, scaled.pad_id, scaled.smoothing
             )
-            _assert_loss(found, scaled, scaled.expected)
-            assert_gradients(gradients(found, [logits], one), [scaled.gradient], ["logits"])
+            _assert_loss(result, scaled, scaled.expected)
+            assert_gradients(gradients(result, [logits], one), [scaled.gradient], ["logits"])

@@ -50,11 +50,11 @@ LOGITS = ("batch", "target", "vocabulary")
 @check(points=3, inputs=cases(), examples=1)
 @either_precision
 def test_logits_agree_with_torch(student: Any, case: TransformerCase) -> None:
-    """The logits are those of torch's layers between our embeddings and the generator.
+    """The logits equal those of torch's layers between embeddings and generator.
 
     Sees source and target mixed up, an embedding without positions or without its factor, a decoder
-    that looks ahead, a norm too many, and probabilities in place of logits. There is no padding
-    here.
+    that attends to the future, an extra norm, and probabilities instead of logits. There is no
+    padding here.
     """
     model, case = case.model(student)
     assert_matches(model(case.src, case.tgt), case.logits, "logits", axes=LOGITS)
@@ -65,47 +65,47 @@ def test_logits_agree_with_torch(student: Any, case: TransformerCase) -> None:
 def test_options_reach_encoder_and_decoder(student: Any, case: TransformerCase) -> None:
     """`norm_first` and `activation` reach encoder and decoder, and the defaults are the paper's.
 
-    Sees an option that is ignored on one side, or handed over at the wrong place, and, in a model
-    written anew, an exp of large scores, which is infinite, and a variance as E[x²] - E[x]². Looks
-    at `encode` and `decode` alone, so that a wrong generator may pass.
+    Sees an option that is ignored on one side or passed as the wrong argument, and, in a model
+    written from scratch, an exp of large scores, which is infinite, and a variance computed as
+    E[x²] - E[x]². Compares only `encode` and `decode`, so that a wrong generator passes.
     """
     assert_defaults(student, "Transformer", DEFAULTS)
     model, case = case.model(student)
     assert_matches(model.encode(case.src), case.encoded, "output of encode", axes=AXES)
-    found = model.decode(case.tgt, case.memory, case.src)
-    assert_matches(found, case.decoded, "output of decode", axes=AXES)
+    result = model.decode(case.tgt, case.memory, case.src)
+    assert_matches(result, case.decoded, "output of decode", axes=AXES)
     loud = case.loud
     model.load(loud.weights, strict=False)
-    for what, found, expected in (
+    for what, result, expected in (
         ("encode", model.encode(loud.src), loud.encoded),
         ("decode", model.decode(loud.tgt, loud.memory, loud.src), loud.decoded),
     ):
         what = f"output of {what} for scores of up to a thousand"
-        assert_matches(found, expected, what, axes=AXES, rtol=1e-2, atol=1e-2)
+        assert_matches(result, expected, what, axes=AXES, rtol=1e-2, atol=1e-2)
     far = case.far
     model.to(far.dtype).load(far.weights, strict=False)
-    what = "output of encode for words around 1000, in float32"
+    what = "output of encode for tokens around 1000, in float32"
     assert_matches(model.encode(far.src), far.encoded, what, axes=AXES, rtol=1e-2, atol=1e-2)
 
 
 @check(points=2, inputs=cases(num_layers=1), examples=1)
 @either_precision
 def test_no_position_looks_ahead(student: Any, case: TransformerCase) -> None:
-    """A change of the target at place t changes no logit before t, and the logits from t on.
+    """Changing the target token at position t affects the logits from t on, and none before.
 
-    Sees a causal mask that is missing, used in training only, or off by one. Compares your model
+    Sees a causal mask that is missing, used in training only, or off by one. Compares the model
     with itself.
     """
     model, case = case.model(student)
     before = model(case.src, case.tgt)
     _assert_logits(before, case)
-    places = torch.arange(case.tgt.size(1)).expand(case.tgt.shape)
+    positions = torch.arange(case.tgt.size(1)).expand(case.tgt.shape)
     for t in (1, case.tgt.size(1) - 1):
-        after = model(case.src, torch.where(places == t, case.other_tgt, case.tgt))
-        what = f"The target at place {t} has a say in the logits of the places before."
-        check_same(after, before, places < t, what)
-        what = f"The target at place {t} has no say in the logits from that place on."
-        check_other(after, before, places >= t, what)
+        after = model(case.src, torch.where(positions == t, case.other_tgt, case.tgt))
+        what = f"The target token at position {t} affects the logits of earlier positions."
+        check_same(after, before, positions < t, what)
+        what = f"The target token at position {t} does not affect the logits from there on."
+        check_other(after, before, positions >= t, what)
 
 
 def _assert_logits(found: Any, case: TransformerCase) -> None:
@@ -116,85 +116,81 @@ def _assert_logits(found: Any, case: TransformerCase) -> None:
 @check(points=2, inputs=cases(num_layers=1), examples=1)
 @either_precision
 def test_padding_of_the_source_is_not_seen(student: Any, case: TransformerCase) -> None:
-    """Padding in the source, wherever it is, changes nothing, neither in encoder nor in decoder.
+    """Padding in the source, wherever it is, affects nothing in encoder and decoder.
 
-    Sees a mask that is missing in encoder or cross-attention, a padding id of 0 taken for granted,
-    and masks made from the wrong sentence. Compares your model with itself.
+    Sees a mask that is missing in encoder or cross-attention, a hard-coded padding id of 0, and
+    masks made from the wrong sentence. Compares the model with itself.
     """
     model, case = case.model(student)
     src, tgt = case.padded_src, case.tgt
-    words = src != case.pad_id
+    is_token = src != case.pad_id
     everywhere = torch.ones(tgt.shape, dtype=torch.bool)
 
-    # Trailing padding: the same as without.
+    # Trailing padding: the same as without it.
     short = src[:1, : case.source_length]
     memory, logits = model.encode(src), model(src, tgt)
     _assert_logits(logits, case)
-    what = "Padding at the end of the source changes the output."
+    what = "Padding at the end of the source affects the output."
     shape = (*src.shape, case.sizes.d_model)
     assert_shape(memory, dict(zip(AXES, shape, strict=True)), "output of encode")
     alone = torch.ones(short.shape, dtype=torch.bool)
     check_same(model.encode(short), memory[:1, : case.source_length], alone, what)
     check_same(model(short, tgt[:1]), logits[:1], everywhere[:1], what)
 
-    # Padding anywhere: it does not matter what stands in its rows.
+    # Padding anywhere: the numbers in its rows do not matter.
     noise = case.noise(*case.memory.shape)
     decoded = model.decode(tgt, case.memory, src)
     assert_shape(decoded, dict(zip(AXES, (*tgt.shape, case.sizes.d_model), strict=True)))
-    hidden = torch.where(words[..., None], case.memory, case.memory + noise)
-    what = "Memory at places where the source is padding changes the output of decode."
+    hidden = torch.where(is_token[..., None], case.memory, case.memory + noise)
+    what = "Rows of the memory where the source is padding affect the output of decode."
     check_same(model.decode(tgt, hidden, src), decoded, everywhere, what)
-    # The last place is a word that follows padding, in all rows but the first.
+    # The last position holds a token that follows padding, in all rows but the first.
     seen = case.memory.clone()
     seen[1:, -1] += noise[1:, -1]
-    what = (
-        "Memory at the place of a word that follows padding does not change the output of decode."
-    )
+    what = "The memory of a source token that follows padding does not affect the output of decode."
     check_other(model.decode(tgt, seen, src)[1:], decoded[1:], everywhere[1:], what)
     other = src.clone()
     other[1:, -1] = case.other_src[1:, -1]
-    what = (
-        "A word of the source that follows padding does not change what `encode` makes of others."
-    )
-    check_other(model.encode(other)[1:], memory[1:], words[1:], what)
+    what = "A source token that follows padding does not affect other tokens in `encode`."
+    check_other(model.encode(other)[1:], memory[1:], is_token[1:], what)
     model.load(case.with_other_padding(SRC), strict=False)
-    what = "The embedding of the padding id changes what `encode` makes of the words of the source."
-    check_same(model.encode(src), memory, words, what)
+    what = "The embedding of the padding id affects other source tokens in `encode`."
+    check_same(model.encode(src), memory, is_token, what)
 
 
 @check(points=1, inputs=cases(num_layers=1), examples=1)
 @either_precision
 def test_padding_of_the_target_is_not_seen(student: Any, case: TransformerCase) -> None:
-    """Padding in the target, also in the middle or at the start, has no say in other places.
+    """Padding in the target, even in the middle or at the start, does not affect other positions.
 
-    Sees a decoder that hides the future and not the padding. Compares your model with itself.
+    Sees a decoder that hides the future but not the padding. Compares the model with itself.
     """
     model, case = case.model(student)
     src, tgt = case.src, case.padded_tgt
-    words = tgt != case.pad_id
+    is_token = tgt != case.pad_id
     before = model.decode(tgt, case.memory, src)
     assert_finite(before, "output of decode with padding at the start of a target", axes=AXES)
     assert_shape(before, dict(zip(AXES, (*tgt.shape, case.sizes.d_model), strict=True)))
     other_padding = case.with_other_padding(TGT)
     model.load(other_padding, strict=False)
-    what = "The embedding of the padding id changes what `decode` makes of the words of the target."
-    check_same(model.decode(tgt, case.memory, src), before, words, what)
+    what = "The embedding of the padding id affects other target tokens in `decode`."
+    check_same(model.decode(tgt, case.memory, src), before, is_token, what)
     model.load({name: case.weights[name] for name in other_padding}, strict=False)
-    # In each row the third place is a word that follows padding, and words follow it.
+    # In each row the third position holds a token that follows padding, and tokens follow it.
     other = tgt.clone()
     other[:, 2] = case.other_tgt[:, 2]
     later = torch.arange(tgt.size(1)).expand(tgt.shape) >= 2
-    what = "A word of the target that follows padding has no say in later words."
+    what = "A target token that follows padding does not affect later tokens in `decode`."
     check_other(model.decode(other, case.memory, src), before, later, what)
 
 
 @check(points=1, inputs=cases(num_layers=1), examples=1)
 @either_precision
 def test_the_parts_make_the_whole(student: Any, case: TransformerCase) -> None:
-    """`forward` gives what the generator makes of `decode`, which uses the memory it is given.
+    """`forward` applies the generator to the output of `decode`, which uses the memory it is given.
 
-    Sees a `decode` that encodes anew, a `forward` that takes another way, and a softmax at its end.
-    Compares your model with itself.
+    Sees a `decode` that encodes again, a `forward` that is not composed of its parts, and a softmax
+    at its end. Compares the model with itself.
     """
     model, case = case.model(student)
     src, tgt = case.padded_src, case.padded_tgt
@@ -205,18 +201,18 @@ def test_the_parts_make_the_whole(student: Any, case: TransformerCase) -> None:
     expected = case.generate(decoded.double(), case.weights)
     assert_matches(model(src, tgt), expected, "logits", axes=LOGITS)
     other = model.decode(tgt, case.memory, src)
-    assert_changes(other, decoded, "Another memory changes nothing in what `decode` returns.")
+    assert_changes(other, decoded, "The output of `decode` is the same for a different memory.")
 
 
 @check(
     points=1, inputs=cases(activation="gelu"), examples=1
 )  # few features of ReLU may all be zero
 @either_precision
-def test_every_parameter_has_its_place(student: Any, case: TransformerCase) -> None:
-    """The parameters have the right names, and each of them has a say.
+def test_every_parameter_is_used(student: Any, case: TransformerCase) -> None:
+    """The parameters have the right names, and all of them are used.
 
-    Sees layers in the wrong number or with the same weights, a part that is made and not used, and
-    `pad_id` forgotten. Embeddings and generator may be tied.
+    Sees a wrong number of layers, layers that share weights, a part that is never used, and a
+    missing `pad_id`. Embeddings and generator may be tied.
     """
     model, case = case.model(student)
     weights = tracked_weights(case.weights)
@@ -226,8 +222,8 @@ def test_every_parameter_has_its_place(student: Any, case: TransformerCase) -> N
     pad_id = model.pad_id.get()
     if pad_id != case.pad_id:
         raise Mismatch(f"The attribute `pad_id` should be {case.pad_id}; yours is {pad_id!r}.")
-    found = gradients(model(case.src, case.tgt), list(weights.values()), case.cotangent)
-    assert_all_used(dict(zip(weights, found, strict=True)))
+    result = gradients(model(case.src, case.tgt), list(weights.values()), case.cotangent)
+    assert_all_used(dict(zip(weights, result, strict=True)))
     assert_moves(replace(case, num_layers=1, tied={}).new_model(student))
 
 
@@ -236,37 +232,37 @@ def test_every_parameter_has_its_place(student: Any, case: TransformerCase) -> N
 def test_gradients_agree_with_torch(student: Any, case: TransformerCase) -> None:
     """Gradients flow to every parameter as through torch's own layers.
 
-    Sees `detach`, `.data` and `no_grad` between the parts, which no value shows. The row of the
-    padding id is left out, since you may freeze it.
+    Sees `detach`, `.data` and `no_grad` between the parts, which do not show in any value. The row
+    of the padding id is left out, since it may be frozen.
     """
     model, case = case.model(student)
     case = case.with_special_ids
     weights = tracked_weights(case.weights)
     model.load(weights, strict=False)
-    found = gradients(model(case.src, case.tgt), list(weights.values()), case.cotangent)
-    for gradient, name in zip(found, weights, strict=True):
+    result = gradients(model(case.src, case.tgt), list(weights.values()), case.cotangent)
+    for gradient, name in zip(result, weights, strict=True):
         if gradient is not None and name in TIEABLE:
             gradient[case.pad_id] = 0.0
-    assert_gradients(found, case.gradients, tuple(weights))
+    assert_gradients(result, case.gradients, tuple(weights))
 
 
 @check(points=1, inputs=cases(norm_first=True, num_layers=1), examples=1)
 @either_precision
 def test_dropout_reaches_every_part(student: Any, case: TransformerCase) -> None:
-    """`dropout` reaches both embeddings, encoder and decoder, and is off in evaluation.
+    """Dropout reaches both embeddings, encoder and decoder, and is off in evaluation.
 
-    Sees a part that does not get the probability, and an attention or a feed-forward network inside
-    that does not. With everything dropped, only the last norms are left.
+    Sees a part that the probability does not reach, down to a single attention or feed-forward
+    network. With everything dropped, only the last norms are left.
     """
     model, case = case.model(student, dropout=ALMOST_ONE)
     src, tgt, memory = case.src, case.tgt, case.memory
     model.train()
-    for part, found, ids in (
+    for part, result, ids in (
         ("encoder", model.encode(src), src),
         ("decoder", model.decode(tgt, memory, src), tgt),
     ):
         bias = case.weights[f"{part}.norm.bias"].double().expand(*ids.shape, -1)
-        assert_matches(found, bias, f"output of {part} with everything dropped", axes=AXES)
+        assert_matches(result, bias, f"output of {part} with everything dropped", axes=AXES)
     bias = case.weights["decoder.norm.bias"].double().expand(*tgt.shape, -1)
     what = "logits with everything dropped"
     assert_matches(model(src, tgt), case.generate(bias, case.weights), what, axes=LOGITS)
@@ -285,24 +281,24 @@ def test_dropout_reaches_every_part(student: Any, case: TransformerCase) -> None
 
 @check(points=1, inputs=cases(num_layers=1), examples=1)
 def test_works_on_any_input(student: Any, case: TransformerCase) -> None:
-    """Any batch, length, memory layout and dtype will do, copies work, and ids stay as they are.
+    """Any batch, length, memory layout and dtype works, copies work, and ids are not modified.
 
-    Sees a mix-up of batch and length, sizes that are kept from an earlier call, a `max_len` that
-    does not arrive, and an output in another dtype.
+    Sees a mix-up of batch and length, sizes kept from an earlier call, a `max_len` that does not
+    reach the embeddings, and an output of another dtype.
     """
     settings = student.global_settings()
     _check_any_input(student, case)
     long = student.Transformer(5, 7, 2, 1, 1, 3, 0.0, 5001).eval()
     ids = torch.zeros(1, 5001, dtype=torch.int64)
     for side in (long.src_embedding, long.tgt_embedding):
-        assert_shape(side(ids), (1, 5001, 2), "embedding of 5001 words with max_len=5001")
+        assert_shape(side(ids), (1, 5001, 2), "embedding of 5001 tokens with max_len=5001")
     assert_settings_kept(settings, student.global_settings())
 
 
 @either_precision
 def _check_any_input(student: Any, case: TransformerCase) -> None:
     model, case = case.model(student)
-    # Before the first call, after which it may keep tensors that cannot be copied.
+    # Copied before the first call, after which it may hold tensors that cannot be copied.
     copied = model.copy()
     src, tgt = case.src, case.tgt
     logits = model(src, tgt)
@@ -310,12 +306,12 @@ def _check_any_input(student: Any, case: TransformerCase) -> None:
     alone = model(src[1:2], tgt[1:2])
     assert_matches(alone, logits[1:2], "logits of a sentence without the others", axes=LOGITS)
     for size in (1, 2):
-        found, expected = (one(src[:, :size], tgt[:, :size]) for one in (model, copied))
+        result, expected = (one(src[:, :size], tgt[:, :size]) for one in (model, copied))
         assert_shape(expected, (src.size(0), size, case.tgt_vocab), "logits")
         what = "logits for shorter sentences, after longer ones"
-        assert_matches(found, expected, what, axes=LOGITS, sides=("yours", "for the first"))
-    found, after = model.echo(transposed(src), transposed(tgt))
-    assert_matches(found, logits, "logits for ids that are not contiguous", axes=LOGITS)
+        assert_matches(result, expected, what, axes=LOGITS, sides=("yours", "for the first"))
+    result, after = model.echo(transposed(src), transposed(tgt))
+    assert_matches(result, logits, "logits for non-contiguous ids", axes=LOGITS)
     assert_not_edited([src, tgt], after, ("src", "tgt"))
     assert_matches(copied(src, tgt), logits, "logits of a deep copy", axes=LOGITS)
     _assert_listens(model, case, logits)
@@ -327,16 +323,16 @@ def _check_any_input(student: Any, case: TransformerCase) -> None:
 
 
 def _assert_listens(model: RemoteModule, case: TransformerCase, logits: Tensor) -> None:
-    """Other scores in cross-attention give other logits. No lazy answer's do."""
+    """Check that other scores in cross-attention give other logits. No lazy answer passes this."""
     name = "decoder.layers.0.cross_attn.q_proj.weight"
     model.load({name: -case.weights[name]}, strict=False)
     other = model(case.src, case.tgt)
-    assert_changes(other, logits, f"The numbers in `{name}` change nothing.")
+    assert_changes(other, logits, f"`{name}` does not affect the output.")
 
 
 @check(points=0, inputs=cases(norm_first=True, num_layers=1), examples=1)
 def test_keeps_float64(student: Any, case: TransformerCase) -> None:
-    """In float64 the encoder's output has the accuracy of float64, as far as your embedding has.
+    """In float64 the encoder's output is as accurate as the embedding that goes into it.
 
     Sees a `.float()` on the way. It costs nothing: float32 is accurate enough here.
     """

@@ -1,4 +1,4 @@
-"""The cases of the `transformer` checks: ids, weights, and what torch's layers make of them."""
+"""The cases of the `transformer` checks: ids, weights, and the outputs of torch's layers."""
 
 from __future__ import annotations
 
@@ -60,22 +60,22 @@ class TransformerCase:
 
     @cached_property
     def narrow(self) -> TransformerCase:
-        """The same in float32."""
+        """Return the same case in float32."""
         return replace(self, dtype=torch.float32, tied={})
 
     @property
     def source_length(self) -> int:
-        """The words in the first source, which padding follows."""
+        """Return the number of tokens in the first source, before its padding."""
         return self.sizes.source - 1
 
     def words(self, name: str, length: int, vocab: int) -> Tensor:
-        """Random ids that are neither padding nor 0, which some take for it. (batch, length)"""
+        """Return random ids, none of them padding or 0. (batch, length)"""
         ids = self.numbers.ids(name, self.sizes.batch, length, low=1, high=vocab - 1)
         return ids + (ids >= self.pad_id)
 
     @cached_property
     def with_special_ids(self) -> TransformerCase:
-        """The same with ids among the words that code takes for padding: 0, 1 and the last."""
+        """Return the same case with ids that some code treats as padding: 0, 1 and the last."""
         case = replace(self, tied={})
         for ids, vocab in ((case.src, self.src_vocab), (case.tgt, self.tgt_vocab)):
             ids[0, 0], ids[0, 1] = 0, vocab - 1 - (self.pad_id == vocab - 1)
@@ -84,22 +84,22 @@ class TransformerCase:
 
     @cached_property
     def src(self) -> Tensor:
-        """A source without padding. (batch, source)"""
+        """Return a source without padding. (batch, source)"""
         return self.words("src", self.sizes.source, self.src_vocab)
 
     @cached_property
     def tgt(self) -> Tensor:
-        """A target without padding. (batch, target)"""
+        """Return a target without padding. (batch, target)"""
         return self.words("tgt", self.sizes.length, self.tgt_vocab)
 
     @cached_property
     def other_src(self) -> Tensor:
-        """Words that are all others than those of `src`. (batch, source)"""
+        """Return tokens that all differ from those of `src`. (batch, source)"""
         return self._others(self.src, self.src_vocab)
 
     @cached_property
     def other_tgt(self) -> Tensor:
-        """Words that are all others than those of `tgt`. (batch, target)"""
+        """Return tokens that all differ from those of `tgt`. (batch, target)"""
         return self._others(self.tgt, self.tgt_vocab)
 
     def _others(self, ids: Tensor, vocab: int) -> Tensor:
@@ -109,7 +109,7 @@ class TransformerCase:
 
     @cached_property
     def padded_src(self) -> Tensor:
-        """A source with padding at the end of the first row and in the middle of all others."""
+        """Return a source with padding at the end of the first row, in the middle of all others."""
         padded = self.src.clone()
         padded[0, -1] = self.pad_id
         padded[1:, 1] = self.pad_id
@@ -117,7 +117,7 @@ class TransformerCase:
 
     @cached_property
     def padded_tgt(self) -> Tensor:
-        """A target with padding in the middle of the first row and at the start of all others."""
+        """Return a target with padding in the middle of the first row, at the start of others."""
         padded = self.tgt.clone()
         padded[0, 1] = self.pad_id
         padded[1:, 0] = self.pad_id
@@ -125,16 +125,16 @@ class TransformerCase:
 
     @cached_property
     def memory(self) -> Tensor:
-        """Any memory. (batch, source, d_model)"""
+        """Return a random memory. (batch, source, d_model)"""
         return self.noise(self.sizes.batch, self.sizes.source, self.sizes.d_model)
 
     def noise(self, *shape: int) -> Tensor:
-        """Random numbers in the case's dtype."""
+        """Return random numbers in the case's dtype."""
         return self.numbers.normal("noise", *shape, dtype=self.dtype)
 
     @cached_property
     def weights(self) -> Weights:
-        """Random weights by name, the same for those that are tied."""
+        """Return random weights by name, the same for those that are tied."""
         wide, first = self.sizes.d_model, self.norm_first
         shapes: dict[str, tuple[int, ...]] = {
             SRC: (self.src_vocab, wide),
@@ -157,12 +157,12 @@ class TransformerCase:
 
     @property
     def loud(self) -> TransformerCase:
-        """The same with scores of up to a thousand in the first layers' self-attention."""
+        """Return the same case with scores up to a thousand in the first layers' self-attention."""
         return replace(self, large_scores=True, tied={})
 
     @cached_property
     def far(self) -> TransformerCase:
-        """The same in float32, with words of the source around a thousand."""
+        """Return the same case in float32, with source embeddings around a thousand."""
         return replace(self, dtype=torch.float32, offset=1000.0, tied={})
 
     def _loud(self, weights: Weights) -> Weights:
@@ -177,25 +177,25 @@ class TransformerCase:
         return weights
 
     def with_other_padding(self, name: str) -> Weights:
-        """The embedding so named, and what is tied to it, with another row for the padding id."""
+        """Return an embedding, and what is tied to it, with another row for the padding id."""
         table = self.weights[name].clone()
         table[self.pad_id] = 3 * self.numbers.normal("padding", table.size(1), dtype=self.dtype)
         changed = next((names for names in self.ties if name in names), (name,))
         return dict.fromkeys(changed, table)
 
     def embed(self, weights: Weights, name: str, ids: Tensor) -> Tensor:
-        """Rows times √d_model plus positions."""
+        """Return rows times √d_model plus positions."""
         wide = self.sizes.d_model
         return weights[name].double()[ids] * math.sqrt(wide) + waves(ids.size(1), wide).double()
 
     def encode(self, embedded: Tensor, weights: Weights | None = None) -> Tensor:
-        """What torch's encoder layers make of an embedded source without padding."""
+        """Apply torch's encoder layers to an embedded source without padding."""
         oracle = Oracle(ENCODER, self.sizes, self.norm_first, self.activation)
         mine = below(weights or self.weights, "encoder.")
         return oracle.stack(mine, [embedded], [None], self.num_layers)
 
     def decode(self, embedded: Tensor, memory: Tensor, weights: Weights | None = None) -> Tensor:
-        """What torch's decoder layers make of an embedded target without padding."""
+        """Apply torch's decoder layers to an embedded target without padding."""
         oracle = Oracle(DECODER, self.sizes, self.norm_first, self.activation)
         length = embedded.size(1)
         causal = torch.ones(length, length, dtype=torch.bool).tril()
@@ -203,42 +203,42 @@ class TransformerCase:
         return oracle.stack(mine, [embedded, memory], [causal, None], self.num_layers)
 
     def generate(self, decoded: Tensor, weights: Weights) -> Tensor:
-        """The logits for what `decode` returned. (batch, target, tgt_vocab)"""
+        """Return the logits for the output of `decode`. (batch, target, tgt_vocab)"""
         return F.linear(decoded, weights[GENERATOR].double(), weights["generator.bias"].double())
 
     def forward(self, weights: Weights) -> Tensor:
-        """The logits for `src` and `tgt`. (batch, target, tgt_vocab)"""
+        """Return the logits for `src` and `tgt`. (batch, target, tgt_vocab)"""
         memory = self.encode(self.embed(weights, SRC, self.src), weights)
         decoded = self.decode(self.embed(weights, TGT, self.tgt), memory, weights)
         return self.generate(decoded, weights)
 
     @cached_property
     def encoded(self) -> Tensor:
-        """What `encode(src)` should return."""
+        """Return the expected output of `encode(src)`."""
         return self.encode(self.embed(self.weights, SRC, self.src))
 
     @cached_property
     def decoded(self) -> Tensor:
-        """What `decode(tgt, memory, src)` should return."""
+        """Return the expected output of `decode(tgt, memory, src)`."""
         return self.decode(self.embed(self.weights, TGT, self.tgt), self.memory.double())
 
     @cached_property
     def logits(self) -> Tensor:
-        """What `forward(src, tgt)` should return."""
+        """Return the expected output of `forward(src, tgt)`."""
         return self.forward(self.weights)
 
     @cached_property
     def cotangent(self) -> Tensor:
-        """A random weight for every logit, to pull gradients back from."""
+        """Return a random weight for every logit, to pull gradients back from."""
         return self.numbers.normal("cotangent", *self.tgt.shape, self.tgt_vocab)
 
     @cached_property
     def gradients(self) -> list[Tensor]:
-        """Torch's gradients of all weights, without the padding id's rows."""
+        """Return torch's gradients of all weights, without the padding id's rows."""
         leaves = tracked_weights(self.weights)
         values = list(leaves.values())
-        found = pull_back(self.forward(leaves), values, self.cotangent)
-        gradients = dict(zip(leaves, found, strict=True))
+        result = pull_back(self.forward(leaves), values, self.cotangent)
+        gradients = dict(zip(leaves, result, strict=True))
         for names in self.ties:
             gradients |= dict.fromkeys(
                 names, torch.stack([gradients[name] for name in names]).sum(0)
@@ -249,18 +249,18 @@ class TransformerCase:
         return list(gradients.values())
 
     def model(self, student: Any, dropout: float = 0.0) -> tuple[RemoteModule, TransformerCase]:
-        """The student's model in evaluation mode, and this case with the ties that it has."""
+        """Return the student's model in evaluation mode, and this case with its ties."""
         made = self.new_model(student, dropout).to(self.dtype)
         case = self.with_ties(_ties(made.parameters()))
         return made.load(case.weights, strict=False).eval(), case
 
     def another_model(self, student: Any, dropout: float = 0.0) -> RemoteModule:
-        """A further model in evaluation mode, where its ties are known."""
+        """Return another model in evaluation mode, whose ties are known."""
         made = self.new_model(student, dropout).to(self.dtype)
         return made.load(self.weights, strict=False).eval()
 
     def new_model(self, student: Any, dropout: float = 0.0) -> RemoteModule:
-        """The student's model as their code makes it."""
+        """Return the student's model as their code creates it."""
         options = {
             "src_vocab_size": self.src_vocab,
             "tgt_vocab_size": self.tgt_vocab,
@@ -281,7 +281,7 @@ class TransformerCase:
         return made
 
     def with_ties(self, ties: Ties) -> TransformerCase:
-        """The same case for a model that has these ties."""
+        """Return the same case for a model that has these ties."""
         if ties == self.ties:
             return self
         if ties not in self.tied:
@@ -290,7 +290,7 @@ class TransformerCase:
 
 
 def _ties(parameters: Sequence[RemoteParameter]) -> Ties:
-    """Which of embeddings and generator are one tensor, as the contract leaves free."""
+    """Return which of embeddings and generator are one tensor; the exercise leaves it free."""
     groups: dict[tuple[int, tuple[int, ...]], list[str]] = {}
     for parameter in parameters:
         if parameter.name in TIEABLE:
@@ -307,7 +307,7 @@ def cases(
     activation: str = "relu",
     num_layers: int = 2,
 ) -> TransformerCase:
-    """Cases whose sizes all differ, with a padding id that is not 0."""
+    """Draw cases whose sizes all differ, with a padding id that is not 0."""
     src_vocab, tgt_vocab = draw(st.sampled_from([(9, 11), (12, 10), (10, 13)]))
     pad_id = draw(st.integers(1, 8))
     drawn = draw(sizes())

@@ -1,8 +1,8 @@
-"""Whether dropout acts inside attention and feed-forward networks of a model written as a whole.
+"""Whether dropout acts inside attention and feed-forward networks of a whole model.
 
-A sublayer speaks alone and so loudly that nothing else is heard behind the last norm. What it
-returns is the same in all features, but for what is dropped: a feature that is dropped afterwards
-is zero, and the others differ only where something was dropped inside.
+Only one sublayer at a time returns more than zeros, and numbers so large that nothing else shows
+after the last norm. Without dropout inside, all its features are equal; a feature dropped
+afterwards is zero, and the others differ only where something was dropped inside.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from grader.checks.transformer_cases import TransformerCase
 from grader.feedback.comparison import Mismatch, assert_finite, assert_shape
 
 LOUD = 1e6
-# Right code is seen to drop at a place in a call in a token of three or so, and 20 calls are tried.
+# In right code about one token in three shows a drop in a call, and 20 calls are tried.
 CALLS = 20
 
 
 def assert_drops_inside(student: Any, case: TransformerCase) -> None:
-    """Half is dropped inside every attention and feed-forward network. For pre-norm, one layer."""
+    """Check that half is dropped inside every attention and feed-forward network of one layer."""
     model = case.another_model(student, dropout=0.5).train()
     src, tgt, memory = case.src, case.tgt, case.memory
     calls: tuple[tuple[Kind, str, Callable[[], Any], Tensor], ...] = (
@@ -35,13 +35,13 @@ def assert_drops_inside(student: Any, case: TransformerCase) -> None:
             model.load(weights, strict=False)
             if not any(_is_uneven(call(), ids, case) for _ in range(CALLS)):
                 raise Mismatch(
-                    f"While training, nothing is dropped inside `{place}` of the {stack}.",
+                    f"During training, nothing is dropped inside `{place}` of the {stack}.",
                     help="Does `dropout` reach it?",
                 )
 
 
 def _is_uneven(found: Any, ids: Tensor, case: TransformerCase) -> bool:
-    """Whether features of a token have more than two values, zero (or what it became) included."""
+    """Return whether a token's features have more than two values, zero included."""
     sizes = {"batch": ids.size(0), "length": ids.size(1), "d_model": case.sizes.d_model}
     assert_shape(found, sizes, "output in training mode")
     assert_finite(found, "output in training mode")
@@ -51,7 +51,7 @@ def _is_uneven(found: Any, ids: Tensor, case: TransformerCase) -> bool:
 
 
 def _speakers(case: TransformerCase, kind: Kind, prefix: str) -> Iterator[tuple[str, Weights]]:
-    """For each attention and the feed-forward network: the stack's weights, the others' silent."""
+    """Yield each sublayer's name, and weights with which all others return zeros."""
     layer = f"{prefix}layers.0."
     silent = {
         name: torch.full_like(value, float(name.endswith("norm.weight")))
@@ -69,7 +69,7 @@ def _speakers(case: TransformerCase, kind: Kind, prefix: str) -> Iterator[tuple[
                 f"{name}.out_proj.weight": torch.eye(wide, dtype=case.dtype),
             },
         )
-    # The rows have one sum, and no two features weigh the inner ones alike.
+    # The rows have equal sums, but no two of them weigh the inner features alike.
     rows = case.numbers.normal("rows", wide, inner, dtype=case.dtype).softmax(-1) * LOUD
     yield (
         "feed_forward",

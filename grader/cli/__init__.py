@@ -12,13 +12,15 @@ from pkgutil import iter_modules
 
 from grader.cli.app import USAGE, UsageError, app
 from grader.curriculum import CurriculumError
+from grader.feedback.plain_letters import print_plainly
 from grader.report.store import StoreError
 from grader.report.terminal import Terminal
 from grader.submission import SubmissionError
 
 
 def main() -> None:
-    """Runs the command line: status 0 done, 2 wrong usage, 3 something could not be graded."""
+    """Run the command line: status 0 done, 2 wrong usage, 3 something could not be graded."""
+    print_plainly()
     for module in iter_modules(__path__, f"{__name__}."):
         import_module(module.name)
     try:

@@ -1,4 +1,4 @@
-"""What the commands share: the application they hang from, what they refuse, and how they end."""
+"""What the commands share: the application, errors and exit statuses."""
 
 from __future__ import annotations
 
@@ -7,29 +7,54 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import StrEnum
+from typing import Annotated, Any
 
 import typer
 
-from grader import curriculum
+from grader import __version__, curriculum
+from grader.curriculum import project
 from grader.sandbox import jail, lockdown
 
 USAGE, NOT_GRADED = 2, 3
-STUDENTS, INSTRUCTORS, AUTHORS = "For students", "For instructors", "For who changes the kit"
+STUDENTS, INSTRUCTORS, AUTHORS = "For students", "For instructors", "For maintainers"
 
 app = typer.Typer(
     add_completion=False,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    help="Write a Transformer by hand, and grade the exercises of those who do.",
 )
 
 
+def _version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"transformer-by-hand {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_version, is_eager=True, help="Print the kit's version and exit."
+        ),
+    ] = False,
+) -> None:
+    """Write a Transformer by hand, and grade the exercises of those who do."""
+    del version  # its callback has printed it
+
+
+def names(does: str) -> Any:
+    """The option `--exercise NAME` of a command that `does` something with each."""
+    return typer.Option("--exercise", metavar="NAME", help=f"{does}; may be given several times.")
+
+
 class UsageError(Exception):
-    """What was asked for cannot be done. The message says why and what to do."""
+    """A command cannot be carried out. The message says why and what to do."""
 
 
 class Isolation(StrEnum):
-    """How far a student's code is kept apart from the machine."""
+    """How a student's code is isolated from the machine."""
 
     JAIL = "jail"
     PROCESS = "process"
@@ -42,15 +67,23 @@ def exercises_named(names: list[str] | None) -> tuple[str, ...]:
     """
     if not names:
         return tuple(exercise.name for exercise in curriculum.EXERCISES if exercise.core)
-    unknown = [name for name in names if name not in curriculum.NAMES]
-    if unknown:
-        there_are = ", ".join(curriculum.NAMES)
-        raise UsageError(f"There is no exercise {unknown[0]!r}. There are: {there_are}.")
+    for name in names:
+        if name not in curriculum.NAMES:
+            raise UsageError(curriculum.unknown(name))
     return tuple(name for name in curriculum.NAMES if name in names)
 
 
+def require_clone() -> None:
+    """Raise UsageError where the kit is installed, not cloned: its own files are changed here."""
+    if not project.IS_CLONE:
+        raise UsageError(
+            "This command changes the kit's own files, so it needs a clone of its repository. In "
+            "the clone: pip install -c constraints.txt -e '.[dev]'"
+        )
+
+
 def require_forks() -> None:
-    """Raises UsageError where processes cannot fork, which grading needs."""
+    """Raise UsageError where processes cannot fork, which grading needs."""
     if not hasattr(os, "fork") or not lockdown.resource:
         raise UsageError(
             "The hidden checks run on Linux, and your own code on macOS too. On Windows use WSL: "
@@ -60,15 +93,9 @@ def require_forks() -> None:
 
 
 def require_jail() -> None:
-    """Raises UsageError where the jail cannot be made, with what is missing and what mends it."""
-    problems = jail.missing()
-    if problems:
-        found = "\n".join(f"  {problem.what} {problem.mend}" for problem in problems)
-        raise UsageError(
-            f"The jail for untrusted code cannot be made here.\n{found}\n"
-            "For your own code on your own machine there is --isolation process. It is not for "
-            "grades that count: the code can then read the solutions and write the report."
-        )
+    """Raise UsageError where the jail cannot be made, with what is missing and what fixes it."""
+    if reason := jail.why_unavailable():
+        raise UsageError(reason)
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from grader.cli.app import INSTRUCTORS, UsageError, app, with_nbgrader
+from grader.cli.app import INSTRUCTORS, UsageError, app, names, with_nbgrader
 from grader.report.terminal import Terminal
 from grader.sandbox import jail
 
@@ -20,14 +20,11 @@ DEFAULT_ASSIGNMENT = "transformer"
 def course(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder of the course.")],
     assignment: Annotated[
-        str, typer.Option(metavar="NAME", help="The assignment to make or to bring up to date.")
+        str, typer.Option(metavar="NAME", help="The assignment to make or to update.")
     ] = DEFAULT_ASSIGNMENT,
-    exercise: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME", help="An exercise of it; may be given several times."),
-    ] = None,
+    exercise: Annotated[list[str] | None, names("An exercise to include")] = None,
 ) -> None:
-    """Make an nbgrader course, or bring one up to date; what the instructor changed stays."""
+    """Make an nbgrader course, or update one; the instructor's changes are kept."""
     with with_nbgrader():
         from grader.course import making
     try:
@@ -44,16 +41,20 @@ def demo(
         Path | None,
         typer.Argument(metavar="DIR", help="A new folder for it. Default: a temporary one."),
     ] = None,
-    students: Annotated[int, typer.Option(min=2, help="How many hand something in.")] = 12,
+    students: Annotated[int, typer.Option(min=2, help="How many students submit.")] = 12,
 ) -> None:
-    """Do the whole main job on a made-up class: a course, its notebooks, grades, feedback pages."""
+    """Show the whole workflow on a made-up class: course, notebooks, grades, feedback pages."""
     with with_nbgrader():
         from grader.course import demo as example
         from grader.course import making
     terminal = Terminal()
     place = Path(mkdtemp(prefix="transformer-by-hand-")) / "course" if folder is None else folder
+    problems = jail.missing()
+    if problems:
+        missing = problems[0]
+        terminal.say(f"Students' code runs without a jail here. {missing.what} {missing.fix}")
     try:
-        for shown in example.run(place, "process" if jail.missing() else "jail", students):
+        for shown in example.run(place, "process" if problems else "jail", students):
             terminal.say(shown) if isinstance(shown, str) else terminal.exercise(shown)
     except (example.DemoError, making.CourseError) as error:
         raise UsageError(str(error)) from None
@@ -66,7 +67,7 @@ def demo(
     context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
 )
 def run_nbgrader(context: typer.Context) -> None:
-    """Run a command of nbgrader's, started sooner: grader nbgrader autograde transformer."""
+    """Run an nbgrader command with a faster start: grader nbgrader autograde transformer."""
     with with_nbgrader():
         from nbgrader.apps.nbgraderapp import main
     sys.argv = ["nbgrader", *context.args]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -16,14 +18,17 @@ from grader.cli.app import (
     UsageError,
     app,
     exercises_named,
+    names,
     require_forks,
     require_jail,
 )
+from grader.cli.kept import given_by_hand, kept_report, with_overrides
 from grader.course import CONFIG
-from grader.judging import run, workers
+from grader.feedback.results import PassedOver, Report
+from grader.grading import run, workers
 from grader.report import data, tables
-from grader.report.results import Report
 from grader.report.terminal import Terminal
+from grader.submission import Reading
 
 
 @app.command(rich_help_panel=INSTRUCTORS)
@@ -32,19 +37,19 @@ def grade(
         list[Path],
         typer.Argument(
             metavar="PATH...",
-            help="A folder with files such as attention.py, a notebook, or a folder of either.",
+            help="A folder with files such as attention.py, a notebook, a zip or tar archive, "
+            "or a class: a folder or an archive of these.",
         ),
     ],
-    exercise: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME", help="Grade only this exercise; may be given several times."),
-    ] = None,
+    exercise: Annotated[list[str] | None, names("Grade only this exercise")] = None,
     json: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write the whole report here.")
     ] = None,
     csv: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Write a table here: a row a student, a column a check."),
+        typer.Option(
+            metavar="FILE", help="Write a table here: one row per student, one column per check."
+        ),
     ] = None,
     html: Annotated[
         Path | None,
@@ -55,15 +60,15 @@ def grade(
         typer.Option(metavar="FILE", help="Write Gradescope's results.json of one submission."),
     ] = None,
     jobs: Annotated[
-        int | None, typer.Option(min=1, help="Workers at a time. Default: one a processor.")
+        int | None, typer.Option(min=1, help="How many workers. Default: one per processor.")
     ] = None,
     seed: Annotated[
-        int | None, typer.Option(min=0, help="Draw the cases from this seed. Default: a fresh one.")
+        int | None, typer.Option(min=0, help="Draw the cases from this seed. Default: a new one.")
     ] = None,
     isolation: Annotated[
         Isolation,
         typer.Option(
-            help="jail: no files, no network. process: only for your own code, which can forge."
+            help="jail: no files, no network. process: for code you trust; it can forge its grade."
         ),
     ] = Isolation.JAIL,
     on: Annotated[
@@ -76,15 +81,33 @@ def grade(
     search: Annotated[
         bool,
         typer.Option(
-            help="Where no known mistake fits, look for the wrong line: up to 2 s an exercise."
+            help="Where no known mistake fits, look for the wrong line: up to 2 s per exercise."
         ),
     ] = True,
+    a_class: Annotated[
+        bool,
+        typer.Option("--class", help="Each PATH is a class, even if it looks like one submission."),
+    ] = False,
+    one: Annotated[
+        bool, typer.Option("--one", help="Each PATH is one student's submission.")
+    ] = False,
+    guess_names: Annotated[
+        bool,
+        typer.Option(
+            "--guess-names",
+            help="Read Masks.py as masks.py if it alone defines the exercise's names.",
+        ),
+    ] = False,
     resume: Annotated[
-        bool, typer.Option("--resume", help="Go on with a run that was stopped; needs --json.")
+        bool, typer.Option("--resume", help="Continue a run that was stopped; needs --json.")
     ] = False,
 ) -> None:
     """Grade submissions: the core eight exercises, unless --exercise says otherwise."""
-    submissions = _unique([one for path in paths for one in submission.find(path)])
+    if a_class and one:
+        raise UsageError("--class and --one exclude each other. Give one of them.")
+    reading = Reading.CLASS if a_class else Reading.ONE if one else Reading.AUTO
+    read = [_contents(path, reading, guess_names) for path in paths]
+    submissions = _unique([work for part in read for work in part.submissions])
     if gradescope is not None and len(submissions) != 1:
         raise UsageError(f"--gradescope takes one submission; here are {len(submissions)}.")
     if resume and json is None:
@@ -96,7 +119,7 @@ def grade(
     recruit = None
     if on is not None:
         # Imported where it is used, as Dask is: few grade on a cluster.
-        from grader.judging import cluster
+        from grader.grading import cluster
 
         try:
             recruit = cluster.recruit(on)
@@ -113,14 +136,9 @@ def grade(
         search=search,
     )
     terminal = Terminal()
-    for one in submissions:
-        if one.passed_over:
-            terminal.complain(
-                f"{one.name}: not graded, because other files there are: "
-                f"{', '.join(one.passed_over)}. To grade a notebook, give it by itself."
-            )
     try:
-        report = _graded(submissions, plan, json, resume, terminal, recruit, worth)
+        nobodys = [passed for part in read for passed in part.passed_over]
+        report = _graded(submissions, plan, json, resume, terminal, recruit, worth, nobodys)
         if csv is not None:
             data.write(csv, tables.as_csv(report))
         if html is not None:
@@ -129,7 +147,7 @@ def grade(
 
             terminal.say(f"Open {write_pages(report, html)}")
         if gradescope is not None:
-            data.write(gradescope, tables.as_gradescope(report.submissions[0]))
+            data.write(gradescope, tables.as_gradescope(report.submissions[0], report.passed_over))
     except OSError as error:
         raise UsageError(f"The report could not be written: {error}.") from None
     except workers.WorkforceError as error:
@@ -137,7 +155,8 @@ def grade(
         if json is not None:
             terminal.complain("What is graded is kept: the same command with --resume goes on.")
         raise typer.Exit(NOT_GRADED) from None
-    _finish(report, terminal)
+    # Gradescope shows the student the skipped files; with another status there is no grade.
+    _finish(report, terminal, lenient=gradescope is not None)
 
 
 def _graded(
@@ -148,52 +167,85 @@ def _graded(
     terminal: Terminal,
     recruit: workers.Recruit | None,
     worth: dict[str, float],
+    nobodys: Sequence[PassedOver],
 ) -> Report:
+    """Return the report. `nobodys` are skipped files that belong to no submission."""
     if json is None:
         try:
-            return run.run(submissions, plan, terminal.track, None, recruit, worth)
+            report = run.run(submissions, plan, terminal.track, None, recruit, worth)
+            return replace(report, passed_over=(*nobodys, *report.passed_over))
         except KeyboardInterrupt:
             terminal.complain("Stopped. With --json FILE, a run that is stopped can be resumed.")
             raise typer.Exit(130) from None
+    given_by_hand(json)  # a damaged file is told before the class is graded
     if resume and json.exists() and not run.store_path(json).exists():
         terminal.complain(f"{json} is complete: nothing is left to grade.")
-        raise typer.Exit
+        # What else is to be written may be what the run was stopped at.
+        return with_overrides(_complete(json, submissions), json, terminal)
     store, plan = run.open_store(json, plan, resume)
     with store:
         try:
             report = run.run(submissions, plan, terminal.track, store, recruit, worth)
+            report = replace(report, passed_over=(*nobodys, *report.passed_over))
         except KeyboardInterrupt:
-            terminal.complain("Stopped. The same command with --resume goes on from here.")
+            terminal.complain("Stopped. Continue with the same command and --resume.")
             raise typer.Exit(130) from None
+        report = with_overrides(report, json, terminal)
         data.write_json(report, json)
         if run.complete(report):
             store.remove()
     return report
 
 
+def _complete(json: Path, submissions: list[submission.Submission]) -> Report:
+    """Return the report of a run that is complete. Raises `UsageError` where it lacks somebody."""
+    report = kept_report(json)
+    graded = {result.submission for result in report.submissions}
+    new = [one.name for one in submissions if one.name not in graded]
+    if new:
+        more = f" and {len(new) - 5} more" if len(new) > 5 else ""
+        raise UsageError(
+            f"{json} holds no grades of {', '.join(new[:5])}{more}. Run the same command without "
+            "--resume: then all are graded."
+        )
+    return report
+
+
 def _worth(paths: list[Path]) -> dict[str, float]:
-    """What the exercises are worth where all paths lie in one assignment of an nbgrader course."""
-    if not any((one / CONFIG).is_file() for path in paths for one in path.resolve().parents):
+    """Return the exercises' points if all paths are in one assignment of an nbgrader course."""
+    if not any((parent / CONFIG).is_file() for path in paths for parent in path.resolve().parents):
         return {}
     # Imported where it is used: nbformat takes a while, and a folder of files needs none.
     from grader.course import points
 
-    found = [points.of_submissions(path) for path in paths]
-    first = found[0]
-    return first.exercises if first is not None and found == [first] * len(found) else {}
+    worths = [points.of_submissions(path) for path in paths]
+    first = worths[0]
+    return first.exercises if first is not None and worths == [first] * len(worths) else {}
 
 
-def _finish(report: Report, terminal: Terminal) -> None:
+def _contents(path: Path, reading: Reading, guess_names: bool) -> submission.Contents:
+    try:
+        return submission.contents(path, reading, guess_names)
+    except submission.AmbiguousError as error:
+        raise UsageError(
+            f"{error} Say which: grader grade {path} --class, or grader grade {path} --one."
+        ) from None
+
+
+def _finish(report: Report, terminal: Terminal, lenient: bool) -> None:
     terminal.report(report)
     if not run.complete(report):
         terminal.complain("Something could not be graded; see above. Grade it again.")
+        raise typer.Exit(NOT_GRADED)
+    if not lenient and any(entry.work for entry in report.passed_over):
+        terminal.complain("Something that looks like work was not graded; see above.")
         raise typer.Exit(NOT_GRADED)
 
 
 def _unique(submissions: list[submission.Submission]) -> list[submission.Submission]:
     seen: set[str] = set()
-    for one in submissions:
-        if one.name in seen:
-            raise UsageError(f"Two submissions are called {one.name!r}. Rename one of them.")
-        seen.add(one.name)
+    for work in submissions:
+        if work.name in seen:
+            raise UsageError(f"Two submissions are called {work.name!r}. Rename one of them.")
+        seen.add(work.name)
     return submissions

@@ -7,33 +7,30 @@ from typing import Annotated
 
 import typer
 
-from grader.cli.app import INSTRUCTORS, Isolation, UsageError, app, exercises_named
+from grader.cli.app import INSTRUCTORS, Isolation, UsageError, app, exercises_named, names
 from grader.report.terminal import Terminal
 
 
 @app.command(rich_help_panel=INSTRUCTORS)
 def gradescope(
     zip: Annotated[Path, typer.Option("--zip", metavar="FILE", help="The file to make.")],
-    exercise: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME", help="Grade only this exercise; may be given several times."),
-    ] = None,
+    exercise: Annotated[list[str] | None, names("Grade only this exercise")] = None,
     isolation: Annotated[
         Isolation,
         typer.Option(
-            help="jail: needs a container that may make namespaces. process: code can forge grades."
+            help="jail: needs a container that may create namespaces. process: code can forge."
         ),
     ] = Isolation.JAIL,
 ) -> None:
-    """Make the zip file to upload as Gradescope's autograder: set-up, run, and the kit."""
-    from grader.course import gradescope as autograder
+    """Make the zip file to upload to Gradescope: set-up script, run script and the kit."""
+    from grader.release import gradescope
 
     try:
-        autograder.write(zip, exercises_named(exercise), isolation.value)
+        gradescope.write(zip, exercises_named(exercise), isolation.value)
     except OSError as error:
         raise UsageError(f"{zip} cannot be written: {error.strerror}.") from None
     terminal = Terminal()
-    terminal.say(f"{zip} is made. In Gradescope: Configure Autograder, Zip file upload.")
+    terminal.say(f"Made {zip}. In Gradescope: Configure Autograder, Zip file upload.")
     if isolation is Isolation.JAIL:
         terminal.say(
             "Students' code runs in the jail there. If a test run ends with 'The jail for "

@@ -20,14 +20,16 @@ def make_hints(
     ] = None,
     to: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Write them here, not where the board finds them."),
+        typer.Option(
+            metavar="DIR", help="Write the data here instead of where the board looks for it."
+        ),
     ] = None,
 ) -> None:
-    """Make what `pytest exercises/ --hint` knows mistakes by. It makes this itself when needed."""
-    from grader.judging import hints
+    """Make the data from which hints name mistakes; `--hint` makes it itself when needed."""
+    from grader.grading.diagnosis import hint_data
 
     names = exercises_named(exercise) if exercise else curriculum.NAMES
     terminal = Terminal()
     for name in names:
-        (file,) = [hints.keep(name)] if to is None else hints.write_hints(to, [name])
+        (file,) = [hint_data.keep(name)] if to is None else hint_data.write_hints(to, [name])
         terminal.say(f"{file} ({file.stat().st_size / 1024:.0f} KB)")

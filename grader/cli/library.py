@@ -9,11 +9,21 @@ from typing import Annotated
 import typer
 
 from grader import curriculum, submission
-from grader.cli.app import AUTHORS, NOT_GRADED, UsageError, app, exercises_named, require_forks
+from grader.cli.app import (
+    AUTHORS,
+    NOT_GRADED,
+    UsageError,
+    app,
+    exercises_named,
+    names,
+    require_clone,
+    require_forks,
+)
+from grader.feedback.html import printable
 from grader.report import data
 from grader.report.terminal import Terminal
 
-library = typer.Typer(no_args_is_help=True, help="Look after the library of known mistakes.")
+library = typer.Typer(no_args_is_help=True, help="Check and extend the library of known mistakes.")
 app.add_typer(library, name="mistakes", rich_help_panel=AUTHORS)
 
 
@@ -22,23 +32,30 @@ def check_mistakes(
     exercise: Annotated[str, typer.Argument(metavar="EXERCISE", help="Whose mistakes.")],
     name: Annotated[
         list[str] | None,
-        typer.Argument(metavar="NAME...", help="Only these. Default: every one of the exercise."),
+        typer.Argument(
+            metavar="NAME...", help="Only these. Default: all mistakes of the exercise."
+        ),
     ] = None,
 ) -> None:
-    """Say of known mistakes whether they apply, are caught, and are told apart from the others.
+    """Check that known mistakes apply, are caught, and can be distinguished from the others.
+
+    Their statements run in the jail. An entry that you keep runs in the grader's own process from
+    then on: read it first.
 
     Ends with status 3 if one does not fit the answer that it edits, if no hidden check catches it,
     or if it does the same as another wherever it is asked.
     """
-    from grader.judging import library as looked_after
+    from grader.quality import library
 
     exercises_named([exercise])
     terminal = Terminal()
-    misfits, problems = looked_after.check(exercise, name or ())
+    misfits, problems = library.check_in_jail(exercise, name or ())
     for sentence in misfits:
         terminal.say(sentence)
-    for one, faults in problems.items():
-        terminal.say(f"{one}: {'; '.join(faults) or 'applies, is caught, and is told apart'}")
+    for mistake, faults in problems.items():
+        terminal.say(
+            f"{mistake}: {'; '.join(faults) or 'applies, is caught, and is distinguished'}"
+        )
     if misfits or any(problems.values()):
         raise typer.Exit(NOT_GRADED)
 
@@ -53,24 +70,26 @@ def begin_mistake(
         ),
     ],
 ) -> None:
-    """Begin an entry from somebody's wrong answer: print the edit that makes the same mistake.
+    """Start an entry from a wrong answer: print the edit that makes the same mistake.
 
-    The entry goes into grader/curriculum/mistakes/EXERCISE.toml, with words that only a person can
-    write; `grader mistakes check` then says whether it is caught and told apart.
+    The entry goes into grader/curriculum/mistakes/EXERCISE.toml, with texts that only a person can
+    write; `grader mistakes check` then says whether it is caught and distinguished.
     """
-    from grader.judging import library as looked_after
+    require_clone()
+    from grader.quality import library
 
     exercises_named([exercise])
-    (handed_in, *others) = submission.find(wrong)
-    if others or exercise not in handed_in.sources:
+    (work, *others) = submission.find(wrong)
+    if others or exercise not in work.sources:
         what = f"{len(others) + 1} submissions" if others else f"no {exercise}"
         raise UsageError(f"{wrong} holds {what}. Name the file or folder of one who wrote it.")
-    text, helpers = looked_after.begin(exercise, handed_in.sources[exercise])
+    text, helpers = library.begin(exercise, work.sources[exercise])
     terminal = Terminal()
-    typer.echo(text, nl=False)
+    typer.echo(printable(text), nl=False)
     if helpers:
         terminal.complain(
-            f"Their file also defines {', '.join(helpers)}: the edit does not bring that along."
+            f"Their file also defines {printable(', '.join(helpers))}: the edit does not bring "
+            "that along."
         )
     terminal.complain(
         f"Append it to grader/curriculum/mistakes/{exercise}.toml, say what it tells and asks. "
@@ -80,22 +99,21 @@ def begin_mistake(
 
 @app.command("scorecard", rich_help_panel=AUTHORS)
 def measure(
-    exercise: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME", help="Only this exercise; may be given several times."),
-    ] = None,
+    exercise: Annotated[list[str] | None, names("Only this exercise")] = None,
     tests: Annotated[
-        Path, typer.Option(metavar="DIR", help="The kit's tests, with right and lazy answers.")
-    ] = Path("tests"),
+        Path, typer.Option(metavar="DIR", help="Answers known to be right, and lazy ones.")
+    ] = Path("tests") / "data",
     sample: Annotated[
-        int, typer.Option(min=0, help="How many pairs and small edits to try of each exercise.")
+        int, typer.Option(min=0, help="How many pairs and small edits to try per exercise.")
     ] = 5,
     everything: Annotated[
         bool, typer.Option("--all", help="Try every pair and every small edit. Takes hours.")
     ] = False,
     seed: Annotated[int, typer.Option(min=0, help="Draw cases and samples from this seed.")] = 2017,
     jobs: Annotated[int, typer.Option(min=1, help="How many processes measure.")] = 2,
-    json: Annotated[Path | None, typer.Option(metavar="FILE", help="Write figures here.")] = None,
+    json: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the figures to this file.")
+    ] = None,
     markdown: Annotated[
         Path | None,
         typer.Option(
@@ -109,15 +127,15 @@ def measure(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Status 3 if a figure is worse than those kept here.",
+            help="End with status 3 if a figure is worse than in this file.",
             exists=True,
             dir_okay=False,
         ),
     ] = None,
 ) -> None:
     """Measure the kit: wrong answers caught, right ones accepted, mistakes named."""
-    from grader.judging import scorecard
-    from grader.report import scorecard as card
+    require_clone()
+    from grader.quality import scorecard, table
 
     require_forks()
     if not (tests / "variants").is_dir():
@@ -126,21 +144,21 @@ def measure(
     terminal = Terminal()
     number = None if everything else sample
 
-    def done(score: card.Score) -> None:
+    def done(score: table.Score) -> None:
         missed = "".join(f"\n  {text}" for text in score.missed)
         terminal.say(f"{score.exercise}: {score.seconds:.0f} s{missed}")
 
     scores = scorecard.measure_all(names, tests, seed, number, jobs, done)
-    kept = card.as_data(scores, seed, number)
-    scores = card.read(kept)
-    terminal.say("\n" + card.as_markdown(scores))
+    kept = table.as_data(scores, seed, number)
+    scores = table.read(kept)
+    terminal.say("\n" + table.as_markdown(scores))
     if json is not None:
         data.write(json, dumps(kept, indent=1) + "\n")
     if markdown is not None:
-        text = card.in_text(markdown.read_text(encoding="utf-8"), scores)
+        text = table.in_text(markdown.read_text(encoding="utf-8"), scores)
         markdown.write_text(text, encoding="utf-8")
     if check is not None:
-        worse = card.faults(scores, card.read(loads(check.read_text(encoding="utf-8"))))
+        worse = table.faults(scores, table.read(loads(check.read_text(encoding="utf-8"))))
         if worse:
             terminal.complain("\n".join(worse))
             raise typer.Exit(NOT_GRADED)

@@ -7,31 +7,30 @@ from typing import Annotated
 
 import typer
 
-from grader.cli.app import INSTRUCTORS, UsageError, app, exercises_named
+from grader.cli.app import INSTRUCTORS, UsageError, app, exercises_named, names
 from grader.report.terminal import Terminal
 
 
 @app.command(rich_help_panel=INSTRUCTORS)
 def release(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="A new folder for it.")],
-    exercise: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME", help="Ask for this exercise; may be given several times."),
-    ] = None,
-    zip: Annotated[bool, typer.Option("--zip", help="Make one file of it, too: DIR.zip.")] = False,
+    exercise: Annotated[list[str] | None, names("Assign this exercise")] = None,
+    zip: Annotated[
+        bool, typer.Option("--zip", help="Also pack it into one file: DIR.zip.")
+    ] = False,
 ) -> None:
-    """Make what students get: no answers, no hidden checks. Without --exercise, the core eight."""
+    """Make the student's edition: no answers, no hidden checks. Default: the core eight."""
     # Imported where it is used: hints are made with torch.
-    from grader.course import edition
+    from grader.release import edition
 
     terminal = Terminal()
     try:
         made = edition.make(folder, exercises_named(exercise))
     except edition.EditionError as error:
         raise UsageError(str(error)) from None
-    terminal.say(f"{folder} is made. Asked for: {', '.join(made.exercises)}.")
+    terminal.say(f"Made {folder}. Assigned: {', '.join(made.exercises)}.")
     if made.solved:
-        terminal.say(f"Handed out solved, since these need it: {', '.join(made.solved)}.")
+        terminal.say(f"Provided solved, since these need it: {', '.join(made.solved)}.")
     if zip:
-        terminal.say(f"{edition.zipped(made)} is made.")
+        terminal.say(f"Made {edition.zipped(made)}.")
     terminal.say(f"A student runs: cd {folder} && pip install -c constraints.txt -e .")

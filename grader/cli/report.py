@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from grader.cli.app import INSTRUCTORS, UsageError, app, with_nbgrader
-from grader.report import results
+from grader.cli.kept import kept_report, with_overrides
+from grader.feedback import results
+from grader.report import data, tables
 from grader.report.terminal import Terminal
 
 
@@ -19,40 +20,46 @@ def report(
         Path,
         typer.Argument(
             metavar="RESULTS",
-            help="The file of `grader grade --json`, or the folder of an nbgrader course.",
+            help="The file that `grader grade --json` wrote, or the folder of an nbgrader course.",
         ),
     ],
     html: Annotated[
-        Path, typer.Option(metavar="DIR", help="Write the page of the class, and all others, here.")
-    ],
+        Path | None,
+        typer.Option(
+            metavar="DIR", help="Write the page of the class and those of the students here."
+        ),
+    ] = None,
+    csv: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Write a table here: one row per student, one column per check."
+        ),
+    ] = None,
     assignment: Annotated[
         str | None,
         typer.Option(metavar="NAME", help="Which assignment of a course. Default: its only one."),
     ] = None,
 ) -> None:
-    """Show a class on one page: points, which mistakes were made, who is stuck, who to look at."""
-    found = _of_course(graded, assignment) if graded.is_dir() else _of_file(graded)
-    # Imported where it is used: jinja2 takes a while.
-    from grader.report.html import write_pages
-
+    """Show a class on one page: points, the mistakes that were made, who is stuck and where."""
     terminal = Terminal()
+    if graded.is_dir():
+        found = _of_course(graded, assignment)
+    else:
+        found = with_overrides(kept_report(graded), graded, terminal)
     terminal.table(found.submissions)
     terminal.commonest(found.submissions)
+    terminal.by_hand(found.submissions)
+    terminal.passed_over(found.passed_over)
     try:
-        terminal.say(f"Open {write_pages(found, html)}")
+        if csv is not None:
+            data.write(csv, tables.as_csv(found))
+        if html is not None:
+            # Imported where it is used: jinja2 takes a while.
+            from grader.report.html import write_pages
+
+            terminal.say(f"Open {write_pages(found, html)}")
     except OSError as error:
-        raise UsageError(f"The pages could not be written: {error}.") from None
-
-
-def _of_file(file: Path) -> results.Report:
-    try:
-        return results.report_from(json.loads(file.read_text(encoding="utf-8")))
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise UsageError(
-            f"{file} cannot be read: {reason}. Make it with: grader grade submissions/ "
-            f"--json {file.name}"
-        ) from None
+        raise UsageError(f"The report could not be written: {error}.") from None
 
 
 def _of_course(folder: Path, assignment: str | None) -> results.Report:

@@ -1,4 +1,4 @@
-"""`grader reset`: a file as it was handed out."""
+"""`grader reset`: the original file of an exercise."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ def reset(
         Path, typer.Option("--exercises", metavar="DIR", help="The folder with your files.")
     ] = Path("exercises"),
 ) -> None:
-    """Put an exercise's file back as it was handed out; what you wrote is kept beside it."""
+    """Restore the original file of an exercise; what you wrote is kept beside it."""
     terminal = Terminal()
     if not folder.is_dir():
         raise UsageError(f"There is no folder {folder} here. Name it: --exercises DIR")
     for name in exercises_named(exercise):
         path, fresh = folder / f"{name}.py", stubs.as_handed_out(name)
         if path.exists() and path.read_bytes() == fresh.encode():
-            terminal.say(f"{path} is as it was handed out.")
+            terminal.say(f"{path} is the original file.")
             continue
         if path.exists():
             kept = _free(path)
             path.rename(kept)
             terminal.say(f"What you wrote is kept in {kept}.")
         path.write_bytes(fresh.encode())
-        terminal.say(f"{path} is as it was handed out.")
+        terminal.say(f"{path} is the original file.")
 
 
 def _free(path: Path) -> Path:
-    """A name beside the file that nothing has yet, and that Python does not import."""
+    """Return a name beside the file that nothing has yet, and that Python does not import."""
     names = (path.with_name(f"{path.name}.{number}") for number in itertools.count(1))
     return next(name for name in names if not name.exists())

@@ -24,9 +24,9 @@ def show(
         typer.Option(metavar="FILE", help="Draw into this .png or .svg. Default: EXERCISE.png"),
     ] = None,
 ) -> None:
-    """Draw what your code computes beside what is expected; what differs is framed.
+    """Draw what your code computes beside what is expected, and frame the differences.
 
-    It runs your own code on your own machine, with a limit of time and no other protection.
+    It runs your own code on your own machine, with a time limit and no other protection.
     """
     exercises_named([exercise])
     if folder == Path("exercises") and not folder.is_dir() and Path.cwd().name == "exercises":
@@ -41,7 +41,7 @@ def show(
         raise UsageError(f"{file}: a picture ends in {' or '.join(_ENDINGS)}.")
     if not file.absolute().parent.is_dir():
         raise UsageError(f"{file}: there is no folder {file.parent} to write to.")
-    # Imported where it is used: a wrong command is told without waiting for torch.
+    # Imported where it is used, so that a wrong command fails without waiting for torch.
     from grader.board import showing
 
     terminal = Terminal()

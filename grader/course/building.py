@@ -16,14 +16,15 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from grader import curriculum
 from grader.curriculum import handed_out, stubs
-from grader.curriculum.rules import RULE_HEADING, rule
+from grader.curriculum.project import EXERCISES
 from grader.submission.cells import POINTS
 
-TESTS = stubs.SOLUTIONS.parent / "exercises"
 # Where a notebook and its cells say what the kit made of them.
 KEY = "grader"
 SETUP = "# Run this cell first, each time that you open the notebook.\n%load_ext grader"
 _OURS = ("solutions", "exercises")
+# A notebook has the page's section in its first cell.
+_COMMON_LINE = stubs.COMMON_LINE.replace("exercises/README.md", "the first cell")
 
 
 def notebook(
@@ -37,8 +38,8 @@ def notebook(
     `points` are what the instructor gives for exercises, where not the kit's; `questions` are the
     points of what else they ask.
 
-    What a chosen exercise needs and is not chosen is handed out in a locked cell, in a form that
-    gives nothing away of what is asked for.
+    What a chosen exercise needs and is not chosen is provided in a locked cell, in a form that
+    gives nothing away of the assigned ones.
     """
     worth = {name: curriculum.find(name).points for name in exercises} | dict(points or {})
     needed = {need for name in exercises for need in curriculum.closure(name)}
@@ -68,7 +69,7 @@ def notebook(
 
 
 def fingerprint(source: str) -> str:
-    """A hash by which a cell that the kit made is told from one that somebody has edited."""
+    """Return a hash that distinguishes a cell made by the kit from an edited one."""
     return hashlib.sha256(source.encode()).hexdigest()[:12]
 
 
@@ -84,15 +85,15 @@ def _exercise(name: str, points: float) -> list[NotebookNode]:
 
 
 def _picture(name: str) -> list[NotebookNode]:
-    """The cell with the picture of an exercise's text, if it has one.
+    """Return the cell with the picture of an exercise's text, if it has one.
 
     It holds the picture itself: JupyterLab shows no SVG that is attached to a cell.
     """
-    path = TESTS / stubs.PICTURES / f"{name}.svg"
+    path = EXERCISES / stubs.PICTURES / f"{name}.svg"
     if not path.exists():
         return []
     svg = path.read_bytes()
-    title, description = (found.text for found in ElementTree.fromstring(svg)[:2])
+    title, description = (text.text for text in ElementTree.fromstring(svg)[:2])
     address = f"data:image/svg+xml;base64,{base64.b64encode(svg).decode()}"
     cell = _text(f"{name}-picture", f"**{title}**\n\n![{description}]({address})")
     # A double click would show the letters that the picture is made of.
@@ -116,44 +117,47 @@ def _introduction(assignment: str, worth: Mapping[str, float], questions: float)
     total = format(sum(parts.values()), "g")
     return f"""# {assignment}
 
-Write a Transformer by hand, piece by piece. For every exercise there is an explanation, a cell for
-your code and a cell with tests.
+Write a Transformer by hand, piece by piece. Every exercise has an explanation, a cell for your code
+and a cell with tests.
 
-1. Run the cell `%load_ext grader` below, each time that you open this notebook. Until then a cell
-   with tests says that `%%check` is not found.
-2. Read the explanation. Write your code where `NotImplementedError` is raised, and run the cell.
+1. Each time you open this notebook, first run the cell `%load_ext grader` below. Without it, a
+   cell with tests says that `%%check` is not found.
+2. Read the explanation. Replace each `raise NotImplementedError` with your code, and run the cell.
 3. Run the cell with the tests below it. It says what is right, what is wrong and why.
-4. Before you hand the notebook in, choose *Kernel, Restart and Run All*, or press *Validate*.
+4. Before you submit the notebook, choose *Kernel, Restart and Run All*, or press *Validate*.
 
-When it is graded, its cells run from top to bottom, as after *Restart and Run All*; each exercise
-is what its names mean where its tests stand. A cell is stopped after 4 seconds of processor time,
-all cells together after 10: what takes long belongs below the last tests, where nothing is run.
-No command after `!` is run, and nothing is drawn or asked: an answer cannot be made of what they
-would give.
+For grading, the cells run from top to bottom, as after *Restart and Run All*. If you define a name
+twice, the definition that holds at the exercise's tests is graded. A cell is stopped after
+4 seconds of CPU time, all cells together after 10. Put longer experiments below the last tests:
+cells there are not run. Commands after `!` are not run either, and nothing is drawn or typed in, so
+your answers can't depend on them.
 
 You may add cells of your own. `%check attention` in any cell tests that exercise again, and
-`%show attention` draws what your code computes beside what is expected. Hidden checks look closer
-than these tests and give the points; each exercise is graded with right answers for the others, so
-a mistake costs you once.
+`%show attention` draws what your code computes next to what is expected. The points come from
+hidden checks, which test more than these tests do. Each exercise is graded with correct solutions
+for the others, so a mistake costs you only once.
 
 | exercise | points |
 |---|---|
 {rows}
-| **together** | **{total}** |"""
+| **together** | **{total}** |
+
+{stubs.COMMON}
+
+{stubs.common_demands()}"""
 
 
 def _explanation(name: str, points: float) -> str:
-    """The docstring of the solution, one heading lower."""
+    """Return the docstring of the solution, every heading one level lower."""
     docstring = ast.get_docstring(ast.parse(stubs.solution(name)), clean=True) or name
+    docstring = stubs.with_rule(docstring.replace(stubs.COMMON_LINE, _COMMON_LINE), name)
     title, _, text = docstring.partition("\n")
     text = re.sub(r"^(#+ )", r"#\1", text.strip(), flags=re.MULTILINE)
-    if RULE_HEADING not in docstring:
-        text = "\n\n".join(part for part in (rule(name).stated, text) if part)
     return f"## {title.rstrip('.')}\n\n*Exercise `{name}`, {points:g} points.*\n\n{text}"
 
 
 def _public_tests(name: str) -> str:
-    path = TESTS / f"test_{name}.py"
+    path = EXERCISES / f"test_{name}.py"
     if not path.exists():
         raise curriculum.CurriculumError(stubs.no_public_tests(name))
     body = _body(path.read_text(encoding="utf-8"))
@@ -161,7 +165,7 @@ def _public_tests(name: str) -> str:
 
 
 def _body(source: str) -> str:
-    """A module without its docstring and without what it imports from other exercises."""
+    """Return a module without its docstring and without what it imports from other exercises."""
     lines = source.split("\n")
     tree = ast.parse(source)
     dropped = [node for node in tree.body[:1] if ast.get_docstring(tree) is not None]

@@ -1,4 +1,4 @@
-"""Keeps what a student wrote from running in the browser of the person who reads it.
+"""Keep what a student wrote from running in the reader's browser.
 
 nbgrader shows Markdown cells and outputs as they are, in feedback pages and in formgrader. Here the
 Markdown is rendered first and cleaned then, so that code in it stays legible.
@@ -7,6 +7,7 @@ Markdown is rendered first and cleaned then, so that code in it stays legible.
 from __future__ import annotations
 
 import re
+import secrets
 from collections.abc import Callable, Mapping
 from functools import cache, lru_cache, partial
 from html import escape, unescape
@@ -23,6 +24,7 @@ from nbformat.notebooknode import NotebookNode
 from traitlets import default
 
 from grader.course import limits
+from grader.course.mathml import mathml
 from grader.feedback import html
 
 # MathJax makes links, ids and styles of these.
@@ -33,7 +35,7 @@ _PICTURE = re.compile(r"data:image/(?:png|jpe?g|gif|svg\+xml);base64,[A-Za-z0-9+
 _OVERLOOKED = re.compile(r"[`\x00-\x20\x7f-\xa0\s\ufffd]+")
 _PROTOCOLS = ("http", "https", "mailto", "data")
 MAX_TYPED = 20_000
-# Where nbconvert's resources hold what is left of the time for the page that is being made.
+# The key in nbconvert's resources of the time that is left for the current page.
 ALLOWANCE = "transformer-by-hand-allowance"
 _HIGHLIGHTED = re.compile(r"highlight|[a-z]{1,2}\d?")
 
@@ -56,20 +58,20 @@ class SafeOutputs(SanitizeHTML):
     def preprocess(
         self, nb: NotebookNode, resources: dict[str, Any]
     ) -> tuple[NotebookNode, dict[str, Any]]:
-        """Cleans a notebook; all that is laid out for its page shares an allowance of time."""
+        """Clean a notebook; all that is laid out for its page shares an allowance of time."""
         self.allowance = resources[ALLOWANCE] = limits.Allowance()
         return super().preprocess(nb, resources)
 
     def preprocess_cell(
         self, cell: NotebookNode, resources: dict[str, Any], index: int
     ) -> tuple[NotebookNode, dict[str, Any]]:
-        """Cleans one cell; Markdown is for `markdown2html` to clean."""
+        """Clean one cell; Markdown is for `markdown2html` to clean."""
         if cell.cell_type == "markdown":
             return cell, resources
         return super().preprocess_cell(cell, resources, index)
 
     def sanitize_html_tags(self, html_str: str) -> str:
-        """The HTML without what runs; as it was typed where to clean it takes too long."""
+        """Return the HTML without active content; as plain text if cleaning takes too long."""
         try:
             return self.allowance.laid_out(super().sanitize_html_tags, html_str)
         except limits.TooMuchError as error:
@@ -117,7 +119,7 @@ def _highlight() -> Highlight2HTML:
 
 
 def as_typed(source: str, reason: Exception) -> str:
-    """The source itself, and why it is not laid out."""
+    """Return the source itself, and why it is not laid out."""
     shown = html.printable(source[:MAX_TYPED])
     if len(source) > MAX_TYPED:
         shown += f"\n… and {len(source) - MAX_TYPED:,} characters more"
@@ -126,11 +128,37 @@ def as_typed(source: str, reason: Exception) -> str:
 
 def markdown(source: str, attachments: Mapping[str, Any] | None = None) -> str:
     """Markdown as HTML without scripts, styles of its own and pictures from elsewhere."""
-    renderer = IPythonRenderer(
-        escape=False, attachments=attachments or {}, exclude_anchor_links=True
-    )
+    renderer = _Renderer(escape=False, attachments=attachments or {}, exclude_anchor_links=True)
     rendered = MarkdownWithMath(renderer=renderer).render(_TEX_COMMANDS.sub(r"\\ ", source))
-    return _clean(rendered, [*html.TAGS, "img"], _allowed)
+    return renderer.with_formulas(_clean(rendered, [*html.TAGS, "img"], _allowed))
+
+
+class _Renderer(IPythonRenderer):
+    """Lays out formulas as MathML. They are put in when all that surrounds them is clean."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self._mark = secrets.token_hex(12)
+        self._formulas: list[str] = []
+
+    def inline_math(self, body: str) -> str:
+        """A formula in a line of text."""
+        return self._kept(body, block=False) or str(super().inline_math(body))
+
+    def block_math(self, body: str) -> str:
+        """A formula on lines of its own."""
+        return self._kept(body, block=True) or str(super().block_math(body))
+
+    def _kept(self, body: str, block: bool) -> str:
+        made = mathml(body.strip(), block)
+        if made is None:
+            return ""
+        self._formulas.append(made)
+        return f"{self._mark}-{len(self._formulas) - 1}-"
+
+    def with_formulas(self, text: str) -> str:
+        """The text with the formulas in their places."""
+        return re.sub(rf"{self._mark}-(\d+)-", lambda match: self._formulas[int(match[1])], text)
 
 
 @lru_cache(maxsize=512)

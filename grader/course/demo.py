@@ -10,15 +10,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import nbformat
 from nbgrader.api import Gradebook
 from nbgrader.apps import NbGraderAPI
 from nbgrader.coursedir import CourseDirectory
 from traitlets.config import Config
 
 from grader.course import configure, example_class, making
-from grader.course.preprocessors import MIME
-from grader.report.results import ExerciseResult, exercise_result
+from grader.course.gradebook import found_in
+from grader.feedback.finding import Status
+from grader.feedback.results import ExerciseResult
 
 ASSIGNMENT = making.DEFAULT_ASSIGNMENT
 EXPLAINED = "bela"
@@ -29,9 +29,9 @@ class DemoError(Exception):
 
 
 def run(folder: Path, isolation: str, students: int) -> Iterator[str | ExerciseResult]:
-    """Makes the course at `folder`, which must be new, and grades so many students in it.
+    """Make the course at `folder`, which must be new, and grade this many students in it.
 
-    Yields a line for each step, and results for which one of the class lost points. Raises
+    Yields a line for each step, and the results of students who lost points. Raises
     `DemoError`, and `CourseError` if `folder` cannot be written.
     """
     if folder.exists():
@@ -44,33 +44,25 @@ def run(folder: Path, isolation: str, students: int) -> Iterator[str | ExerciseR
     _done(api.generate_assignment(ASSIGNMENT))
     members = example_class.members(students)
     example_class.hand_in(folder, ASSIGNMENT, members)
-    yield f"{len(members)} notebooks are handed in. nbgrader grades them:"
+    yield f"{len(members)} notebooks are submitted. nbgrader grades them:"
     start = time.monotonic()
     _done(api.autograde(ASSIGNMENT, "*"))
     seconds = time.monotonic() - start
     with Gradebook(api.coursedir.db_url) as gradebook:
         for member in members:
-            found = gradebook.find_submission(ASSIGNMENT, member.name)
-            points = f"{found.score:g} of {found.max_score:g}"
+            graded = gradebook.find_submission(ASSIGNMENT, member.name)
+            points = f"{graded.score:g} of {graded.max_score:g}"
             yield f"  {member.name:<10} {points:>12}   {member.story}"
     yield f"{seconds:.0f} s, {seconds / len(members):.1f} s a notebook; isolation: {isolation}."
     _done(api.generate_feedback(ASSIGNMENT))
-    yield f"\nWhat {EXPLAINED} is told:"
-    yield from _lost(folder / "autograded" / EXPLAINED / ASSIGNMENT / f"{ASSIGNMENT}.ipynb")
+    yield f"\nWhat {EXPLAINED} reads:"
+    explained = found_in(folder / "autograded" / EXPLAINED / ASSIGNMENT / f"{ASSIGNMENT}.ipynb")
+    yield from (result for result in explained.values() if result.status is not Status.PASSED)
     pages = folder / "feedback"
     yield f"\nTheir page, with more:  {pages / EXPLAINED / ASSIGNMENT / ASSIGNMENT}.html"
     yield f"Everybody's pages:      {pages}"
     yield f"The grades as a table:  cd {folder} && nbgrader export"
     yield f"In the browser:         cd {folder} && jupyter lab, then the menu Nbgrader"
-
-
-def _lost(path: Path) -> Iterator[ExerciseResult]:
-    """What a graded notebook says of the exercises that have not all points."""
-    for cell in nbformat.read(path, as_version=4).cells:
-        for output in cell.get("outputs", ()):
-            fields = output.get("data", {}).get(MIME)
-            if fields and fields["status"] != "passed":
-                yield exercise_result(fields)
 
 
 def _api(folder: Path, isolation: str) -> Any:

@@ -27,7 +27,7 @@ def one_engine() -> Iterator[None]:
 
 
 def convert_with_one_engine(converter: Any) -> None:
-    """Makes this one converter of nbgrader's, which is about to start, convert with one engine."""
+    """Make this one converter of nbgrader's, which is about to start, convert with one engine."""
     convert = converter.convert_notebooks
 
     def converted() -> None:

@@ -30,7 +30,7 @@ class Member:
 
 
 def hand_in(course: Path, assignment: str, members: tuple[Member, ...] | None = None) -> None:
-    """Writes what each of them hands in, as nbgrader collects it. The assignment is released."""
+    """Write each student's submission, as nbgrader collects it. The assignment is released."""
     right = solved(course, assignment)
     for member in MEMBERS if members is None else members:
         folder = course / "submitted" / member.name / assignment
@@ -44,7 +44,7 @@ def hand_in(course: Path, assignment: str, members: tuple[Member, ...] | None = 
 
 
 def solved(course: Path, assignment: str) -> NotebookNode:
-    """The released notebook with the right answer in every solution cell."""
+    """Return the released notebook with the right answer in every solution cell."""
     source = nbformat.read(source_path(course, assignment), as_version=4)
     answers = {grade_id(cell): cell.source for cell in source.cells if _is_solution(cell)}
     path = course / "release" / assignment / f"{assignment}.ipynb"
@@ -56,12 +56,12 @@ def solved(course: Path, assignment: str) -> NotebookNode:
 
 
 def find(cells: Cells, wanted: str) -> NotebookNode:
-    """The cell with this `grade_id`."""
+    """Return the cell with this `grade_id`."""
     return next(cell for cell in cells if grade_id(cell) == wanted)
 
 
 def grade_id(cell: NotebookNode) -> str:
-    """The cell's `grade_id`, or ""."""
+    """Return the cell's `grade_id`, or ""."""
     return str(cell.metadata.get("nbgrader", {}).get("grade_id", ""))
 
 
@@ -71,7 +71,7 @@ def _is_solution(cell: NotebookNode) -> bool:
 
 def _with_mistakes(cells: Cells) -> Cells:
     for exercise, name in (("attention", "scaled-by-d-k"), ("layer_norm", "unbiased-variance")):
-        known = next(one for one in mistakes.load(exercise) if one.name == name)
+        known = next(mistake for mistake in mistakes.load(exercise) if mistake.name == name)
         cell = find(cells, exercise)
         cell.source = known.apply(cell.source)
     return cells
@@ -85,7 +85,7 @@ def _half_done(cells: Cells) -> Cells:
 
 
 def _unwritten(source: str) -> str:
-    """The answer taken out again, as nbgrader takes it out for the release."""
+    """Return the answer taken out again, as nbgrader takes it out for the release."""
     lines: list[str] = []
     inside = False
     for line in source.split("\n"):
@@ -152,10 +152,10 @@ def _disordered(cells: Cells) -> Cells:
 
 
 def _retagged(cells: Cells) -> Cells:
-    one, other = find(cells, "masks"), find(cells, "attention")
-    one.metadata["nbgrader"], other.metadata["nbgrader"] = (
+    first, other = find(cells, "masks"), find(cells, "attention")
+    first.metadata["nbgrader"], other.metadata["nbgrader"] = (
         other.metadata["nbgrader"],
-        one.metadata["nbgrader"],
+        first.metadata["nbgrader"],
     )
     for cell in cells:
         if "nbgrader" in cell.metadata:
@@ -192,7 +192,7 @@ MEMBERS: tuple[Member, ...] = (
     ),
     Member("ivo", "swapped the tags of two cells and broke all checksums", _retagged),
     Member("jana", "put scripts into a text and an exception", _scripted),
-    Member("kurt", "handed in half a file, which is no JSON", _damaged),
+    Member("kurt", "submitted half a file, which is not valid JSON", _damaged),
     Member("lea", "has everything right, too", lambda cells: cells),
 )
 
@@ -206,26 +206,27 @@ def members(count: int) -> tuple[Member, ...]:
 
 
 def _ordinary(name: str, number: int) -> Member:
-    """Somebody who has most of it right, in the same way in every class."""
+    """Return a student who has most of it right, the same one in every class."""
     chance = random.Random(number)
-    wrong = [one.name for one in curriculum.EXERCISES if one.core and chance.random() < 0.15]
+    wrong = [name.name for name in curriculum.EXERCISES if name.core and chance.random() < 0.15]
     known = {
-        name: chance.choice([one for one in mistakes.load(name) if _plain(one)]) for name in wrong
+        name: chance.choice([mistake for mistake in mistakes.load(name) if _plain(mistake)])
+        for name in wrong
     }
-    story = "; ".join(f"{name}: {one.name}" for name, one in known.items())
+    story = "; ".join(f"{name}: {mistake.name}" for name, mistake in known.items())
 
     def change(cells: Cells) -> Cells:
         for exercise, mistake in known.items():
             for cell in cells:
                 if grade_id(cell) == exercise and cell.source.count(_find(mistake)) == 1:
                     cell.source = mistake.apply(cell.source)
-        return [new_markdown_cell(f"Handed in by {name}."), *cells]
+        return [new_markdown_cell(f"Submitted by {name}."), *cells]
 
     return Member(name, story or "has everything right", change)
 
 
 def _plain(mistake: mistakes.Mistake) -> bool:
-    """Whether it is one edit of the answer in `solutions/`."""
+    """Return whether it is one edit of the answer in `solutions/`."""
     return not mistake.edits[0].form and len(mistake.edits[0].replacements) == 1
 
 

@@ -12,6 +12,7 @@ from nbgrader.plugins import ExportPlugin
 
 from grader import curriculum
 from grader.course.gradebook import found_in
+from grader.feedback.results import ExerciseResult
 from grader.report import tables
 from grader.submission.cells import POINTS
 
@@ -29,7 +30,7 @@ class Checks(ExportPlugin):
     """
 
     def export(self, gradebook: Gradebook) -> None:
-        """Writes the CSV file."""
+        """Write the CSV file."""
         path = Path(self.to or "checks.csv")
         self.log.info("Exporting checks to %s", path)
         with path.open("w", newline="", encoding="utf-8") as file:
@@ -49,7 +50,7 @@ class Checks(ExportPlugin):
             graded = {cell.name: cell.max_score for cell in notebook.grade_cells}
             coursedir = self.parent.coursedir
             folder = coursedir.format_path(coursedir.autograded_directory, student, assignment.name)
-            found = found_in(Path(folder) / f"{notebook.name}.ipynb")
+            results = found_in(Path(folder) / f"{notebook.name}.ipynb")
             for name in curriculum.NAMES:
                 if name + POINTS not in graded:
                     continue
@@ -67,23 +68,23 @@ class Checks(ExportPlugin):
                     row["score"] = grade.score
                 except MissingEntry:
                     row["score"] = ""
-                yield from _check_rows(row, found.get(name))
+                yield from _check_rows(row, results.get(name))
 
 
-def _check_rows(row: dict[str, Any], found: dict[str, Any] | None) -> Iterator[dict[str, Any]]:
-    if found is None:
+def _check_rows(row: dict[str, Any], result: ExerciseResult | None) -> Iterator[dict[str, Any]]:
+    if result is None:
         yield {**row, "status": "not graded"}
         return
-    mistakes = " ".join(name for one in found["diagnoses"] for name in one["mistakes"])
-    row |= {"status": found["status"], "mistakes": mistakes}
-    if not found["checks"]:
+    mistakes = " ".join(name for diagnosis in result.diagnoses for name in diagnosis.mistakes)
+    row |= {"status": result.status, "mistakes": mistakes}
+    if not result.checks:
         yield row
-    for check in found["checks"]:
+    for check in result.checks:
         yield {
             **row,
-            "check": check["check"],
-            "title": check["title"],
-            "check_status": check["status"],
-            "check_points": check["points"],
-            "check_max_points": check["max_points"],
+            "check": check.check,
+            "title": check.title,
+            "check_status": check.status,
+            "check_points": check.points,
+            "check_max_points": check.max_points,
         }

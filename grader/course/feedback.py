@@ -18,6 +18,7 @@ from typing import Any
 from markupsafe import Markup
 from nbconvert.exporters import Exporter
 from nbformat.notebooknode import NotebookNode
+from nbgrader.utils import rmtree
 from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonLexer
@@ -29,15 +30,18 @@ from grader.course.engines import convert_with_one_engine
 from grader.course.limits import Allowance, TooMuchError
 from grader.course.preprocessors import MIME
 from grader.course.progress import show_progress
+from grader.course.submitted import destination_of
+from grader.feedback.finding import Status
 from grader.feedback.html import by_class, printable
+from grader.feedback.results import ExerciseResult, exercise_result
 from grader.report.html import templates
-from grader.report.results import ExerciseResult, exercise_result
 from grader.submission.cells import POINTS
 
 TEMPLATES = Path(__file__).parent / "templates"
 _ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 _PICTURES = ("image/png", "image/jpeg", "image/gif", "image/svg+xml")
 _MAX_OUTPUT = 20_000
+FOLDED_LINES = 12
 
 
 class Feedback(Exporter):
@@ -52,6 +56,7 @@ class Feedback(Exporter):
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
         if self.parent is not None:
+            _remove_interrupted(self.parent)
             convert_with_one_engine(self.parent)
             show_progress(self.parent, "writing feedback")
 
@@ -73,7 +78,39 @@ class Feedback(Exporter):
         allowance = Allowance()
         parts = [_part(number, cell, ours, allowance) for number, cell in enumerate(nb.cells)]
         rows = _rows(parts)
-        return page.render(about=about, rows=rows, parts=parts, code_style=_style()), resources
+        results = [result for part in parts for result in part.results]
+        html = page.render(
+            about=about,
+            rows=rows,
+            parts=parts,
+            first=_first(parts),
+            results=results,
+            code_style=_style(),
+        )
+        return html, resources
+
+
+def _remove_interrupted(converter: Any) -> None:
+    """Remove the pages that a killed run left half written; nbgrader would take them for done."""
+    for folder, files in converter.assignments.items():
+        destination = Path(destination_of(converter, folder) or "")
+        if not destination.name or not destination.is_dir():
+            continue
+        pages = [destination / f"{Path(file).stem}.html" for file in files]
+        broken = [page for page in pages if not _is_whole(page)]
+        if broken:
+            converter.log.warning("Feedback on %s was interrupted. It is written again.", folder)
+            for page in broken:
+                page.unlink(missing_ok=True)
+            if converter.coursedir.notebook_id == "*":  # then the folder alone counts as done
+                rmtree(destination)
+
+
+def _is_whole(page: Path) -> bool:
+    try:
+        return page.read_bytes().rstrip().endswith(b"</html>")
+    except OSError:
+        return False
 
 
 @dataclass(frozen=True)
@@ -94,9 +131,16 @@ class Part:
     worth: float | None
     ungraded: bool
     source: Markup
+    code: bool
     outputs: list[Markup]
     results: list[ExerciseResult]
     comment: Markup | None
+
+    @property
+    def folded(self) -> str:
+        """What the page shows in the place of a student's own code until it is asked for; or ""."""
+        long = self.code and self.source.count("\n") >= FOLDED_LINES
+        return f"Your code: {self.name or 'a cell'}" if long and not self.summary else ""
 
 
 @dataclass(frozen=True)
@@ -108,6 +152,29 @@ class Row:
     commented: Part | None
 
 
+@dataclass(frozen=True)
+class First:
+    """What to fix first: the exercise, where it is on the page, and what is said of it."""
+
+    name: str
+    anchor: str
+    says: str
+
+
+def _first(parts: list[Part]) -> First | None:
+    """The first exercise on the page that lost points for something that can be told."""
+    for part in parts:
+        for result in part.results:
+            if result.status in (Status.PASSED, Status.TODO, Status.MISSING):
+                continue
+            for diagnosis in result.diagnoses:
+                return First(result.exercise, part.anchor, diagnosis.message.partition("\n")[0])
+            said = [result.finding, *(check.finding for check in result.checks)]
+            for finding in filter(None, said):
+                return First(result.exercise, part.anchor, finding.headline)
+    return None
+
+
 def _rows(parts: list[Part]) -> list[Row]:
     names = dict.fromkeys(part.name for part in parts if part.score is not None or part.comment)
     graded = {part.name: part for part in parts if part.score is not None}
@@ -116,7 +183,7 @@ def _rows(parts: list[Part]) -> list[Row]:
 
 
 def _tag(cell: NotebookNode) -> dict[str, Any]:
-    """What nbgrader notes of a cell."""
+    """Return what nbgrader notes of a cell."""
     tag: dict[str, Any] = cell.metadata.get("nbgrader", {})
     return tag
 
@@ -125,32 +192,33 @@ def _part(number: int, cell: NotebookNode, ours: dict[str, str], allowance: Allo
     tag = _tag(cell)
     graded = bool(tag.get("grade") or tag.get("task"))
     comment = tag.get("comment")
-    found = [one for one in cell.get("outputs", ()) if MIME in one.get("data", {})]
-    others = [one for one in cell.get("outputs", ()) if one not in found]
+    verdicts = [output for output in cell.get("outputs", ()) if MIME in output.get("data", {})]
+    others = [output for output in cell.get("outputs", ()) if output not in verdicts]
     return Part(
         anchor=f"cell-{number}",
         name=_exercise(tag) or str(tag.get("grade_id", "")),
         heading=_heading(tag),
-        summary="The public tests" if found else ours.get(cell.source, ""),
+        summary="The public tests" if verdicts else ours.get(cell.source, ""),
         score=tag.get("score") if graded else None,
         worth=tag.get("points") if graded else None,
         ungraded=bool(tag.get("ungraded")),
         source=_source(cell, ours, allowance),
-        outputs=[shown for one in others if (shown := _shown(one, allowance))],
+        code=cell.cell_type == "code",
+        outputs=[shown for output in others if (shown := _shown(output, allowance))],
         # Remarks are for the instructor, and this page is the student's.
-        results=[replace(exercise_result(one.data[MIME]), remarks=()) for one in found],
+        results=[replace(exercise_result(verdict.data[MIME]), remarks=()) for verdict in verdicts],
         comment=_laid_out(cleaning.usual_markdown, comment, allowance) if comment else None,
     )
 
 
 def _exercise(tag: dict[str, Any]) -> str:
-    """The exercise that a cell of nbgrader's belongs to, or ""."""
+    """Return the exercise that a cell of nbgrader's belongs to, or ""."""
     name = str(tag.get("grade_id", "")).removesuffix(POINTS)
     return name if name in curriculum.NAMES else ""
 
 
 def _heading(tag: dict[str, Any]) -> str:
-    """What kind of cell it is, and of what; "" for one that nbgrader does not grade."""
+    """Return what kind of cell it is, and of what; "" for one that nbgrader does not grade."""
     name = _exercise(tag) or tag.get("grade_id", "")
     for kind, words in (("task", "Task"), ("solution", "Your answer"), ("grade", "Test")):
         if tag.get(kind):
@@ -165,7 +233,7 @@ def _explanations(
     worth: tuple[tuple[str, float], ...],
     questions: float,
 ) -> dict[str, str]:
-    """What the kit wrote into such a notebook, with the heading of each text."""
+    """Return what the kit wrote into such a notebook, with the heading of each text."""
     made = building.notebook(notebook, exercises, dict(worth), questions)
     sources = [cell.source for cell in made.cells if cell.cell_type == "markdown"]
     return {source: source.partition("\n")[0].strip("#* ") for source in sources}
@@ -187,7 +255,7 @@ def _source(cell: NotebookNode, ours: dict[str, str], allowance: Allowance) -> M
 
 
 def _laid_out(render: Callable[[str], str], source: str, allowance: Allowance) -> Markup:
-    """What a text of the student's looks like; as it was typed, if that costs too much."""
+    """Return a text of the student's as HTML; as plain text if rendering costs too much."""
     try:
         return Markup(allowance.laid_out(render, source))
     except TooMuchError as error:
@@ -202,7 +270,7 @@ def _code(source: str) -> str:
 
 @functools.cache
 def _style() -> Markup:
-    """The colours of code, by day and by night."""
+    """Return the colours of code, by day and by night."""
     day = HtmlFormatter(style="xcode").get_style_defs(".code")
     night = HtmlFormatter(style="github-dark").get_style_defs(".code")
     return Markup(f"{day}\n@media screen and (prefers-color-scheme: dark) {{\n{night}\n}}")
@@ -216,7 +284,7 @@ def _verbatim(text: str) -> Markup:
 
 
 def _shown(output: NotebookNode, allowance: Allowance) -> Markup:
-    """An output as HTML, in the richest form of it that cannot run anything."""
+    """Return an output as HTML, in the richest form of it that cannot run anything."""
     if output.output_type == "stream":
         return _verbatim(output.text)
     if output.output_type == "error":
@@ -233,7 +301,7 @@ def _shown(output: NotebookNode, allowance: Allowance) -> Markup:
 
 
 def _picture(kind: str, data: str) -> Markup:
-    """A picture that the page holds in itself. In an `img`, no script of an SVG runs."""
+    """Return a picture that the page holds in itself. In an `img`, no script of an SVG runs."""
     if kind == "image/svg+xml":
         data = base64.b64encode(data.encode()).decode()
     return Markup('<img alt="output" src="data:{};base64,{}">').format(kind, "".join(data.split()))

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import glob
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import nbformat
 from nbgrader.api import Gradebook, MissingEntry
@@ -16,51 +16,78 @@ from grader import curriculum
 from grader.course import CONFIG
 from grader.course.making import CourseError
 from grader.course.preprocessors import MIME
-from grader.report.results import ExerciseResult, Report, SubmissionResult, exercise_result
+from grader.course.submitted import contents_of
+from grader.feedback.results import (
+    ExerciseResult,
+    PassedOver,
+    Report,
+    SubmissionResult,
+    exercise_result,
+)
 from grader.submission.cells import POINTS
 
 
-def found_in(path: Path) -> dict[str, dict[str, Any]]:
-    """What the judge wrote into an autograded notebook, by exercise; {} if there is none."""
+def found_in(path: Path) -> dict[str, ExerciseResult]:
+    """Return what the judge wrote into an autograded notebook, by exercise; {} if there is none."""
     if not path.exists():
         return {}
-    outputs = [
-        output
+    results = [
+        exercise_result(output.data[MIME])
         for cell in nbformat.read(path, as_version=4).cells
         for output in cell.get("outputs", ())
+        if MIME in output.get("data", {})
     ]
-    results = [one.data[MIME] for one in outputs if MIME in one.get("data", {})]
-    return {one["exercise"]: one for one in results}
+    return {result.exercise: result for result in results}
 
 
 def class_report(folder: Path, assignment: str | None) -> Report:
-    """The results of everybody whose work on the assignment has been graded.
+    """Return the results of all students whose work on the assignment has been graded.
 
     Points are the gradebook's, which an instructor may have changed. How each was graded is in its
     notebook, so the report tells no seed. Raises `CourseError`.
     """
     if not (folder / CONFIG).is_file():
-        raise CourseError(f"{folder} is no nbgrader course: there is no {CONFIG} in it.")
+        raise CourseError(f"{folder} is not an nbgrader course: it contains no {CONFIG}.")
     course = _course(folder)
     with Gradebook(course.db_url, course.course_id) as gradebook:
         name = _assignment(gradebook, assignment, folder)
         results = tuple(_submissions(gradebook, course, name))
+    graded = {result.submission for result in results}
+    passed_over = tuple(_ungraded(course, name, graded))
     if not results:
         raise CourseError(
             f"Nothing of {name} has been graded. In {folder}: nbgrader autograde {name}"
         )
-    return Report(seed=0, isolation="", submissions=results)
+    return Report(seed=0, isolation="", submissions=results, passed_over=passed_over)
+
+
+def _ungraded(course: CourseDirectory, assignment: str, graded: set[str]) -> Iterator[PassedOver]:
+    """Return the students who submitted something that was not graded, with the reason."""
+    pattern = course.format_path(course.submitted_directory, "*", assignment)
+    depth = Path(pattern).parts.index("*")
+    for path in sorted(glob.glob(pattern)):
+        folder = Path(path)
+        student = folder.parts[depth]
+        if student in graded or not folder.is_dir():
+            continue
+        notebook = any(folder.glob("*.ipynb"))
+        reason = (
+            f"not graded yet: nbgrader autograde {assignment}"
+            if notebook
+            else f"there is no notebook: {contents_of(folder)}"
+        )
+        yield PassedOver(f"{student}/{assignment}", reason, True, student)
 
 
 def _course(folder: Path) -> CourseDirectory:
-    """The course's folders and database, as its own configuration has them."""
+    """Return the course's folders and database, as its own configuration has them."""
     config = PyFileConfigLoader(CONFIG, path=str(folder.resolve())).load_config()
     config.CourseDirectory.setdefault("root", str(folder.resolve()))
     return CourseDirectory(config=config)
 
 
 def _assignment(gradebook: Gradebook, wanted: str | None, folder: Path) -> str:
-    names = [one.name for one in gradebook.assignments]
+    names = [assignment.name for assignment in gradebook.assignments]
     if wanted in names or (wanted is None and len(names) == 1):
         return str(wanted or names[0])
     there_are = ", ".join(names) or "none"
@@ -78,24 +105,24 @@ def _submissions(
         for cell in notebook.grade_cells
         if cell.name.endswith(POINTS) and cell.name.removesuffix(POINTS) in curriculum.NAMES
     }
-    for student in sorted(one.id for one in gradebook.students):
+    for student in sorted(student.id for student in gradebook.students):
         folder = Path(course.format_path(course.autograded_directory, student, assignment))
-        found = {
+        results = {
             name: result
             for notebook in notebooks
             for name, result in found_in(folder / f"{notebook.name}.ipynb").items()
         }
-        if not found:
+        if not results:
             continue
         exercises = tuple(
-            _with_grade(gradebook, exercise_result(found[name]), assignment, student, *worth[name])
+            _with_grade(gradebook, results[name], assignment, student, *worth[name])
             for name in curriculum.NAMES
-            if name in found and name in worth
+            if name in results and name in worth
         )
         yield SubmissionResult(
             student,
-            sum(one.points or 0.0 for one in exercises),
-            sum(one.max_points for one in exercises),
+            sum(exercise.points or 0.0 for exercise in exercises),
+            sum(exercise.max_points for exercise in exercises),
             exercises,
         )
 

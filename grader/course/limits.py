@@ -34,7 +34,7 @@ class TooMuchError(Exception):
 
 
 class Allowance:
-    """The processor time that the texts of one page may take: so much the long, so much the short.
+    """The CPU time that the texts of one page may take, long and short ones separately.
 
     Two accounts, so that a long text which nothing gets through leaves the page's sentences as they
     were meant. `tags` is how many there may be in all that becomes of them.
@@ -45,7 +45,7 @@ class Allowance:
         self._tags = tags
 
     def laid_out(self, render: Callable[[str], str], source: str) -> str:
-        """What `render` makes of the source. Raises `TooMuchError`."""
+        """Return `render(source)`. Raises `TooMuchError`."""
         account = "short" if len(source) <= SHORT else "long"
         before = _used()
         try:
@@ -62,7 +62,7 @@ class Allowance:
 
 
 def laid_out(render: Callable[[str], str], source: str, seconds: float = SECONDS) -> str:
-    """What `render` makes of the source in so much processor time. Raises `TooMuchError`."""
+    """Return `render(source)`, within a limit of CPU time. Raises `TooMuchError`."""
     if len(source) <= SHORT:
         try:
             return render(source)
@@ -70,14 +70,14 @@ def laid_out(render: Callable[[str], str], source: str, seconds: float = SECONDS
             raise TooMuchError("This text is nested too deep to be laid out.") from None
     if len(source) > MAX_LONG or not hasattr(os, "fork"):
         raise TooMuchError(f"This text of {len(source):,} characters is too long to be laid out.")
-    found = _in_a_child(render, source, seconds)
-    if found is None:
+    text = _in_a_child(render, source, seconds)
+    if text is None:
         raise TooMuchError("This text is nested too deep, or too long, to be laid out.")
-    return found
+    return text
 
 
 def _used() -> float:
-    """The processor time of this process and of the children that it has waited for."""
+    """Return the CPU time of this process and of the children that it has waited for."""
     return sum(os.times()[:4])
 
 
@@ -97,7 +97,7 @@ def _in_a_child(render: Callable[[str], str], source: str, seconds: float) -> st
 
 
 def _read(pipe: FileIO, pieces: bytearray, deadline: float) -> bool:
-    """Whether all that was written is among the `pieces` now."""
+    """Return whether everything that was written is in the `pieces` now."""
     while len(pieces) <= _MAX_LAID_OUT:
         left = deadline - time.monotonic()
         if left <= 0 or not select.select([pipe], [], [], left)[0]:

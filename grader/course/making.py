@@ -24,7 +24,7 @@ class CourseError(Exception):
 def make(
     folder: Path, assignment: str = DEFAULT_ASSIGNMENT, exercises: Sequence[str] = ()
 ) -> list[str]:
-    """Writes the course at `folder`; what the instructor changed in one that is there stays.
+    """Write the course at `folder`; what the instructor changed in one that is there stays.
 
     `exercises` are those of the assignment; none means those it has, or the core eight. Returns
     what was done, a sentence each. Raises `CourseError`.
@@ -42,7 +42,8 @@ def make(
         path.parent.mkdir(parents=True, exist_ok=True)
         said = [_configured(folder)]
         if present is None:
-            updated, changes = fresh, [f"{path} is made, with {len(chosen)} exercises."]
+            count = "1 exercise" if len(chosen) == 1 else f"{len(chosen)} exercises"
+            updated, changes = fresh, [f"Made {path} with {count}."]
         else:
             updated, changes = _updated(present, fresh, path)
         if updated is not present or changes:
@@ -60,7 +61,7 @@ def _present(path: Path) -> NotebookNode | None:
         return nbformat.read(path, as_version=4)
     except Exception as error:  # whatever nbformat makes of a damaged file
         raise CourseError(
-            f"{path} is no notebook that can be read ({type(error).__name__}). Mend or move it."
+            f"{path} is not a readable notebook ({type(error).__name__}). Fix or move it."
         ) from None
 
 
@@ -70,22 +71,22 @@ def _chosen(exercises: Sequence[str], present: NotebookNode | None) -> list[str]
         there_are = ", ".join(curriculum.NAMES)
         raise CourseError(f"There is no exercise {unknown[0]!r}. There are: {there_are}.")
     known = present.metadata.get(building.KEY, {}).get("exercises", ()) if present else ()
-    core = [one.name for one in curriculum.EXERCISES if one.core]
+    core = [name.name for name in curriculum.EXERCISES if name.core]
     wanted = {*exercises, *known} or set(core)
     return [name for name in curriculum.NAMES if name in wanted]
 
 
 def _configured(folder: Path) -> str:
-    """Writes nbgrader's configuration if there is none; one that is there is the instructor's."""
+    """Write nbgrader's configuration if there is none; one that is there is the instructor's."""
     path = folder / CONFIG
     if not path.exists():
         folder.mkdir(parents=True, exist_ok=True)
         name = folder.resolve().name
         text = f"c = get_config()\nc.CourseDirectory.course_id = {name!r}\n\n{_LINES}"
         write(path, text + "\n# What you set below this line counts.\n")
-        return f"{path} is made."
+        return f"Made {path}."
     if "grader.course" in path.read_text(encoding="utf-8", errors="replace"):
-        return f"{path} stays as it is."
+        return f"{path} is unchanged."
     wanted = _LINES.replace("\n\n", "; ").strip()
     return f"{path} is yours and stays as it is. For the kit to grade, add to it: {wanted}"
 
@@ -93,7 +94,7 @@ def _configured(folder: Path) -> str:
 def _updated(
     present: NotebookNode, fresh: NotebookNode, path: Path
 ) -> tuple[NotebookNode, list[str]]:
-    """The notebook that is there with the kit's cells as they are today."""
+    """Return the notebook that is there with the kit's cells as they are today."""
     changes = []
     made_before = set(present.metadata.get(building.KEY, {}).get("parts", ()))
     wanted = {_part(cell): cell for cell in fresh.cells}
@@ -105,7 +106,7 @@ def _updated(
         if there is None:
             if part in made_before:
                 continue
-            index = next((i + 1 for i, one in enumerate(cells) if one is before), 0)
+            index = next((i + 1 for i, present in enumerate(cells) if present is before), 0)
             cells.insert(index, cell)
             changes.append(f"{path}: the cell {part} is new.")
             before = cell
@@ -126,13 +127,13 @@ def _updated(
 
 
 def _is_given_no_more(cell: NotebookNode, wanted: dict[str, NotebookNode]) -> bool:
-    """Whether a solved exercise was handed out that is one of the assignment's now."""
+    """Return whether the notebook provides an exercise solved that is assigned now."""
     part = _part(cell)
     return "-given" in part and part not in wanted
 
 
 def _part(cell: NotebookNode) -> str:
-    """Which of the kit's cells this is; "" for one of the instructor's."""
+    """Return which of the kit's cells this is; "" for the instructor's own."""
     mark = cell.metadata.get(building.KEY)
     part = mark.get("part") if isinstance(mark, dict) else None
     return part if isinstance(part, str) else ""

@@ -19,7 +19,7 @@ from grader.report import tables
 class _Table(ExportPlugin):
     """A row a student, a column an assignment.
 
-    Points are the gradebook's, less what being late costs; who handed nothing in has zero, as in
+    Points are the gradebook's, less late penalties; a student who submitted nothing has zero, as in
     nbgrader's own table.
     """
 
@@ -27,23 +27,31 @@ class _Table(ExportPlugin):
     columns: tuple[str, ...] = ()
 
     def export(self, gradebook: Gradebook) -> None:
-        """Writes the CSV file, to `--to`."""
+        """Write the CSV file, to `--to`."""
         path = Path(self.to or self.file)
         self.log.info("Exporting grades to %s", path)
-        chosen = [one for one in gradebook.assignments if _is_one(one.name, self.assignment)]
-        for one in chosen:
-            self._warn_of_ungraded(gradebook, one.name)
+        chosen = [
+            assignment
+            for assignment in gradebook.assignments
+            if _is_one(assignment.name, self.assignment)
+        ]
+        for assignment in chosen:
+            self._warn_of_ungraded(gradebook, assignment.name)
         with path.open("w", newline="", encoding="utf-8") as file:
             writer = csv.writer(file)
-            writer.writerow([*self.columns, *(tables.cell(one.name) for one in chosen)])
+            writer.writerow(
+                [*self.columns, *(tables.cell(assignment.name) for assignment in chosen)]
+            )
             writer.writerows(self.head(chosen))
             for student in gradebook.students:
                 if _is_one(student.id, self.student):
-                    grades = (_grade(gradebook, one.name, student.id) for one in chosen)
+                    grades = (
+                        _grade(gradebook, assignment.name, student.id) for assignment in chosen
+                    )
                     writer.writerow([*map(tables.cell, self.about(student)), *grades])
 
     def about(self, student: Any) -> tuple[str, ...]:
-        """Who it is, in the columns of this table."""
+        """Return the columns that identify the student in this table."""
         raise NotImplementedError
 
     def head(self, assignments: list[Any]) -> Iterator[list[str]]:  # noqa: ARG002 - for others
@@ -52,9 +60,9 @@ class _Table(ExportPlugin):
 
     def _warn_of_ungraded(self, gradebook: Gradebook, assignment: str) -> None:
         waiting = [
-            one.student.id
-            for one in gradebook.assignment_submissions(assignment)
-            if one.needs_manual_grade
+            submission.student.id
+            for submission in gradebook.assignment_submissions(assignment)
+            if submission.needs_manual_grade
         ]
         if waiting:
             self.log.warning(
@@ -73,13 +81,13 @@ class Canvas(_Table):
     columns = ("Student", "ID", "SIS User ID", "SIS Login ID", "Section")
 
     def about(self, student: Any) -> tuple[str, ...]:
-        """The student's name, and the ids that Canvas may know."""
+        """Return the student's name, and the ids that Canvas may know."""
         name = ", ".join(filter(None, (student.last_name, student.first_name)))
         return name or student.id, student.lms_user_id or "", "", student.id, ""
 
     def head(self, assignments: list[Any]) -> Iterator[list[str]]:
-        """The row with what each assignment is worth."""
-        worth = [format(one.max_score, "g") for one in assignments]
+        """Yield the row with what each assignment is worth."""
+        worth = [format(assignment.max_score, "g") for assignment in assignments]
         yield ["    Points Possible", "", "", "", "", *worth]
 
 
@@ -94,18 +102,18 @@ class Moodle(_Table):
     columns = ("Username", "First name", "Last name", "Email address")
 
     def about(self, student: Any) -> tuple[str, ...]:
-        """The student's id, names and address."""
+        """Return the student's id, names and address."""
         return student.id, student.first_name or "", student.last_name or "", student.email or ""
 
 
 def _is_one(name: str, chosen: list[str]) -> bool:
-    """Whether it was asked for; nothing chosen means all."""
+    """Return whether it was selected; no selection means all."""
     return not chosen or name in map(str, chosen)
 
 
 def _grade(gradebook: Gradebook, assignment: str, student: str) -> str:
     try:
-        found = gradebook.find_submission(assignment, student)
+        graded = gradebook.find_submission(assignment, student)
     except MissingEntry:
         return "0"
-    return format(round(max(found.score - found.late_submission_penalty, 0.0), 4), "g")
+    return format(round(max(graded.score - graded.late_submission_penalty, 0.0), 4), "g")

@@ -28,18 +28,18 @@ class Worth:
 
 
 def of_notebook(notebook: NotebookNode) -> Worth:
-    """What the grade cells of a notebook are worth."""
-    found, questions = {}, 0.0
+    """Return what the grade cells of a notebook are worth."""
+    points, questions = {}, 0.0
     for cell in notebook.cells:
         tag: dict[str, Any] = cell.metadata.get("nbgrader", {})
         if not (tag.get("grade") or tag.get("task")):
             continue
         name = str(tag.get("grade_id", "")).removesuffix(POINTS)
         if name in curriculum.NAMES:
-            found[name] = float(tag.get("points", 0))
+            points[name] = float(tag.get("points", 0))
         else:
             questions += float(tag.get("points", 0))
-    return Worth(found, questions)
+    return Worth(points, questions)
 
 
 def of_submissions(path: Path) -> Worth | None:
@@ -47,14 +47,16 @@ def of_submissions(path: Path) -> Worth | None:
 
     None, too, where the course has several assignments and `path` is of no single one.
     """
-    course = next((one for one in path.resolve().parents if (one / CONFIG).is_file()), None)
+    course = next(
+        (parent for parent in path.resolve().parents if (parent / CONFIG).is_file()), None
+    )
     if course is None:
         return None
-    made = {one.name: one for one in sorted((course / "source").glob("*")) if one.is_dir()}
-    handed_in = {name for name in _folders(path.resolve()) if name in made}
-    if len(handed_in) != 1:
+    made = {path.name: path for path in sorted((course / "source").glob("*")) if path.is_dir()}
+    assignments = {name for name in _folders(path.resolve()) if name in made}
+    if len(assignments) != 1:
         return None
-    (assignment,) = handed_in
+    (assignment,) = assignments
     worth = Worth()
     for file in sorted(made[assignment].glob("*.ipynb")):
         more = of_notebook(nbformat.read(file, as_version=4))
@@ -63,15 +65,15 @@ def of_submissions(path: Path) -> Worth | None:
 
 
 def _folders(path: Path) -> Iterator[str]:
-    """The names of the folders above `path` and of two levels in it."""
+    """Yield the names of the folders above `path` and of two levels in it."""
     yield path.name
-    yield from (one.name for one in path.parents)
+    yield from (parent.name for parent in path.parents)
     for pattern in ("*", "*/*"):
-        yield from (one.name for one in path.glob(pattern) if one.is_dir())
+        yield from (folder.name for folder in path.glob(pattern) if folder.is_dir())
 
 
 def say(notebook: NotebookNode, assignment: str) -> None:
-    """Puts the points of its grade cells into the kit's own texts in it.
+    """Put the points of its grade cells into the kit's own texts in it.
 
     A text that the instructor has edited stays as it is.
     """

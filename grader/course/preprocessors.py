@@ -10,13 +10,15 @@ from nbformat.v4 import new_output
 from nbgrader import utils
 from nbgrader.api import Gradebook
 from nbgrader.preprocessors import Execute, NbGraderPreprocessor
+from traitlets import Unicode
 
+from grader.course import building, own_tests
 from grader.course import points as points_of_course
 from grader.course.building import KEY
 from grader.feedback.finding import Status
+from grader.feedback.results import ExerciseResult, exercise_fields, points, weighed
 from grader.feedback.text import WORDS
 from grader.report import html
-from grader.report.results import ExerciseResult, exercise_fields, points, weighed
 from grader.submission.cells import POINTS
 
 MIME = "application/vnd.transformer-by-hand.exercise+json"
@@ -28,52 +30,91 @@ class SayPoints(NbGraderPreprocessor):
     def preprocess(
         self, nb: NotebookNode, resources: dict[str, Any]
     ) -> tuple[NotebookNode, dict[str, Any]]:
-        """Puts the points into the texts."""
+        """Put the points into the texts."""
         if KEY in nb.metadata:
             points_of_course.say(nb, resources["nbgrader"]["assignment"])
+        return nb, resources
+
+
+class LimitHints(NbGraderPreprocessor):
+    """Write into the first code cell of a release how far hints go, as configured."""
+
+    hints = Unicode("", help="The last step of hints that is given.").tag(config=True)
+    until = Unicode("", help="When that limit ends; empty: never.").tag(config=True)
+
+    def preprocess(
+        self, nb: NotebookNode, resources: dict[str, Any]
+    ) -> tuple[NotebookNode, dict[str, Any]]:
+        """Write the magic `%hints` below `%load_ext grader`."""
+        for cell in nb.cells:
+            if self.hints and cell.metadata.get(KEY, {}).get("part") == "setup":
+                line = f"%hints {self.hints} {self.until}".rstrip()
+                cell.source = f"{building.SETUP}\n{line}"
         return nb, resources
 
 
 class JudgeExercises(Execute):
     """In the place of nbgrader's `Execute`: the judge grades, and no kernel is started.
 
-    A kernel runs only where a notebook has graded tests that are not the kit's, and for notebooks
-    without exercises of the kit.
+    Graded tests of the instructor's own run in the jail, too. A kernel, in which the student's code
+    has the instructor's rights, runs where the configuration asks for it with `own_tests="kernel"`,
+    and for notebooks without exercises of the kit.
     """
 
     def preprocess(
         self, nb: NotebookNode, resources: dict[str, Any], **options: Any
     ) -> tuple[NotebookNode, dict[str, Any]]:
-        """Writes into each grade cell the points and what the student is to read.
+        """Write the points and the student's feedback into each grade cell.
 
         Raises `GraderFailureError` when the judge fails; nbgrader then has no grade for this
         notebook, and goes on with the next.
         """
         exercises = self.parent.exercises(resources)
         if not exercises:
+            self.parent.tell_of_kernel(resources, "It holds no exercise of the kit")
             return super().preprocess(nb, resources, **options)
         result = self.parent.result(resources)
         worth = {
             _name(cell): cell.metadata.nbgrader["points"] for cell in nb.cells if _is_test(cell)
         }
         results = [
-            weighed(one, worth.get(one.exercise + POINTS, one.max_points))
-            for one in result.exercises
+            weighed(exercise, worth.get(exercise.exercise + POINTS, exercise.max_points))
+            for exercise in result.exercises
         ]
-        found = {one.exercise + POINTS: one for one in results}
-        if any(_is_test(cell) and _name(cell) not in found for cell in nb.cells):
-            nb, resources = self._run_other_tests(nb, resources, found)
+        by_cell = {result.exercise + POINTS: result for result in results}
+        own = [_name(cell) for cell in nb.cells if _is_test(cell) and _name(cell) not in by_cell]
+        if own and self.parent.own_tests == "kernel":
+            self.parent.tell_of_kernel(resources, 'own_tests="kernel" is configured')
+            nb, resources = self._run_in_kernel(nb, resources, by_cell)
         else:
             _clear(nb.cells)
+            if own:
+                self._run_own_tests(nb, resources, own)
         for cell in nb.cells:
-            if _is_test(cell) and _name(cell) in found:
-                cell.outputs = [_output(found[_name(cell)])]
+            if _is_test(cell) and _name(cell) in by_cell:
+                cell.outputs = [_output(by_cell[_name(cell)])]
                 cell.execution_count = None
         resources["nbgrader"]["results"] = results
         nb.metadata.pop(KEY, None)
         return nb, resources
 
-    def _run_other_tests(
+    def _run_own_tests(self, nb: NotebookNode, resources: dict[str, Any], names: list[str]) -> None:
+        """Run them in the jail, and put below each what it came to."""
+        outcomes = self.parent.outcomes_of_own_tests(nb, resources, names)
+        for cell in nb.cells:
+            if not (_is_test(cell) and _name(cell) in outcomes):
+                continue
+            outcome = outcomes[_name(cell)]
+            cell.outputs = [own_tests.output(outcome)]
+            if outcome["replaced"]:
+                self.log.warning(
+                    "%s: the notebook replaced %s. The test %s ran with the originals.",
+                    resources["nbgrader"]["student"],
+                    ", ".join(outcome["replaced"]),
+                    _name(cell),
+                )
+
+    def _run_in_kernel(
         self, nb: NotebookNode, resources: dict[str, Any], ours: dict[str, Any]
     ) -> tuple[NotebookNode, dict[str, Any]]:
         sources = {id(cell): cell.source for cell in nb.cells}
@@ -103,9 +144,9 @@ class WriteComments(NbGraderPreprocessor):
     def preprocess(
         self, nb: NotebookNode, resources: dict[str, Any]
     ) -> tuple[NotebookNode, dict[str, Any]]:
-        """Stores the comments in the gradebook."""
+        """Store the comments in the gradebook."""
         about = resources["nbgrader"]
-        results = {one.exercise: one for one in about.get("results", ())}
+        results = {result.exercise: result for result in about.get("results", ())}
         with Gradebook(about["db_url"]) as gradebook:
             for cell in nb.cells:
                 if utils.is_solution(cell) and _name(cell) in results:
@@ -126,7 +167,7 @@ class NoteUngraded(NbGraderPreprocessor):
     def preprocess(
         self, nb: NotebookNode, resources: dict[str, Any]
     ) -> tuple[NotebookNode, dict[str, Any]]:
-        """Puts `ungraded` into nbgrader's metadata of such cells."""
+        """Put `ungraded` into nbgrader's metadata of such cells."""
         about = resources["nbgrader"]
         by_hand = [cell for cell in nb.cells if utils.is_task(cell) or _is_written(cell)]
         if by_hand:
@@ -154,14 +195,16 @@ def _output(result: ExerciseResult) -> NotebookNode:
 
 def _comment(result: ExerciseResult) -> str:
     said = [f"{points(result)} points: {WORDS[result.status]}."]
-    failed = [one for one in result.checks if one.max_points and one.status is not Status.PASSED]
+    failed = [
+        check for check in result.checks if check.max_points and check.status is not Status.PASSED
+    ]
     if failed and result.status is not Status.TODO:
-        counted = [one for one in result.checks if one.max_points]
+        counted = [check for check in result.checks if check.max_points]
         said.append(f"{len(failed)} of {len(counted)} checks failed, the first: {failed[0].title}")
-    said += [" ".join(one.in_full.split()) for one in result.diagnoses]
-    said += [" ".join(one.message.split()) for one in result.lines]
+    said += [" ".join(diagnosis.in_full.split()) for diagnosis in result.diagnoses]
+    said += [" ".join(line.message.split()) for line in result.lines]
     said.append(f"More below, in the cell {result.exercise}{POINTS}.")
-    return "\n\n".join(escape(one, quote=False) for one in said)
+    return "\n\n".join(escape(sentence, quote=False) for sentence in said)
 
 
 def _is_test(cell: NotebookNode) -> bool:
@@ -170,7 +213,7 @@ def _is_test(cell: NotebookNode) -> bool:
 
 
 def _is_written(cell: NotebookNode) -> bool:
-    """Whether it is an answer that is graded by hand."""
+    """Return whether it is an answer that is graded by hand."""
     return bool(utils.is_grade(cell) and utils.is_solution(cell))
 
 

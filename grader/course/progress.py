@@ -17,7 +17,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 
 def show_progress(converter: Any, does: str) -> None:
-    """Makes this converter of nbgrader's, which is about to start, show how far it is.
+    """Make this converter of nbgrader's, which is about to start, show its progress.
 
     `does` says what it does with a submission: "grading".
     """
@@ -58,14 +58,16 @@ def _bar(converter: Any, does: str) -> Iterator[None]:
 def _quiet(log: logging.Logger | logging.LoggerAdapter[Any]) -> Iterator[None]:
     """Warnings only, and they do not break the bar."""
     logger = log.logger if isinstance(log, logging.LoggerAdapter) else log
-    handlers = [one for one in logger.handlers if isinstance(one, logging.StreamHandler)]
-    streams, level = [one.stream for one in handlers], logger.level
+    handlers = [
+        handler for handler in logger.handlers if isinstance(handler, logging.StreamHandler)
+    ]
+    streams, level = [handler.stream for handler in handlers], logger.level
     logger.setLevel(logging.WARNING)
-    for one in handlers:
-        one.setStream(sys.stderr)  # which the bar has taken hold of
+    for handler in handlers:
+        handler.setStream(sys.stderr)  # which the bar has taken hold of
     try:
         yield
     finally:
         logger.setLevel(level)
-        for one, stream in zip(handlers, streams, strict=True):
-            one.setStream(stream)
+        for changed, stream in zip(handlers, streams, strict=True):
+            changed.setStream(stream)

@@ -18,7 +18,7 @@ from nbgrader.preprocessors import (
 
 from grader import curriculum
 from grader.course.building import KEY
-from grader.course.handed_in import WAITING, new_cell
+from grader.course.submitted import WAITING, new_cell
 from grader.submission.notebook import binds
 
 # What nbgrader does to a notebook before it grades it.
@@ -65,7 +65,7 @@ class RepairCells(NbGraderPreprocessor):
         return nb, resources
 
     def _released(self, about: dict[str, Any]) -> Released:
-        """The released notebook, which is the same for all that a run of nbgrader converts.
+        """Return the released notebook, which is the same for all that a run of nbgrader converts.
 
         To ask the gradebook takes as long as to repair.
         """
@@ -74,7 +74,7 @@ class RepairCells(NbGraderPreprocessor):
         if key not in known:
             with Gradebook(about["db_url"]) as gradebook:
                 notebook = gradebook.find_notebook(about["notebook"], about["assignment"])
-                cells = [(one.cell_type, one.source, one.name) for one in notebook.source_cells]
+                cells = [(cell.cell_type, cell.source, cell.name) for cell in notebook.source_cells]
                 known[key] = (notebook.kernelspec, cells, _tags(notebook))
         return known[key]
 
@@ -108,7 +108,7 @@ def _tags(notebook: Any) -> dict[str, dict[str, Any]]:
 
 
 def _places(cells: list[NotebookNode], released: list[NotebookNode]) -> dict[str, NotebookNode]:
-    """Which of the student's cells stands for which of those released."""
+    """Return which of the student's cells corresponds to which released cell."""
     tagged: dict[str, list[NotebookNode]] = {}
     for cell in cells:
         tagged.setdefault(cell.metadata.get("nbgrader", {}).get("grade_id", ""), []).append(cell)
@@ -117,18 +117,18 @@ def _places(cells: list[NotebookNode], released: list[NotebookNode]) -> dict[str
     names = [cell.metadata["nbgrader"]["grade_id"] for cell in released]
     # First the cells that define an exercise, so that no other name can claim them.
     for name in sorted(names, key=lambda name: name not in curriculum.NAMES):
-        found = [cell for cell in tagged.get(name, []) if id(cell) not in taken]
+        candidates = [cell for cell in tagged.get(name, []) if id(cell) not in taken]
         if name in curriculum.NAMES:
-            found = _defining(name, found) or _defining(name, cells) or found
-            found = [cell for cell in found if id(cell) not in taken]
-        if found:
-            places[name] = found[-1]
-            taken.add(id(found[-1]))
+            candidates = _defining(name, candidates) or _defining(name, cells) or candidates
+            candidates = [cell for cell in candidates if id(cell) not in taken]
+        if candidates:
+            places[name] = candidates[-1]
+            taken.add(id(candidates[-1]))
     return places
 
 
 def _defining(exercise: str, cells: list[NotebookNode]) -> list[NotebookNode]:
-    """The cells that define a name of the exercise, those still to be written first."""
+    """Return the cells that define a name of the exercise, those still to be written first."""
     entries = set(curriculum.find(exercise).entries)
     code = [cell for cell in cells if cell.cell_type == "code"]
     defining = [cell for cell in code if _binds(cell.source) & entries]
@@ -137,10 +137,10 @@ def _defining(exercise: str, cells: list[NotebookNode]) -> list[NotebookNode]:
 
 @lru_cache(maxsize=256)
 def _binds(source: str) -> frozenset[str]:
-    """The names that a cell's code binds. Most cells of a class are as they were handed out."""
+    """Return the names that a cell's code binds. Most cells of a class are unchanged."""
     return frozenset() if source.lstrip().startswith("%%check") else binds(source)
 
 
 def _index(cells: list[NotebookNode], wanted: NotebookNode | None) -> int:
-    """The place of a cell itself, not of an equal one; -1 for None."""
+    """Return the place of a cell itself, not of an equal one; -1 for None."""
     return next((index for index, cell in enumerate(cells) if cell is wanted), -1)

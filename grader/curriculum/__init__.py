@@ -7,6 +7,7 @@ from grader.curriculum.exercises import (
     Exercise,
     closure,
     find,
+    unknown,
 )
 
-__all__ = ["EXERCISES", "NAMES", "CurriculumError", "Exercise", "closure", "find"]
+__all__ = ["EXERCISES", "NAMES", "CurriculumError", "Exercise", "closure", "find", "unknown"]

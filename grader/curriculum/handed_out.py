@@ -1,4 +1,4 @@
-"""What is handed out of an exercise that others need and that nobody asked for.
+"""The form in which an exercise is provided that others need and that is not assigned.
 
 Most are handed out as their solution. The encoder and the decoder are so alike that either shows
 how the other is written. They are handed out in another form: torch's own layers, fed from
@@ -14,7 +14,7 @@ SHARED = "wrapped"
 
 
 def source(name: str) -> str | None:
-    """The module in its other form, as text that stands alone; None if it has none."""
+    """Return the module in its other form, as text that stands alone; None if it has none."""
     path = HERE / f"{name}.py"
     if not path.is_file():
         return None

@@ -11,11 +11,12 @@ from functools import cache
 from types import ModuleType
 
 from grader.curriculum import stubs
+from grader.curriculum.project import SOLUTIONS
 
 
 @cache
 def module(name: str) -> ModuleType:
-    """The reference's own module of an exercise."""
+    """Return the reference's own module of an exercise."""
     _package()
     return importlib.import_module(f"solutions.{name}")
 
@@ -23,7 +24,7 @@ def module(name: str) -> ModuleType:
 @cache
 def _package() -> None:
     # By its path: the folder where the command is run may have a `solutions` of its own.
-    spec = importlib.util.spec_from_file_location("solutions", stubs.SOLUTIONS / "__init__.py")
+    spec = importlib.util.spec_from_file_location("solutions", SOLUTIONS / "__init__.py")
     assert spec is not None
     assert spec.loader is not None
     package = importlib.util.module_from_spec(spec)
@@ -32,9 +33,10 @@ def _package() -> None:
 
 
 def variant(name: str, source: str) -> ModuleType | Exception:
-    """The module of an exercise with this source, or what running it raises."""
+    """Return the module of an exercise with this source, or what running it raises."""
     _package()
     edited = ModuleType(f"edited.{name}")
+    edited.__package__ = "solutions"  # so that it finds what it needs
     try:
         exec(source.replace("from exercises.", "from solutions."), vars(edited))
     except Exception as error:
@@ -43,7 +45,7 @@ def variant(name: str, source: str) -> ModuleType | Exception:
 
 
 def compiled(names: Iterable[str]) -> dict[str, bytes]:
-    """The code of these exercises, without source and docstrings, for a student's process."""
+    """Return the code of these exercises, without source and docstrings, for a process."""
     return {name: _code(name) for name in names}
 
 

@@ -1,8 +1,8 @@
 """The from-scratch rule as data: what may not be used in which exercise, and why.
 
 Every readable name stands for its targets, which `grader.remote.guard` explains: operators of
-torch's dispatcher, Python functions, classes. Python functions are listed only where the operators
-behind them are allowed ones, or where torch has a second implementation written in Python.
+torch's dispatcher, Python functions, classes. A Python function is listed only where the operators
+behind it are allowed, or where torch has a second implementation written in Python.
 """
 
 from __future__ import annotations
@@ -12,10 +12,21 @@ from dataclasses import dataclass, field
 
 Targets = Mapping[str, tuple[str, ...]]
 
-# What a student may come across. The rest of torch's ways to the same thing goes without saying.
-_STATED = ("F.", "nn.", "torch.tanh", "torch.relu", "torch.onnx.ops.rotary")
+# What a student may come across. Torch's other ways to the same result are forbidden, not listed.
+_STATED = (
+    "F.",
+    "nn.",
+    "torch.tanh",
+    "torch.relu",
+    "torch.optim",
+    "torch.distributions",
+    "torch.onnx.ops.rotary",
+    "torch.logsumexp",
+    "torch.logaddexp",
+    "torch.logcumsumexp",
+)
 
-# Where an exercise's own text says what may not be used.
+# The section of an exercise's text that states the rule.
 RULE_HEADING = "## What may not be used"
 
 AT_IMPORT = (
@@ -32,7 +43,8 @@ class Rule:
     (1, 1, 2, 2): a process that carries it out has been tampered with.
 
     An exercise that is `apart` has a process of its own: its rule forbids ordinary tools of others,
-    or it needs what others forbid.
+    or it needs what others forbid. That process may take `memory` bytes on top of what Python and
+    torch hold, if that is asked here.
     """
 
     exercise: str
@@ -40,33 +52,51 @@ class Rule:
     why: str = ""
     probe: str = ""
     apart: bool = False
+    memory: int | None = None
+
+    @property
+    def names(self) -> list[str]:
+        """The forbidden names that a student may come across."""
+        return [name for name in self.forbidden if name.startswith(_STATED) and " " not in name]
 
     @property
     def stated(self) -> str:
-        """The rule in two sentences, as stub and notebook say it; "" where there is none."""
-        names = [name for name in self.forbidden if name.startswith(_STATED)]
-        return f"Not to be used here: {', '.join(names)}. {self.why}" if names else ""
+        """The rule as stub and notebook state it; "" where there is none."""
+        names = [f"`{name}`" for name in self.names]
+        return f"{_listed(names)}. {self.why}" if names else ""
 
     def message(self, names: Sequence[str]) -> str:
-        """What the student is told who used these names."""
+        """Return the message to a student who used these names."""
         return (
             f"Your code uses {_listed(names)}, which may not be used in {self.exercise}. {self.why}"
         )
 
 
 def rule(exercise: str) -> Rule:
-    """The rule of an exercise; an exercise without one may use anything."""
+    """Return the rule of an exercise; an exercise without one may use anything."""
     forbidden, why = _RULES.get(exercise, ({}, ""))
-    return Rule(exercise, forbidden, why, _PROBES.get(exercise, ""), exercise in _APART)
+    return Rule(
+        exercise,
+        forbidden,
+        why,
+        _PROBES.get(exercise, ""),
+        exercise in _APART,
+        _MEMORY.get(exercise),
+    )
 
 
 def together(exercises: Iterable[str]) -> dict[str, list[str]]:
-    """What any of these exercises forbids, as plain data for the process that holds their code."""
-    found: dict[str, dict[str, None]] = {}
+    """Return what any of these exercises forbids, as plain data for the process with their code."""
+    names: dict[str, dict[str, None]] = {}
     for exercise in exercises:
         for name, targets in rule(exercise).forbidden.items():
-            found.setdefault(name, {}).update(dict.fromkeys(targets))
-    return {name: list(targets) for name, targets in found.items()}
+            names.setdefault(name, {}).update(dict.fromkeys(targets))
+    return {name: list(targets) for name, targets in names.items()}
+
+
+def memory(exercises: Iterable[str]) -> int | None:
+    """Return how many bytes a process for these exercises may take, None for the usual limit."""
+    return min((most for exercise in exercises if (most := rule(exercise).memory)), default=None)
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -74,7 +104,22 @@ def _listed(names: Sequence[str]) -> str:
     return f"{', '.join(others)} and {last}" if others else last
 
 
-_APART = frozenset({"linear", "activations", "dropout", "by_hand"})
+# The language model holds its tokens in nn.Embedding, which embedding forbids.
+_APART = frozenset(
+    {
+        "linear",
+        "softmax",
+        "activations",
+        "dropout",
+        "by_hand",
+        "optimiser",
+        "language_model",
+        "tiled_attention",
+    }
+)
+
+# Less than the scores of the long input in the exercise's checks need, and plenty for a block.
+_MEMORY = {"tiled_attention": 64 << 20}
 
 _SQUARE_SUBSEQUENT_MASK: Targets = {
     "nn.Transformer.generate_square_subsequent_mask": (
@@ -94,6 +139,7 @@ _ATTENTION: Targets = {
     "flex_attention": (
         "torch._higher_order_ops.flex_attention:FlexAttentionHOP.__call__",
         "torch._higher_order_ops.flex_attention:math_attention",
+        "torch._higher_order_ops.flex_attention:_math_attention_inner",
         "torch._higher_order_ops.flex_attention:sdpa_dense",
     ),
     "torch.onnx.ops.attention": ("torch.onnx.ops._impl:attention_23._init_fn",),
@@ -152,7 +198,15 @@ _NORMS: Targets = {
         "aten::native_layer_norm",
         "torch._refs:native_layer_norm",
         "torch._refs:_normalize",
+        # Over ragged rows it is written in Python, out of ordinary operators.
+        "torch.nested._internal.ops:native_layer_norm_default",
+        # The gradient for the scale is made of the normalised numbers.
+        "torch._decomp.decompositions:native_layer_norm_backward",
+        "torch._decomp.decompositions_for_jvp:native_layer_norm_backward",
+        "torch.nested._internal.ops:native_layer_norm_backward_default",
     ),
+    # Of twice as many channels as there are, it divides by the root of their mean square.
+    "torch.nn.functional.local_response_norm": ("torch.nn.functional:local_response_norm",),
     "nn.RMSNorm": ("torch.nn:RMSNorm.forward",),
     "F.rms_norm": (
         "aten::rms_norm",
@@ -185,6 +239,118 @@ _NORMS: Targets = {
     "Tensor.to_mkldnn": ("aten::to_mkldnn",),
 }
 
+# Torch's optimisers but AdamW, by the module in torch.optim that has the function behind each.
+_UPDATES = {
+    "adadelta": "Adadelta",
+    "_adafactor": "Adafactor",
+    "adagrad": "Adagrad",
+    "adam": "Adam",
+    "adamax": "Adamax",
+    "asgd": "ASGD",
+    "_muon": "Muon",
+    "nadam": "NAdam",
+    "radam": "RAdam",
+    "rmsprop": "RMSprop",
+    "rprop": "Rprop",
+    "sgd": "SGD",
+}
+
+_OPTIMISERS: Targets = {
+    "torch.optim's other optimisers": (
+        *(f"torch.optim:{kind}" for kind in _UPDATES.values()),
+        "torch.optim:LBFGS",
+        "torch.optim:SparseAdam",
+    ),
+    # After Adam, from which it is derived: the last replacement determines the name.
+    "torch.optim.AdamW": ("torch.optim:AdamW", "torch.optim.adamw:adamw"),
+    "torch.optim's functions": (
+        *(
+            f"torch.optim.{module}:{form}{module.removeprefix('_')}"
+            for module in _UPDATES
+            for form in ("", "_single_tensor_", "_multi_tensor_")
+            if (module, form) != ("_muon", "_multi_tensor_")
+        ),
+        "torch.optim.adam:_fused_adam",
+        "torch.optim._functional:sparse_adam",
+        "aten::_fused_adagrad",
+        "aten::_fused_adam",
+        "aten::_fused_adamw",
+        "aten::_fused_sgd",
+    ),
+    "torch.optim.lr_scheduler": (
+        "torch.optim.lr_scheduler:LRScheduler",
+        "torch.optim.lr_scheduler:OneCycleLR._annealing_cos",
+        "torch.optim.swa_utils:SWALR._cosine_anneal",
+    ),
+    "nn.utils.clip_grad_norm_": (
+        "torch.nn.utils.clip_grad:clip_grad_norm_",
+        "torch.nn.utils.clip_grad:_clip_grads_with_norm_",
+    ),
+    "nn.utils.get_total_norm": ("torch.nn.utils.clip_grad:_get_total_norm",),
+}
+
+# Every way to divide exponentials by their sum, or to take the logarithm of that sum.
+_SOFTMAX: Targets = {
+    "F.softmax": (
+        "aten::softmax",
+        "aten::_softmax",
+        "aten::_safe_softmax",
+        "aten::_masked_softmax",
+        "aten::_sparse_softmax",
+        "aten::_nested_tensor_softmax_with_shape",
+        "aten::special_softmax",
+        "torch._refs:softmax",
+        "torch._refs.nn.functional:softmax",
+        "torch._decomp.decompositions:_softmax",
+    ),
+    "nn.Softmax": ("torch.nn:Softmax", "torch.nn:Softmax2d"),
+    "F.log_softmax": (
+        "aten::log_softmax",
+        "aten::_log_softmax",
+        "aten::_sparse_log_softmax",
+        "aten::special_log_softmax",
+        "torch._refs:log_softmax",
+        "torch._refs.nn.functional:log_softmax",
+        "torch._decomp.decompositions:_log_softmax",
+    ),
+    "nn.LogSoftmax": ("torch.nn:LogSoftmax",),
+    "F.softmin": ("torch.nn.functional:softmin",),
+    "nn.Softmin": ("torch.nn:Softmin",),
+    "F.gumbel_softmax": ("torch.nn.functional:gumbel_softmax",),
+    "torch.logsumexp": (
+        "aten::logsumexp",
+        "aten::special_logsumexp",
+        "torch._refs:logsumexp",
+    ),
+    "torch.logaddexp": (
+        "aten::logaddexp",
+        "aten::logaddexp2",
+        "torch._refs:logaddexp",
+        "torch._refs:logaddexp2",
+    ),
+    "torch.logcumsumexp": ("aten::logcumsumexp", "aten::_logcumsumexp"),
+    "F.cross_entropy": ("aten::cross_entropy_loss",),
+    "nn.CrossEntropyLoss": ("torch.nn:CrossEntropyLoss.forward",),
+    "F.linear_cross_entropy": ("torch.nn.functional:linear_cross_entropy",),
+    "nn.AdaptiveLogSoftmaxWithLoss": ("torch.nn:AdaptiveLogSoftmaxWithLoss",),
+    # Of one label and no blank, its loss is that label's logarithm.
+    "F.ctc_loss": ("aten::ctc_loss", "aten::_ctc_loss"),
+}
+
+_GATES: Targets = {
+    "F.silu": ("aten::silu", "torch._decomp.decompositions:silu"),
+    "nn.SiLU": ("torch.nn:SiLU",),
+    "F.glu": ("aten::glu", "torch._refs.nn.functional:glu"),
+    "nn.GLU": ("torch.nn:GLU",),
+    # Fused behind a product with one, it is called swish.
+    "fused activations": (
+        "mkldnn::_linear_pointwise",
+        "mkldnn::_convolution_pointwise",
+        "mkldnn::_convolution_pointwise_",
+        "mkldnn::_convolution_transpose_pointwise",
+    ),
+}
+
 _RULES: dict[str, tuple[Targets, str]] = {
     "tokens": (
         {
@@ -204,31 +370,65 @@ _RULES: dict[str, tuple[Targets, str]] = {
                 "aten::_jagged_to_padded_dense_forward",
             ),
         },
-        "Here you write the padding and the one-hot rows yourself.",
+        "Write the padding and the one-hot rows yourself; all of Python, `torch.zeros`, "
+        "`torch.full`, `torch.eye`, `scatter_` and comparisons are fine.",
     ),
     "masks": (
         _SQUARE_SUBSEQUENT_MASK,
-        "Here you make the mask yourself; torch.ones, tril, triu and comparisons are fine.",
+        "Make the mask yourself; `torch.ones`, `tril`, `triu` and comparisons are fine.",
     ),
     "attention": (
         _ATTENTION,
-        "Here you write attention yourself; matrix products, einsum and softmax are fine.",
+        "Write attention yourself; matrix products, `einsum` and `softmax` are fine.",
     ),
     "multi_head": (
         _ATTENTION,
-        "Here you split, attend and merge yourself; your own attention and nn.Linear are fine.",
+        "Split, attend and merge yourself; your own `attention` and `nn.Linear` are fine.",
+    ),
+    "grouped_query": (
+        _ATTENTION,
+        "Share the heads and attend yourself; your own `attention`, `apply_rotary` and `nn.Linear` "
+        "are fine.",
+    ),
+    "language_model": (
+        {**_ATTENTION, **_NORMS, **_GATES},
+        "Build the model from your own `GroupedQueryAttention`, `RMSNorm` and `SwiGLU`; "
+        "`nn.Embedding` and `nn.Linear` are fine.",
     ),
     "rope": (
         {"torch.onnx.ops.rotary_embedding": ("torch.onnx.ops._impl:rotary_embedding_23._init_fn",)},
-        "Here you turn the pairs yourself; sin, cos, stack and complex numbers are fine.",
+        "Rotate the pairs yourself; `sin`, `cos`, `stack` and complex numbers are fine.",
     ),
     "embedding": (
         _EMBEDDING,
-        "Here the table is an nn.Parameter of your own; indexing it is fine.",
+        "Make the table an `nn.Parameter` of your own; indexing it is fine.",
     ),
     "layer_norm": (
         _NORMS,
-        "Here you write the normalisation yourself; mean, var, sqrt and rsqrt are fine.",
+        "Write the normalisation yourself; `mean`, `var`, `sqrt` and `rsqrt` are fine.",
+    ),
+    "softmax": (
+        {
+            **_SOFTMAX,
+            # With the identity for keys and values, attention is a softmax.
+            **{name: targets for name, targets in _ATTENTION.items() if "nn." not in name},
+            "nn.MultiheadAttention": ("torch.nn:MultiheadAttention.forward",),
+        },
+        "Write the exponentials and their sum yourself; `exp`, `amax`, `sum`, `log` and `gather` "
+        "are fine.",
+    ),
+    "tiled_attention": (
+        {**_ATTENTION, **_SOFTMAX},
+        "Keep a running maximum and sum yourself; matrix products, `einsum`, `exp`, `amax` and "
+        "`maximum` are fine.",
+    ),
+    "rms_norm": (
+        _NORMS,
+        "Write the normalisation yourself; `mean`, `square`, `sqrt` and `rsqrt` are fine.",
+    ),
+    "swiglu": (
+        _GATES,
+        "Write the gate yourself; `nn.Linear`, `torch.sigmoid` and `exp` are fine.",
     ),
     "linear": (
         {
@@ -246,7 +446,7 @@ _RULES: dict[str, tuple[Targets, str]] = {
             "nn.Bilinear": ("torch.nn:Bilinear",),
             "F.bilinear": ("aten::bilinear",),
         },
-        "Here you write the product and the bias yourself; matmul and einsum are fine.",
+        "Write the product and the bias yourself; `@`, `matmul`, `einsum` and `nn.init` are fine.",
     ),
     "activations": (
         {
@@ -312,7 +512,10 @@ _RULES: dict[str, tuple[Targets, str]] = {
             "nn.GELU": ("torch.nn:GELU",),
             "F.gelu": ("aten::gelu", "aten::gelu_", "torch._refs.nn.functional:gelu"),
         },
-        "Here you write the formula yourself; exp, erf, sigmoid and clamp are fine.",
+        "A ReLU by another name counts too, such as `F.threshold` or `F.leaky_relu` with a zero in "
+        "it. "
+        "Write the formulas yourself; `exp`, `expm1`, `erf`, `erfc`, `sigmoid`, `clamp`, `maximum` "
+        "and `where` are fine.",
     ),
     "dropout": (
         {
@@ -337,7 +540,7 @@ _RULES: dict[str, tuple[Targets, str]] = {
             ),
             "torch.native_dropout": ("aten::native_dropout",),
         },
-        "Here you draw the zeros and rescale yourself; torch.rand and torch.bernoulli are fine.",
+        "Draw the zeros and rescale yourself; `torch.rand` and `torch.bernoulli` are fine.",
     ),
     "feed_forward": (
         {
@@ -345,36 +548,47 @@ _RULES: dict[str, tuple[Targets, str]] = {
             "nn.TransformerDecoderLayer": ("torch.nn:TransformerDecoderLayer",),
             "torch._transformer_encoder_layer_fwd": ("aten::_transformer_encoder_layer_fwd",),
         },
-        "Here you put the two layers together yourself; nn.Linear, nn.Dropout and F.relu are fine.",
+        "Put the two maps together yourself; `nn.Linear`, `nn.Dropout`, `F.relu` and `F.gelu` are "
+        "fine.",
     ),
     "sublayer": (
         _NORMS,
-        "The norm here is the LayerNorm that you write in layer_norm.",
+        "Use the `LayerNorm` that you wrote in layer_norm.",
     ),
     "encoder": (
         _ATTENTION,
-        "Here you build the layer from your own MultiHeadAttention; nn.Linear is fine.",
+        "Build the layer from your own `MultiHeadAttention`; `nn.Linear` is fine.",
     ),
     "decoder": (
         _ATTENTION,
-        "Here you build the layer from your own MultiHeadAttention; nn.Linear is fine.",
+        "Build the layer from your own `MultiHeadAttention`; `nn.Linear` is fine.",
     ),
     "transformer": (
         _ATTENTION,
-        "Here you build the model from your own Encoder and Decoder; nn.Linear is fine.",
+        "Build the model from your own `Encoder` and `Decoder`; `nn.Linear` is fine.",
     ),
     "by_hand": (
         {**_NORMS, "nn.LayerNorm": ("torch.nn:LayerNorm.forward",), **_PARTS_OF_A_LAYER},
-        "Here you compute every step from the raw weights; layer.activation, F.linear, F.softmax, "
-        "F.relu and F.gelu are fine.",
+        "Compute every step from the raw weights; `layer.activation`, `F.linear`, `F.softmax`, "
+        "`F.relu` and `F.gelu` are fine.",
     ),
     "training": (
         {
             "F.cross_entropy(label_smoothing=...)": ("aten::cross_entropy_loss if smoothed",),
             "F.linear_cross_entropy": ("torch.nn.functional:linear_cross_entropy",),
         },
-        "Here you smooth the labels yourself; F.log_softmax, F.nll_loss and F.cross_entropy "
-        "without label_smoothing are fine.",
+        "Smooth the labels yourself; `F.log_softmax`, `F.nll_loss`, `F.kl_div`, `F.cross_entropy` "
+        "without `label_smoothing` and all of `nn.init` are fine.",
+    ),
+    "optimiser": (
+        _OPTIMISERS,
+        "Write the update yourself; the base class `torch.optim.Optimizer`, norms and "
+        "`torch._foreach_…` are fine.",
+    ),
+    "sampling": (
+        {"torch.distributions": ("torch.distributions.distribution:Distribution",)},
+        "Filter and draw yourself; `torch.multinomial`, `topk`, `sort`, `cumsum` and `softmax` are "
+        "fine.",
     ),
 }
 
@@ -385,8 +599,14 @@ _PROBES = {
     "masks": "nn.Transformer.generate_square_subsequent_mask(2)",
     "attention": _ATTEND,
     "multi_head": _ATTEND,
+    "grouped_query": _ATTEND,
+    "language_model": _ATTEND,
     "embedding": "F.embedding(torch.zeros(1, dtype=torch.long), x[0, 0])",
     "layer_norm": _NORMALISE,
+    "softmax": "F.softmax(x, -1)",
+    "tiled_attention": "F.softmax(x, -1)",
+    "rms_norm": "F.rms_norm(x, (2,))",
+    "swiglu": "F.silu(x)",
     "linear": "F.linear(x, x[0, 0])",
     "activations": "F.relu(x)",
     "dropout": "F.dropout(x)",
@@ -397,4 +617,6 @@ _PROBES = {
     "transformer": _ATTEND,
     "by_hand": _NORMALISE,
     "training": "F.cross_entropy(x[0, 0], torch.zeros(2).long(), label_smoothing=0.5)",
+    "optimiser": "nn.utils.clip_grad_norm_(nn.Parameter(x[0]), 1.0)",
+    "sampling": "torch.distributions.Categorical(logits=x)",
 }

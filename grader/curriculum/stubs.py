@@ -1,4 +1,4 @@
-"""Makes a student's file, the stub, from a solution.
+"""Make a student's file, the stub, from a solution.
 
 The text of an exercise exists once, in `solutions/<name>.py`. Its stub is the same file with every
 answer, the region from `### BEGIN SOLUTION` to `### END SOLUTION`, replaced by an exception that
@@ -21,19 +21,26 @@ from pathlib import Path
 from typing import Literal
 
 from grader.curriculum.exercises import CurriculumError
+from grader.curriculum.project import EXERCISES, SOLUTIONS
 from grader.curriculum.rules import RULE_HEADING, rule
 
 BEGIN = "### BEGIN SOLUTION"
 END = "### END SOLUTION"
 
-# Next to the package, and not `import solutions`: that could be a folder of the same name in
-# whatever directory the command is run from.
-SOLUTIONS = Path(__file__).resolve().parents[2] / "solutions"
 # The folder of the texts' pictures, inside that of the exercises.
 PICTURES = "pictures"
 
-# What a student's edition has in their place: every file as it was handed out.
+# The sections of an exercise's text between which the rule is inserted.
+TASK = "## What the exercise asks"
+READING = "## Where to read"
+# The section of the page, and the line by which every text points to it.
+COMMON = "## What every exercise asks"
+COMMON_LINE = f'- And what every exercise asks: see "{COMMON[3:]}" in exercises/README.md.'
+
+# A student's edition has this folder instead of solutions: the original of every file.
 HANDED_OUT = Path(__file__).resolve().parent / "as_handed_out"
+
+LINE_LENGTH = 100
 
 _MARKER = re.compile(r"#\s*(BEGIN|END)\s+SOLUTION\b", re.IGNORECASE)
 _IMPORT = re.compile(r"\bfrom solutions(?=\.\w+ import | import )")
@@ -53,7 +60,7 @@ class StubError(CurriculumError):
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of one file.
+    """What was done with one file.
 
     `written`: new, or in place of a stub that nobody had edited. `unchanged`: it was right already.
     `kept`: somebody has edited it, so it was left alone.
@@ -75,7 +82,7 @@ class _Region:
 
 
 def stub(source: str, name: str) -> str:
-    """The stub of the solution `source` of exercise `name`.
+    """Return the stub of the solution `source` of exercise `name`.
 
     Raises `StubError` when the marks do not pair, or would leave an answer standing.
     """
@@ -83,18 +90,51 @@ def stub(source: str, name: str) -> str:
     # From the last to the first, so that the indices of the others stay right.
     for region in reversed(_regions(lines, name)):
         message = f"{name}: {region.function} is not written yet"
-        lines[region.begin : region.end + 1] = [
-            f'{region.indent}raise NotImplementedError("{message}")'
-        ]
+        lines[region.begin : region.end + 1] = _raising(region.indent, message)
     banner = f"# Put your code where NotImplementedError is. Then: pytest exercises/test_{name}.py"
-    if RULE_HEADING not in source:
-        banner += "".join(f"\n# {line}" for line in textwrap.wrap(rule(name).stated, 96))
-    body = _for_exercises("\n".join([banner, *lines])).rstrip("\n") + "\n"
+    text = with_rule("\n".join(lines), name)
+    body = _for_exercises(f"{banner}\n{text}").rstrip("\n") + "\n"
     return f"{body}\n\n{_SEAL}{_hash(body)}\n"
 
 
+def with_rule(text: str, name: str) -> str:
+    """Insert what may not be used in exercise `name` into its text, before "Where to read".
+
+    Raises `StubError` where that section does not follow "What the exercise asks".
+    """
+    stated = rule(name).stated
+    if not stated:
+        return text
+    before, heading, after = text.partition(f"\n{READING}\n")
+    if not heading or f"\n{TASK}\n" not in before:
+        problem = f'"{READING}" does not follow "{TASK}"'
+        raise StubError(name, None, problem, "Write both sections, in this order")
+    wrapped = textwrap.fill(stated, 100, break_long_words=False, break_on_hyphens=False)
+    return f"{before}\n{RULE_HEADING}\n\n{wrapped}\n{heading}{after}"
+
+
+def common_demands() -> str:
+    """Return the section "What every exercise asks" of exercises/README.md, without its heading.
+
+    Raises `CurriculumError` when the page has no such section.
+    """
+    page = (EXERCISES / "README.md").read_text(encoding="utf-8")
+    _, heading, rest = page.partition(f"\n{COMMON}\n")
+    if not heading:
+        raise CurriculumError(f'exercises/README.md has no section "{COMMON}". Write it.')
+    return rest.partition("\n## ")[0].strip()
+
+
+def _raising(indent: str, message: str) -> list[str]:
+    """Return the lines that stand where an answer was, formatted as ruff would format them."""
+    line = f'{indent}raise NotImplementedError("{message}")'
+    if len(line) <= LINE_LENGTH:
+        return [line]
+    return [f"{indent}raise NotImplementedError(", f'{indent}    "{message}"', f"{indent})"]
+
+
 def as_handed_out(name: str) -> str:
-    """The file of an exercise as a student gets it. Raises `CurriculumError`."""
+    """Return the file of an exercise as a student gets it. Raises `CurriculumError`."""
     if HANDED_OUT.is_dir():
         try:
             return (HANDED_OUT / f"{name}.txt").read_text(encoding="utf-8")
@@ -104,28 +144,28 @@ def as_handed_out(name: str) -> str:
 
 
 def is_mark(line: str) -> bool:
-    """Whether a line of a solution only says where an answer begins or ends."""
+    """Return whether a line of a solution only says where an answer begins or ends."""
     return line.strip() in (BEGIN, END)
 
 
 def further_reading(name: str) -> str:
-    """The first place that the exercise's text sends to, in its section "Where to read"."""
+    """Return the first place that the exercise's text sends to, in its section "Where to read"."""
     text = ast.get_docstring(ast.parse(solution(name))) or ""
-    _, _, places = text.partition("## Where to read\n")
+    _, _, places = text.partition(f"{READING}\n")
     first, *others = places.strip().splitlines() or [""]
     rest = itertools.takewhile(lambda line: line.startswith("  "), others)
     return " ".join([first.removeprefix("- "), *(line.strip() for line in rest)])
 
 
 def is_untouched(source: str) -> bool:
-    """Whether `source` is a stub, of this version of the kit or another, that nobody has edited."""
+    """Return whether `source` is an unedited stub, of this version of the kit or another."""
     source = source.replace("\r\n", "\n")
-    body, seal, found = source.rpartition(_SEAL)
-    return bool(seal) and found.strip() == _hash(body.rstrip("\n") + "\n")
+    body, seal, digest = source.rpartition(_SEAL)
+    return bool(seal) and digest.strip() == _hash(body.rstrip("\n") + "\n")
 
 
 def solution(name: str, solutions_dir: Path = SOLUTIONS) -> str:
-    """The source of an exercise's answer, as it stands in `solutions/`.
+    """Return the source of an exercise's answer, as it stands in `solutions/`.
 
     Raises `StubError` when there is none.
     """
@@ -140,7 +180,7 @@ def solution(name: str, solutions_dir: Path = SOLUTIONS) -> str:
 
 
 def reference_source(name: str, solutions_dir: Path = SOLUTIONS) -> str:
-    """The solution of `name`, importing from `exercises` as a student's file does.
+    """Return the solution of `name`, importing from `exercises` as a student's file does.
 
     Raises `StubError` when there is none.
     """
@@ -150,7 +190,7 @@ def reference_source(name: str, solutions_dir: Path = SOLUTIONS) -> str:
 def write(
     exercises_dir: Path, solutions_dir: Path, names: Iterable[str], force: bool = False
 ) -> list[Outcome]:
-    """Writes the stubs of `names` to `exercises_dir`.
+    """Write the stubs of `names` to `exercises_dir`.
 
     A file that somebody has edited is kept, unless `force`. All stubs are made before the first is
     written: after a `StubError` every file is as it was.
@@ -161,7 +201,7 @@ def write(
 
 
 def drift(exercises_dir: Path, solutions_dir: Path) -> list[str]:
-    """The exercises whose file is missing or is not the stub that their solution makes today.
+    """Return the exercises whose file is missing or not the stub of their current solution.
 
     Raises `StubError` as `stub` does.
     """
@@ -174,7 +214,7 @@ def drift(exercises_dir: Path, solutions_dir: Path) -> list[str]:
 
 
 def no_public_tests(name: str) -> str:
-    """What to say where an exercise has no file of public tests."""
+    """Return what to say where an exercise has no file of public tests."""
     return (
         f"{name} has no public tests. Write exercises/test_{name}.py, with functions test_… that "
         "take nothing; exercises/test_masks.py is an example."
@@ -192,7 +232,7 @@ def _write(path: Path, text: str, force: bool) -> Outcome:
 
 
 def _read(path: Path) -> str | None:
-    """The text of a file, None if there is none. A student's need not be UTF-8."""
+    """Return the text of a file, None if there is none. A student's need not be UTF-8."""
     try:
         return path.read_text(encoding="utf-8", errors="replace")
     except FileNotFoundError:
@@ -225,7 +265,7 @@ def _regions(lines: list[str], name: str) -> list[_Region]:
 
 
 def _pairs(lines: list[str], name: str) -> list[tuple[int, int]]:
-    """The indices of the marks, two by two."""
+    """Return the indices of the marks, two by two."""
     pairs: list[tuple[int, int]] = []
     begin: int | None = None
     for index, line in enumerate(lines):
@@ -255,12 +295,12 @@ def _pairs(lines: list[str], name: str) -> list[tuple[int, int]]:
 
 
 def _functions(tree: ast.AST, prefix: str = "") -> dict[range, str]:
-    """The lines of every function, counted from 1, and its name with that of its class."""
-    found: dict[range, str] = {}
+    """Return the lines of every function, counted from 1, and its name with that of its class."""
+    functions: dict[range, str] = {}
     for node in ast.iter_child_nodes(tree):
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
             assert node.end_lineno is not None
             if isinstance(node, ast.FunctionDef):
-                found[range(node.lineno, node.end_lineno + 1)] = prefix + node.name
-            found |= _functions(node, f"{prefix}{node.name}.")
-    return found
+                functions[range(node.lineno, node.end_lineno + 1)] = prefix + node.name
+            functions |= _functions(node, f"{prefix}{node.name}.")
+    return functions

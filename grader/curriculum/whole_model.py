@@ -1,21 +1,15 @@
-"""What a whole model is made of: somebody's own files, and the kit's for what is not written.
-
-A model that trains needs the exercise `transformer` and all under it, `training` and `decoding`.
-"""
+"""The parts of a whole model: the student's files, and the kit's for what is not written."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from grader.curriculum import stubs
-from grader.curriculum.exercises import CurriculumError, closure, find
-
-EXERCISES = (*closure("transformer"), "transformer", "training", "decoding")
-# Of an exercise that is not here, all is used.
-_USED = {"decoding": ("greedy_decode",)}
+from grader.curriculum.exercises import NAMES, CurriculumError, find
+from grader.curriculum.project import EXERCISES, SOLUTIONS
 
 
 @dataclass(frozen=True)
@@ -30,13 +24,13 @@ class WholeModel:
     kit: dict[str, str] = field(default_factory=dict)
     lent: dict[str, list[str]] = field(default_factory=dict)
 
-    def words(self) -> list[str]:
-        """What is the kit's and not one's own, in sentences."""
-        whole = [name for name in EXERCISES if name not in self.own]
+    def words(self, exercises: Iterable[str]) -> list[str]:
+        """Return, in sentences, which of these exercises are the kit's instead of the student's."""
+        whole = [name for name in exercises if name not in self.own]
         said = []
         if whole:
-            verb = "is" if len(whole) == 1 else "are"
-            said.append(f"Not written yet, so it {verb} the kit's: {', '.join(whole)}.")
+            subject = "it is" if len(whole) == 1 else "they are"
+            said.append(f"Not written yet, so {subject} the kit's: {', '.join(whole)}.")
         for name, entries in self.lent.items():
             verb = "is" if len(entries) == 1 else "are"
             said.append(
@@ -45,19 +39,25 @@ class WholeModel:
         return said
 
 
-def entries() -> dict[str, tuple[str, ...]]:
-    """The names that are used of each of the `EXERCISES`."""
-    return {name: _USED.get(name, find(name).entries) for name in EXERCISES}
+def entries(
+    exercises: Sequence[str], used: Mapping[str, tuple[str, ...]]
+) -> dict[str, tuple[str, ...]]:
+    """Return the names that a model uses of each exercise: those in `used`, or else all."""
+    return {name: used.get(name, find(name).entries) for name in exercises}
 
 
-def gather(sources: Mapping[str, str], solutions: Path = stubs.SOLUTIONS) -> WholeModel:
-    """The model that these files make, the kit's in place of what they lack.
+def gather(
+    sources: Mapping[str, str],
+    entries: Mapping[str, tuple[str, ...]],
+    solutions: Path = SOLUTIONS,
+) -> WholeModel:
+    """Return the model of these files, with the kit's parts for missing `entries`.
 
     Raises CurriculumError where the kit has no answer to lend, as in a student's edition.
     """
     model = WholeModel()
     wanted = []
-    for name, used in entries().items():
+    for name, used in entries.items():
         source = sources.get(name)
         unwritten = list(used) if source is None else not_written(source, used)
         if source is not None and set(unwritten) != set(used):
@@ -69,13 +69,13 @@ def gather(sources: Mapping[str, str], solutions: Path = stubs.SOLUTIONS) -> Who
     model.kit.update(lend(wanted, solutions))
     for name, source in sources.items():
         # A piece may use one that no model needs, such as one's own relu.
-        if name not in EXERCISES and not not_written(source, find(name).entries):
+        if name not in entries and not not_written(source, find(name).entries):
             model.own[name] = source
     return model
 
 
-def lend(names: Sequence[str], solutions: Path = stubs.SOLUTIONS) -> dict[str, str]:
-    """The kit's files of these exercises. Raises CurriculumError where it has none to lend."""
+def lend(names: Sequence[str], solutions: Path = SOLUTIONS) -> dict[str, str]:
+    """Return the kit's files of these exercises. Raises CurriculumError if it has none."""
     missing = [name for name in names if not (solutions / f"{name}.py").is_file()]
     if missing:
         first, *others = missing
@@ -87,8 +87,22 @@ def lend(names: Sequence[str], solutions: Path = stubs.SOLUTIONS) -> dict[str, s
     return {name: stubs.reference_source(name, solutions) for name in names}
 
 
+def answers() -> dict[str, str]:
+    """Return the kit's files of all exercises; empty in a student's edition, which has none."""
+    try:
+        return lend(NAMES)
+    except CurriculumError:
+        return {}
+
+
+def public_tests(names: Iterable[str]) -> dict[str, str]:
+    """Return the kit's public tests of these exercises, as text, as far as they are there."""
+    files = {name: EXERCISES / f"test_{name}.py" for name in names}
+    return {name: file.read_text("utf-8") for name, file in files.items() if file.is_file()}
+
+
 def not_written(source: str, names: tuple[str, ...]) -> list[str]:
-    """Those of the names that the source leaves as a stub does.
+    """Return those of the names that the source leaves as a stub does.
 
     None if the source is no Python: then it is somebody's, and running it says what is wrong.
     """
@@ -105,6 +119,6 @@ _DEFINITION = ast.FunctionDef | ast.ClassDef
 
 def _raises(node: ast.AST) -> bool:
     return any(
-        isinstance(one, ast.Raise) and "is not written yet" in ast.dump(one)
-        for one in ast.walk(node)
+        isinstance(inner, ast.Raise) and "is not written yet" in ast.dump(inner)
+        for inner in ast.walk(node)
     )

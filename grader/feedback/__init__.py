@@ -1,1 +1,1 @@
-"""What is said to a student, as data, and how tensors are compared and put into words."""
+"""Findings for students as data; how tensors are compared, and differences put into words."""

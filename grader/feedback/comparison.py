@@ -20,10 +20,12 @@ import torch
 from torch import Tensor
 from torch.nn import Module
 
-from grader.feedback.finding import SIDES, Grid
+from grader.feedback.finding import MODIFIED, SIDES, Grid
 from grader.feedback.grids import cut_grid
 from grader.feedback.mismatch import Mismatch
+from grader.feedback.relations import question_for, relation
 from grader.feedback.shapes import shape_mismatch, sizes_in_words
+from grader.feedback.sizes import Sizes
 from grader.feedback.tensors import article, as_tensor, type_name
 from grader.feedback.tolerance import SMALLEST_SIZE, TOLERANCE, note
 
@@ -38,7 +40,10 @@ __all__ = [
     "assert_parts",
     "assert_raises",
     "assert_shape",
+    "assert_sizes",
+    "assert_unchanged",
     "assert_zero",
+    "too_large",
 ]
 
 _KINDS = {
@@ -53,6 +58,11 @@ _NAN_HELP = (
     "NaN typically comes from 0/0 or inf/inf, from inf - inf, from softmax over a row that is -inf "
     "throughout, or from the square root of a negative number."
 )
+_IN_PLACE = (
+    "Tensors that belong to the caller must not be modified. Is there a `+=`, an assignment to a "
+    "slice, a method that ends in `_`, or `inplace=True`?"
+)
+_SWAPPED = "Are two sizes swapped where it is created?"
 _COARSE = (
     "It comes back as {dtype}, which holds only about three digits of a number; keep the dtype of "
     "what comes in."
@@ -70,11 +80,14 @@ def assert_matches(
     rtol: float | None = None,
     atol: float | None = None,
     sides: tuple[str, str] = SIDES,
+    asks: Mapping[str, Tensor] | None = None,
 ) -> None:
     """Check type, shape and numbers of `actual` against `expected`.
 
     `axes` names the axes of `expected` ("batch", "query", "d_v"), `what` is the noun in the
     message ("output", "attention weights"), `sides` the titles of the two halves of the grid.
+    `help` is a question or sentence that leads on. `asks` holds questions for numbers that suggest
+    one: where `actual` has the numbers that belong to a question, that is asked instead of `help`.
     Floating numbers are compared in float64 with a tolerance relative to the largest expected
     number; a float32 result where float64 is expected is fine. With `rtol` or `atol` given, they
     mean what they mean in `torch.allclose` (one left out is 0). Whole numbers and booleans must be
@@ -83,6 +96,15 @@ def assert_matches(
     __tracebackhide__ = True
     yours = as_tensor(actual, what, help)
     wanted = expected.detach()
+    question = question_for(yours, asks or {})
+    if question:
+        try:
+            assert_matches(
+                yours, expected, what, axes=axes, help=question, rtol=rtol, atol=atol, sides=sides
+            )
+        except Mismatch as error:
+            error.names_cause = True
+            raise
     if yours.shape != wanted.shape:
         raise shape_mismatch(yours, wanted, tuple(wanted.shape), what, axes, help)
     if wanted.dtype not in TOLERANCE:
@@ -94,7 +116,7 @@ def assert_matches(
         raise _dtype_mismatch(yours, "a floating dtype such as float32", what, help)
     if yours.numel() == 0:
         return
-    # That of what was asked for: who hands back fewer digits is no righter for it.
+    # The precision of the expected dtype: returning fewer digits must not help.
     tolerance = TOLERANCE[wanted.dtype]
     coarse = yours.dtype if TOLERANCE[yours.dtype] > tolerance else None
     yours, wanted = yours.double(), wanted.double()
@@ -115,6 +137,21 @@ def assert_matches(
     _slow_check(yours, wanted, tolerance, rtol, atol, what, axes, help, sides)
 
 
+def assert_unchanged(given: Tensor, before: Tensor, name: str, *, axes: Sequence[str] = ()) -> None:
+    """Check that `given`, called `name` in messages, still equals `before`, a copy of it.
+
+    Raises `Mismatch`.
+    """
+    __tracebackhide__ = True
+    if not torch.equal(given, before):
+        wrong = given.detach() != before
+        raise Mismatch(
+            f"Your code modifies {name} in place: {_share_of(wrong)} changed.",
+            cut_grid(given.detach(), before, wrong, axes, MODIFIED),
+            _IN_PLACE,
+        )
+
+
 def assert_zero(actual: object, what: str = "output", help: str = "") -> None:
     """Check that every number of `actual` is exactly zero. Raises `Mismatch`."""
     __tracebackhide__ = True
@@ -124,7 +161,7 @@ def assert_zero(actual: object, what: str = "output", help: str = "") -> None:
     _check_not_finite(yours, None, what, (), help, ("yours", ""))
     wrong = yours != 0
     raise Mismatch(
-        f"{_share(int(wrong.sum().item()), yours, what)} not zero; exactly zero is wanted.",
+        f"{_share(int(wrong.sum().item()), yours, what)} not zero; they should be exactly zero.",
         cut_grid(yours, torch.zeros_like(yours), wrong),
         help,
     )
@@ -199,10 +236,10 @@ def assert_parameters(
             f"{article(module)} came back where {what}, a module, should be.", None, help
         )
     held = dict(cast(Module, module).named_parameters(remove_duplicate=False))
-    found = {name: tuple(parameter.shape) for name, parameter in held.items()}
+    sizes = {name: tuple(parameter.shape) for name, parameter in held.items()}
     for name, shape in shapes.items():
-        if name not in found:
-            there = ", ".join(f"`{other}`" for other in found) or "none at all"
+        if name not in sizes:
+            there = ", ".join(f"`{other}`" for other in sizes) or "none at all"
             raise Mismatch(
                 f"{what} has no parameter `{name}`. The parameters it has: {there}.",
                 None,
@@ -210,12 +247,12 @@ def assert_parameters(
                 or "Is it made with nn.Parameter (or a module of nn) and kept under this name?",
                 "__init__",
             )
-        if found[name] != tuple(shape):
+        if sizes[name] != tuple(shape):
             raise Mismatch(
-                f"The parameter `{name}` of {what} has shape {sizes_in_words(found[name])}; "
+                f"The parameter `{name}` of {what} has shape {sizes_in_words(sizes[name])}; "
                 f"it should have {sizes_in_words(tuple(shape))}.",
                 None,
-                help,
+                help or (_SWAPPED if sorted(sizes[name]) == sorted(shape) else ""),
                 "__init__",
             )
     # One of them may have a second name, as when an nn.Sequential holds a layer as well.
@@ -229,18 +266,39 @@ def assert_parameters(
 
 
 @contextmanager
-def assert_raises(kind: type[Exception], what: str, help: str = "") -> Iterator[None]:
-    """Check that the block, told as `what`, raises `kind`.
+def assert_sizes(limit: int, given: Sequence[object], what: str, help: str = "") -> Iterator[None]:
+    """Check that the block, `what` in messages, makes no tensor of more than `limit` numbers.
 
-    `AssertionError` counts as `ValueError`, and `ValueError` as `IndexError`. A
-    `NotImplementedError` is let through: the code is not written yet. Raises `Mismatch`.
+    `given` are the tensors that are there already. Raises `Mismatch`.
+    """
+    __tracebackhide__ = True
+    with Sizes(limit, given) as sizes:
+        yield
+    if sizes.larger:
+        raise too_large(sizes.larger, limit, what, help)
+
+
+def too_large(shape: str, limit: int, what: str, help: str = "") -> Mismatch:
+    """Say that a tensor of this shape, made on the way, has more than `limit` numbers."""
+    headline = f"{what} makes a tensor of shape {shape}. None may have more than {limit} numbers."
+    return Mismatch(headline, None, help)
+
+
+@contextmanager
+def assert_raises(kind: type[Exception], what: str, help: str = "") -> Iterator[None]:
+    """Check that the block, called `what` in messages, raises `kind`.
+
+    `AssertionError` counts as `ValueError`, and `ValueError` as `IndexError`. `LookupError` stands
+    for `KeyError` or `IndexError`. A `NotImplementedError` is let through: the code is not written
+    yet. Raises `Mismatch`.
     """
     __tracebackhide__ = True
     accepted: tuple[type[Exception], ...] = (kind,)
+    wanted = "KeyError or IndexError" if kind is LookupError else kind.__name__
     if kind is ValueError:
         accepted = (ValueError, AssertionError)
-    elif kind is IndexError:
-        accepted = (IndexError, ValueError, AssertionError)
+    elif kind in (IndexError, LookupError):
+        accepted = (kind, ValueError, AssertionError)
     try:
         yield
     except accepted:
@@ -249,9 +307,9 @@ def assert_raises(kind: type[Exception], what: str, help: str = "") -> Iterator[
         raise
     except Exception as error:
         raise Mismatch(
-            f"{what} raised {type_name(error)}; it should raise {kind.__name__}.", None, help, "def"
+            f"{what} raised {type_name(error)}; it should raise {wanted}.", None, help, "def"
         ) from error
-    raise Mismatch(f"{what} went through; it should raise {kind.__name__}.", None, help, "def")
+    raise Mismatch(f"{what} raises nothing; it should raise {wanted}.", None, help, "def")
 
 
 def _numbers(actual: object, what: str, help: str) -> Tensor:
@@ -319,19 +377,25 @@ def _check_not_finite(
     help: str,
     sides: tuple[str, str],
 ) -> None:
-    """Raise where `yours` is NaN or infinite and `wanted`, if given, is not the same."""
+    """Raise where `yours` is NaN or infinite and `wanted`, if given, is not the same.
+
+    Where some of `wanted` is infinite, an infinity elsewhere is a number like any other.
+    """
     __tracebackhide__ = True
-    for found, words, hint in (
+    may_be_infinite = wanted is not None and bool(wanted.isinf().any().item())
+    for odd, words, hint in (
         (yours.isnan(), "NaN (not a number)", _NAN_HELP),
         (yours.isinf(), "infinite", _INF_HELP),
     ):
+        if hint is _INF_HELP and may_be_infinite:
+            continue
         if wanted is not None:
-            found = found & torch.isfinite(wanted)
-        if found.any().item():
-            count = int(found.sum().item())
+            odd = odd & torch.isfinite(wanted)
+        if odd.any().item():
+            count = int(odd.sum().item())
             raise Mismatch(
                 f"{_share(count, yours, what)} {words}.",
-                cut_grid(yours, wanted, found, axes, sides),
+                cut_grid(yours, wanted, odd, axes, sides),
                 f"{hint} {help}".strip(),
             )
 
@@ -357,8 +421,16 @@ def _value_mismatch(
         headline += "."
     else:
         largest = (yours - wanted).abs()[wrong].max().item()
-        headline += f"; the largest difference is {largest:.2g}."
+        headline += f"; the largest difference is {largest:.2g}." if largest < math.inf else "."
+        if sides == SIDES:
+            headline = f"{headline} {relation(yours, wanted)}".strip()
     return Mismatch(headline, cut_grid(yours, wanted, wrong, axes, sides), help)
+
+
+def _share_of(wrong: Tensor) -> str:
+    """Return how many of the numbers, such as "3 of 9 numbers have"."""
+    count = int(wrong.sum().item())
+    return f"{count} of {wrong.numel()} numbers {'has' if count == 1 else 'have'}"
 
 
 def _share(count: int, tensor: Tensor, what: str) -> str:

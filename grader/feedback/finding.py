@@ -6,14 +6,13 @@ show a finding, on a terminal, a page, in a notebook and on the board.
 
 from __future__ import annotations
 
-import math
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import Annotated
 
 
 class Status(StrEnum):
-    """What became of a check, an exercise or a public test. The values stand in the JSON."""
+    """The outcome of a check, an exercise or a public test. The values are those in the JSON."""
 
     PASSED = "passed"
     FAILED = "failed"
@@ -28,11 +27,12 @@ class Status(StrEnum):
 
 
 SIDES = ("yours", "expected")  # of a grid: an answer, and the right one
+MODIFIED = ("after", "before")  # what was given, after the call and before it
 
 
 @dataclass(frozen=True)
 class Place:
-    """A line of the student's code: the file or cell it is in, and what stands there.
+    """A line of the student's code: its file or cell, and its text.
 
     `line` counts from 1 and is 0 where it is not known; `inside` is the function or class around.
     """
@@ -63,48 +63,22 @@ class Grid:
     kind: str = "float"
 
 
+def rectangular(grid: Grid) -> Grid:
+    """Return the grid, read from JSON. Raises ValueError if its rows are not as its names say."""
+    widths = [len(grid.columns)] * len(grid.rows)
+    if not all(widths or [0]):
+        raise ValueError("a grid has no numbers")
+    for part in (grid.yours, grid.differs, grid.expected or grid.yours):
+        if [*map(len, part)] != widths:
+            raise ValueError("the rows of a grid are of different lengths")
+    return grid
+
+
 @dataclass(frozen=True)
 class Finding:
-    """What is told to the person who wrote the code: what is wrong, the numbers, what leads on."""
+    """A message to the author of the code: what is wrong, the numbers, and what helps."""
 
     headline: str
-    grid: Grid | None = None
+    grid: Annotated[Grid, rectangular] | None = None
     help: str = ""
     places: tuple[Place, ...] = ()
-
-
-def finding_fields(finding: Finding | None) -> dict[str, Any] | None:
-    """The finding as JSON can hold it. Numbers that JSON has no word for become "nan", "-inf"."""
-    return None if finding is None else _jsonable(asdict(finding))
-
-
-def _jsonable(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _jsonable(item) for key, item in value.items()}
-    if isinstance(value, tuple):
-        return [_jsonable(item) for item in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return str(value)
-    return value
-
-
-def finding_from(fields: dict[str, Any] | None) -> Finding | None:
-    """The inverse of `finding_fields`."""
-    if fields is None:
-        return None
-    grid = fields["grid"] and _grid_from(fields["grid"])
-    places = tuple(Place(**place) for place in fields["places"])
-    return Finding(fields["headline"], grid, fields["help"], places)
-
-
-def _grid_from(fields: dict[str, Any]) -> Grid:
-    return Grid(
-        yours=tuple(tuple(map(float, row)) for row in fields["yours"]),
-        expected=tuple(tuple(map(float, row)) for row in fields["expected"]),
-        differs=tuple(map(tuple, fields["differs"])),
-        rows=tuple(fields["rows"]),
-        columns=tuple(fields["columns"]),
-        where=fields["where"],
-        sides=(fields["sides"][0], fields["sides"][1]),
-        kind=fields["kind"],
-    )

@@ -10,6 +10,8 @@ from torch import Tensor
 from grader.feedback.finding import SIDES, Grid
 
 _MAX_ROWS = 5
+# A row of a pencil example is shown whole; of a longer one, a part is enough.
+_WHOLE_COLUMNS = 8
 _MAX_COLUMNS = 4
 
 
@@ -20,7 +22,7 @@ def cut_grid(
     axes: Sequence[str] = (),
     sides: tuple[str, str] = SIDES,
 ) -> Grid | None:
-    """The two-dimensional slice around the worst wrong number, at most 5 by 4.
+    """Return the two-dimensional slice around the worst wrong number, at most 5 by 8.
 
     The three tensors have one shape; `wrong` is boolean. None when nothing is wrong.
     """
@@ -34,7 +36,8 @@ def cut_grid(
         expected = None if expected is None else expected.unsqueeze(0)
     lead = tuple(place[:-2])
     rows = _window(place[-2], wrong.shape[-2], _MAX_ROWS)
-    columns = _window(place[-1], wrong.shape[-1], _MAX_COLUMNS)
+    width = wrong.shape[-1]
+    columns = _window(place[-1], width, width if width <= _WHOLE_COLUMNS else _MAX_COLUMNS)
 
     def cut(tensor: Tensor) -> list[list[float]]:
         part = tensor[lead][rows.start : rows.stop, columns.start : columns.stop]
@@ -53,7 +56,7 @@ def cut_grid(
 
 
 def _worst(yours: Tensor, expected: Tensor | None, wrong: Tensor) -> list[int]:
-    """The place of the wrong number that is furthest off; NaN is furthest of all."""
+    """Return the place of the wrong number that is furthest off; NaN is furthest of all."""
     badness = wrong.to(torch.float64)
     if expected is not None and not yours.is_complex():
         off = (yours.to(torch.float64) - expected.to(torch.float64)).abs()

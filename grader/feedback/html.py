@@ -107,7 +107,7 @@ def allowed(tag: str, name: str, value: str) -> bool:
 
 
 def properties() -> set[str]:
-    """The CSS properties that the pieces use."""
+    """Return the CSS properties that the pieces use."""
     return {rule.split(":")[0] for style in STYLES.values() for rule in style.split(";") if rule}
 
 
@@ -142,12 +142,12 @@ class Picture:
 
     @property
     def lead(self) -> int:
-        """How many cells of a row stand before its numbers."""
+        """How many cells of a row come before its numbers."""
         return 2 if self.row_axis else 1
 
 
 def picture(grid: Grid) -> Picture:
-    """The cells of a grid with their shades and signs."""
+    """Return the cells of a grid with their shades and signs."""
     row_axis, rows = words.axis_of(grid.rows)
     column_axis, columns = words.axis_of(grid.columns)
     values = [value for row in (*grid.yours, *grid.expected) for value in row]
@@ -164,7 +164,7 @@ def picture(grid: Grid) -> Picture:
     for title, numbers, texts, marks in sides:
         if numbers:
             lines = [
-                [_cell(*one, grid.kind, largest) for one in zip(*line, strict=True)]
+                [_cell(*cell, grid.kind, largest) for cell in zip(*line, strict=True)]
                 for line in zip(numbers, texts, marks, strict=True)
             ]
             halves.append(Half(title, list(zip(rows, lines, strict=True))))
@@ -195,7 +195,7 @@ def printable(value: Any) -> Any:
     """Text without the control characters that HTML forbids or that turn text around."""
     if not isinstance(value, str) or isinstance(value, Markup):
         return value
-    return "".join(char if char.isprintable() or char in "\n\t" else "\ufffd" for char in value)
+    return words.printable(value)
 
 
 def prose(text: str) -> Markup:
@@ -204,12 +204,12 @@ def prose(text: str) -> Markup:
 
 
 def inline(name: str) -> Markup:
-    """The look of a part in a notebook."""
+    """Return the look of a part in a notebook."""
     return Markup(f' style="{STYLES[name]}"')
 
 
 def by_class(name: str) -> Markup:
-    """The look of a part on a page."""
+    """Return the look of a part on a page."""
     return Markup(f' class="{name}"')
 
 
@@ -235,9 +235,9 @@ def _macro(name: str, *arguments: Any) -> Markup:
     return piece
 
 
-def finding(found: Finding) -> Markup:
-    """For a notebook: what is wrong, the numbers as a picture, what leads on, the lines of code."""
-    return _macro("finding", found)
+def finding(shown: Finding) -> Markup:
+    """Return a finding for a notebook: headline, numbers as a picture, help, lines of code."""
+    return _macro("finding", shown)
 
 
 def panel(style: str, title: str, *parts: Markup) -> Markup:

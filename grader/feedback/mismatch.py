@@ -7,11 +7,14 @@ from grader.feedback.finding import Finding, Grid
 
 
 class Mismatch(AssertionError):  # noqa: N818 - the student's result differs, no error of ours
-    """A result that is not what it should be; `finding` tells the person who wrote the code.
+    """A result that is not as expected; `finding` explains it to the author of the code.
 
     `points_at` says where in the code the reason is to be looked for: at its "return", in its
-    "__init__" or anywhere in it, "def".
+    "__init__" or anywhere in it, "def". `names_cause` says that the numbers are those of a certain
+    slip, about which `help` asks.
     """
+
+    names_cause = False
 
     def __init__(
         self, headline: str, grid: Grid | None = None, help: str = "", points_at: str = "return"
@@ -22,5 +25,5 @@ class Mismatch(AssertionError):  # noqa: N818 - the student's result differs, no
         self.points_at = points_at
 
     def __str__(self) -> str:
-        """The finding as plain text."""
+        """Return the finding as plain text."""
         return text.plain(self.finding)

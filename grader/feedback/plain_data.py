@@ -7,6 +7,7 @@ known, and what is shown of it is short and printable.
 from __future__ import annotations
 
 import reprlib
+from collections.abc import Iterator
 from typing import Any
 
 from torch import Tensor
@@ -14,9 +15,13 @@ from torch import Tensor
 from grader.feedback.mismatch import Mismatch
 from grader.feedback.tensors import type_name
 
-_KINDS = (bool, int, float, str, list, dict, type(None))
-_NOUNS = {"str": "a string", "int": "an int", "list": "a list", "dict": "a dictionary"}
+_KINDS = (bool, int, float, str, bytes, list, tuple, dict, type(None))
+_NOUNS = {
+    "str": "a string", "int": "an int", "list": "a list", "dict": "a dictionary",
+    "tuple": "a tuple",
+}  # fmt: skip
 _MANY = 3
+_DEPTH = 5
 
 
 class _Short(reprlib.Repr):
@@ -35,7 +40,7 @@ def assert_equals(actual: object, expected: Any, what: str, help: str = "") -> N
     """Check that `actual` is the same plain data as `expected`: type, items, order of a list.
 
     `what` is the call as a student would write it, "tokenize('a b')", or another noun. Numbers have
-    to be of the same type: True is no 1, and neither is 1.0. Raises `Mismatch`.
+    to be of the same type: neither True nor 1.0 counts as 1. Raises `Mismatch`.
     """
     __tracebackhide__ = True
     if _equal(actual, expected):
@@ -53,23 +58,30 @@ def assert_equals(actual: object, expected: Any, what: str, help: str = "") -> N
 
 
 def shown(value: object) -> str:
-    """A value as a student would write it, shortened; of what is no plain data, the type."""
+    """Return a value as a student would write it, shortened; for other objects their type."""
     if isinstance(value, Tensor):
         return f"a tensor of shape {tuple(value.shape)}"
-    if isinstance(value, (list, dict)):
-        items = value if isinstance(value, list) else [*value.keys(), *value.values()]
-        if all(type(item) in _KINDS for item in items):
-            return _short(value)
-        odd = next(item for item in items if type(item) not in _KINDS)
-        return f"a {type_name(value)} that holds {shown(odd)}"
+    if isinstance(value, (list, tuple, dict)):
+        odd = next((item for item in _inside(value) if type(item) not in _KINDS), None)
+        return _short(value) if odd is None else f"a {type_name(value)} that holds {shown(odd)}"
     return _short(value) if type(value) in _KINDS else f"something of the type {type_name(value)}"
 
 
+def _inside(
+    value: list[Any] | tuple[Any, ...] | dict[Any, Any], depth: int = _DEPTH
+) -> Iterator[Any]:
+    """Yield all that a list, tuple or dictionary holds, as deep as it is shown."""
+    for item in (*value.keys(), *value.values()) if isinstance(value, dict) else value:
+        yield item
+        if depth and type(item) in (list, tuple):
+            yield from _inside(item, depth - 1)
+
+
 def _equal(actual: object, expected: Any) -> bool:
-    """Whether both are the same, without calling `==` of what may be anything."""
-    if isinstance(expected, list):
+    """Return whether both are the same, without calling `==` of what may be anything."""
+    if isinstance(expected, (list, tuple)):
         return (
-            isinstance(actual, list)
+            isinstance(actual, list if isinstance(expected, list) else tuple)
             and len(actual) == len(expected)
             and all(map(_equal, actual, expected))
         )
@@ -86,7 +98,7 @@ def _equal(actual: object, expected: Any) -> bool:
 
 
 def _entries(actual: dict[Any, Any], expected: dict[Any, Any]) -> str:
-    """The entries in which two dictionaries differ, the first few of them."""
+    """Return the entries in which two dictionaries differ, the first few of them."""
     wrong = [
         f"{key!r} should have {shown(value)}, not {shown(actual[key])}"
         if key in actual

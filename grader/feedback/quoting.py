@@ -14,7 +14,7 @@ _FAR_FROM_ONE = 5e-3
 def numbers(finding: Finding | None) -> str:
     """The most telling of the student's wrong numbers, in a sentence; "" where there are none.
 
-    Where there are none to show, as with a wrong shape, what is wrong tells what the student has.
+    Where there are none, as with a wrong shape, it is the headline.
     """
     if finding is None:
         return ""
@@ -26,11 +26,11 @@ def numbers(finding: Finding | None) -> str:
 
 
 def line(places: tuple[Place, ...]) -> str:
-    """The line of the student's code, in a sentence; "" where none is known."""
+    """Return the line of the student's code, in a sentence; "" where none is known."""
     for place in places:
         if place.source:
             where = f"{place.file}, line {place.line}" if place.line else place.file
-            return f"Your line ({where}): `{place.source}`"
+            return f"{where}: `{place.source}`"
     return ""
 
 
@@ -41,15 +41,15 @@ def _row_sum(grid: Grid) -> str:
     if any(abs(sum(row) - 1) > _NEAR_ONE for row in grid.expected):
         return ""
     sums = [sum(row) for row in grid.yours]
-    off = [abs(one - 1) if math.isfinite(one) else 0.0 for one in sums]
+    off = [abs(total - 1) if math.isfinite(total) else 0.0 for total in sums]
     worst = off.index(max(off))
     if off[worst] < _FAR_FROM_ONE:
         return ""
-    return f"{_capital(grid.rows[worst])} of yours sums to {sums[worst]:.2f}, not to 1."
+    return f"{_capital(grid.rows[worst])} of your output sums to {sums[worst]:.2f}, not to 1."
 
 
 def _cell(grid: Grid) -> str:
-    """The wrong number that is furthest off; what is no number is furthest of all."""
+    """Return the wrong number that is furthest off; NaN counts as the furthest."""
     wrong = [
         (_distance(mine, right), row, column)
         for row, (marks, yours, expected) in enumerate(
@@ -60,13 +60,13 @@ def _cell(grid: Grid) -> str:
     ]
     if not wrong:
         return ""
-    _, row, column = max(wrong, key=lambda one: one[0])
+    _, row, column = max(wrong, key=lambda entry: entry[0])
     yours, expected = grid_texts(grid)
     where = f"{grid.rows[row]}, {grid.columns[column]}"
     mine, other = yours[row][column], expected[row][column]
     if grid.sides != SIDES:
         return f"At {where} your code gives {mine} ({grid.sides[0]}) and {other} ({grid.sides[1]})."
-    return f"At {where} you have {mine} where {other} belongs."
+    return f"At {where} you have {mine}; {other} is expected."
 
 
 def _distance(mine: float, right: float) -> float:

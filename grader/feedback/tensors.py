@@ -1,4 +1,4 @@
-"""What a student's code gave back, looked at with care, as an ordinary tensor."""
+"""A student's result as an ordinary tensor, read without trusting its class."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from grader.feedback.mismatch import Mismatch
 def type_name(value: object) -> str:
     """The name of the type of `value`, printable and short, without asking `value` anything."""
     name = cast(str, type.__dict__["__name__"].__get__(type(value)))
-    if name == "Opaque":  # what is no plain data comes out of the sandbox as the name of its type
+    if name == "Opaque":  # other than plain data, only the name of the type leaves the sandbox
         held = object.__getattribute__(value, "__dict__").get("type_name")
         name = held if type(held) is str else name
     return "".join(letter for letter in name if letter.isprintable())[:60] or "object"
 
 
 def article(value: object) -> str:
-    """The type of `value` with its article, to begin a sentence: "An int"."""
+    """Return the type of `value` with its article, to begin a sentence: "An int"."""
     name = type_name(value)
     return f"{'An' if name[0] in 'aeiouAEIOU' else 'A'} {name}"
 
@@ -36,7 +36,7 @@ def as_tensor(actual: object, what: str, help: str) -> Tensor:
     if tensor.layout is not torch.strided or tensor.is_nested or tensor.is_quantized:
         raise Mismatch(
             f"A special tensor (sparse, nested or quantized) came back where your {what} should "
-            "be; an ordinary one is wanted.",
+            "be; an ordinary one is expected.",
             None,
             help,
         )
@@ -69,14 +69,14 @@ def _unusual(actual: object, kind: type, what: str, help: str) -> Tensor:
         length = len(cast("tuple[object, ...]", actual))
         raise Mismatch(
             f"A {kind.__name__} of {length} came back where your {what} should be: "
-            "a single tensor is wanted.",
+            "a single tensor is expected.",
             None,
             help,
         )
     if not issubclass(kind, Tensor):
         wanted = "an ordinary one" if " tensor of " in type_name(actual) else "a tensor"
         raise Mismatch(
-            f"{article(actual)} came back where your {what} should be: {wanted} is wanted.",
+            f"{article(actual)} came back where your {what} should be: {wanted} is expected.",
             None,
             help,
         )

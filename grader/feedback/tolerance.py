@@ -1,4 +1,4 @@
-"""How far a number may be from the expected one, and how near what was compared came to that."""
+"""How far a number may be from the expected one, and how close comparisons came to that limit."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ SMALLEST_SIZE = 0.05
 
 @contextmanager
 def measured() -> Iterator[list[float]]:
-    """Collects how near the comparisons made in the block come to their tolerance.
+    """Collect how close the comparisons in the block come to their tolerance.
 
     A number for each: by how many times its tolerance the worst number is off, so that up to 1 is
     right; infinite where it is NaN.

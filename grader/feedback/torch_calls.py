@@ -18,6 +18,7 @@ _NAMES = (
     r"missing \d|takes )"
 )
 _HOMES = {r"(?:torch\.)?nn\.": nn, r"(?:F|functional)\.": F, r"torch\.": torch}
+_OF_EVERY_TENSOR = ("device", "dtype", "out", "layout", "requires_grad", "pin_memory")
 _GIVEN = r"\b(\w+)=\w+"
 _ARGUMENT = r"[(,]\s*(?:\w+ (?:of \w+ )?)?(\w+)\s*(?:=|(?=[,)]))"
 
@@ -28,32 +29,32 @@ def torch_call(error: str, line: str) -> str:
     `error` is "Type: text", `line` the student's line: it tells torch's `nn.Linear` from a class of
     the student's that is called the same. "" for another error.
     """
-    found = re.search(_NAMES, error)
-    called = found and _called(found[1].removeprefix("_"), line)
-    if not found or not called:
+    matched = re.search(_NAMES, error)
+    called = matched and _called(matched[1].removeprefix("_"), line)
+    if not matched or not called:
         return ""
     shown, target = called
     known = _keywords(target, error)
     told = error.partition("got (")[2].partition(")")[0]
-    given = [found[2]] if found[2] else re.findall(_GIVEN, told)
+    given = [matched[2]] if matched[2] else re.findall(_GIVEN, told)
     for keyword in given:
         if known and keyword not in known:
             near = difflib.get_close_matches(keyword, known, 1, 0.5)
             which = f"Is `{near[0]}` meant?" if near else f"It knows {_listed(known)}."
             return f"torch's `{shown}` has no argument `{keyword}`. {which}"
-    if known and "combination" not in found[0]:
+    if known and "combination" not in matched[0]:
         return f"torch's `{shown}` is called with other arguments than it takes: {_listed(known)}."
     return ""
 
 
 def _called(name: str, line: str) -> tuple[str, Any] | None:
-    """How torch's callable of that name is called in the line, and the callable itself."""
+    """Return how torch's callable of that name is called in the line, and the callable itself."""
     if name == "DropoutNd":
         name = "Dropout"
     for prefix, home in _HOMES.items():
-        found = re.search(rf"(?<![\w.]){prefix}{name}(?=\()", line)
-        if found and hasattr(home, name):
-            return found[0], getattr(home, name)
+        matched = re.search(rf"(?<![\w.]){prefix}{name}(?=\()", line)
+        if matched and hasattr(home, name):
+            return matched[0], getattr(home, name)
     if re.search(rf"\.{name}\(", line) and hasattr(Tensor, name):
         return name, getattr(Tensor, name)
     return None
@@ -67,7 +68,7 @@ def _keywords(target: Callable[..., Any], error: str) -> list[str]:
         told = "(" + error.partition("expected one of")[2].replace(" * (", ",")
         names = re.findall(_ARGUMENT, told) if "," in told else []
         names += re.findall(_ARGUMENT, (target.__doc__ or "").strip().partition("\n")[0])
-    hidden = {"self", "args", "kwargs", "device", "dtype", "out", "None", "False", "True"}
+    hidden = {"self", "args", "kwargs", "None", "False", "True", *_OF_EVERY_TENSOR}
     return [name for name in dict.fromkeys(names) if name not in hidden and name[0].isalpha()]
 
 

@@ -1,4 +1,4 @@
-"""Charts of what a model computes: a matrix as shades, numbers as curves, a table of positions."""
+"""Charts of what a model computes: attention as shades, curves, tables of positions, points."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from grader.pictures.style import (
     look,
     new_figure,
     readable,
+    spelled,
 )
 
 if TYPE_CHECKING:
@@ -26,41 +27,45 @@ if TYPE_CHECKING:
     from matplotlib.image import AxesImage
     from numpy.typing import ArrayLike, NDArray
 
-# Up to so many cells, in all and in a row, each has its number in it.
+# Up to this many cells, in all and per row, each shows its number.
 _MOST_NUMBERS, _MOST_IN_A_ROW = 80, 12
 _MOST_TICKS = 26
 _STEPS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
 _MOST_MARKS = 12
 
 
-def heat_map(
-    matrix: ArrayLike,
-    rows: Sequence[str] = (),
-    columns: Sequence[str] = (),
-    title: str = "",
+def attention_heads(
+    weights: Sequence[Sequence[ArrayLike]],
+    rows: Sequence[str],
+    columns: Sequence[str],
+    title: str,
     *,
     row_axis: str = "",
     column_axis: str = "",
-    limits: tuple[float, float] | None = None,
 ) -> Figure:
-    """A matrix, `(rows, columns)`, as shades from dark (small) to light (large).
+    """What each head of each layer attends to, a row of matrices for each layer.
 
-    `rows` and `columns` are the names beside the cells, such as the characters of two texts; none
-    means their numbers. `limits` are the values of the darkest and the lightest shade; by default
-    0 and the largest, or the smallest if that is below 0.
+    `weights[layer][head]` is `(rows, columns)`; `rows` name the queries, `columns` the keys.
     """
-    numbers = np.asarray(matrix, dtype=float)
-    height, width = numbers.shape
+    layers = [[np.asarray(head, dtype=float) for head in heads] for heads in weights]
+    most = max(map(len, layers))
+    width = min(max(0.6 + 0.13 * len(columns), 2.0), 5.0)
+    height = min(max(0.7 + 0.16 * len(rows), 1.8), 5.0)
     with look():
-        figure = new_figure(
-            *(min(max(size, 2.6), 14.0) for size in (1.9 + 0.27 * width, 1.2 + 0.25 * height))
-        )
-        axes = figure.subplots()
-        drawn = draw_matrix(axes, numbers, rows, columns, limits)
-        axes.set_xlabel(column_axis)
-        axes.set_ylabel(row_axis)
-        figure.suptitle(title, fontsize=11)
-        figure.colorbar(drawn, ax=axes, shrink=0.8, pad=0.02).outline.set_visible(False)
+        figure = new_figure(width * most + 0.8, height * len(layers) + 0.5)
+        every = figure.subplots(len(layers), most, squeeze=False)
+        for number, (heads, row) in enumerate(zip(layers, every, strict=True), 1):
+            for axes in row[len(heads) :]:
+                axes.set_axis_off()
+            for head, (matrix, axes) in enumerate(zip(heads, row, strict=False), 1):
+                drawn = draw_matrix(axes, matrix, rows, columns, (0.0, 1.0), numbered=False)
+                axes.tick_params(labelsize=6)
+                of_layer = f"layer {number}, " if len(layers) > 1 else ""
+                axes.set_title(f"{of_layer}head {head}", fontsize=8.5)
+                axes.set_xlabel(column_axis if number == len(layers) else "")
+                axes.set_ylabel(row_axis if head == 1 else "")
+        figure.suptitle(spelled(title), fontsize=11)
+        figure.colorbar(drawn, ax=every, shrink=0.6, pad=0.01).outline.set_visible(False)
     return figure
 
 
@@ -71,7 +76,7 @@ def curves(
     x_axis: str = "",
     y_axis: str = "",
 ) -> Figure:
-    """Lines by name, each an (x, y) of the same length, told apart by colour, dashes and marks."""
+    """Draw lines by name, each a pair (x, y), distinguished by colour, dashes and marks."""
     with look():
         figure = new_figure(6.4, 3.6)
         axes = figure.subplots()
@@ -81,12 +86,12 @@ def curves(
         axes.set_ylabel(y_axis)
         if len(lines) > 1:
             axes.legend()
-        figure.suptitle(title, fontsize=11)
+        figure.suptitle(spelled(title), fontsize=11)
     return figure
 
 
 def positions(table: ArrayLike, title: str = "Positions") -> Figure:
-    """A table of positions, `(positions, features)`, beside how alike its rows are.
+    """Return a table of positions, `(positions, features)`, beside how alike its rows are.
 
     On the right the cosine of every two rows: in a good table it depends on their distance alone,
     so that stripes run along the diagonal.
@@ -107,7 +112,30 @@ def positions(table: ArrayLike, title: str = "Positions") -> Figure:
             axes.set_xlabel(across)
             axes.set_ylabel("position")
             figure.colorbar(drawn, ax=axes, shrink=0.8, pad=0.02).outline.set_visible(False)
-        figure.suptitle(title, fontsize=11)
+        figure.suptitle(spelled(title), fontsize=11)
+    return figure
+
+
+def scatter(groups: Mapping[str, Mapping[str, Sequence[float]]], title: str = "") -> Figure:
+    """Return labelled points in the plane, `groups[group][label]`, each a pair (x, y).
+
+    Groups differ in their colours and marks; the label stands beside its point.
+    """
+    with look():
+        figure = new_figure(7.2, 5.6)
+        axes = figure.subplots()
+        for index, (group, points) in enumerate(groups.items()):
+            colour = COLOURS[index % len(COLOURS)]
+            x, y = zip(*points.values(), strict=True)
+            axes.scatter(x, y, s=9, color=colour, marker=MARKS[index % len(MARKS)], label=group)
+            for label, place in zip(readable(list(points)), zip(x, y, strict=True), strict=True):
+                axes.annotate(
+                    label, place, (3, 2), textcoords="offset points", color=colour, fontsize=8
+                )
+        axes.set_xlabel("first principal axis")
+        axes.set_ylabel("second principal axis")
+        axes.legend()
+        figure.suptitle(spelled(title), fontsize=11)
     return figure
 
 
@@ -120,11 +148,12 @@ def draw_matrix(
     *,
     square: bool = False,
     whole: bool = False,
+    numbered: bool = True,
 ) -> AxesImage:
-    """Draws a matrix on axes that are there; few numbers stand in their cells, too.
+    """Draw a matrix on existing axes; if there are few numbers, the cells show them.
 
     Cells without a finite number stay white, with NaN or inf in them. `whole` writes the numbers
-    without a point.
+    without a point; unless `numbered` there are none.
     """
     finite = np.isfinite(numbers)
     low, high = limits or _limits(numbers[finite])
@@ -140,7 +169,7 @@ def draw_matrix(
         side.set_visible(False)
     _ticks(axes, "x", columns, numbers.shape[1])
     _ticks(axes, "y", rows, numbers.shape[0])
-    if numbers.size <= _MOST_NUMBERS and numbers.shape[1] <= _MOST_IN_A_ROW:
+    if numbered and numbers.size <= _MOST_NUMBERS and numbers.shape[1] <= _MOST_IN_A_ROW:
         for (row, column), number in np.ndenumerate(numbers):
             share = (number - low) / (high - low) if math.isfinite(number) else 1.0
             axes.text(
@@ -158,7 +187,7 @@ def draw_matrix(
 def draw_line(
     axes: Axes, x: Sequence[float], y: Sequence[float], name: str, index: int, **more: Any
 ) -> None:
-    """Draws the line number `index`, in its own colour, dashes and marks."""
+    """Draw the line number `index`, in its own colour, dashes and marks."""
     wanted: dict[str, Any] = {
         "color": COLOURS[index % len(COLOURS)],
         "linestyle": DASHES[index % len(DASHES)],
@@ -178,7 +207,7 @@ def _limits(numbers: NDArray[Any]) -> tuple[float, float]:
 
 def _ticks(axes: Axes, which: str, names: Sequence[str], size: int) -> None:
     axis = axes.xaxis if which == "x" else axes.yaxis
-    step = next(one for one in _STEPS if size <= one * _MOST_TICKS)
+    step = next(width for width in _STEPS if size <= width * _MOST_TICKS)
     places = list(range(0, size, 1 if names else step))
     labels = readable(names) if names else [str(place) for place in places]
     axis.set_ticks(places, labels)

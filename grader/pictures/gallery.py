@@ -1,4 +1,4 @@
-"""The panels of every exercise, and what right answers give for them, as numbers in a file.
+"""The panels of every exercise, and a file with the numbers that right answers give for them.
 
 `expected.json` is all that `grader show` needs to know of the answers: it holds what they compute
 for inputs that are always the same, and no line of them. `grader stubs` makes it from the solutions
@@ -15,30 +15,32 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from grader.pictures import models, pieces
+from grader.pictures import language, learning, models, pieces, writing
 from grader.pictures.panels import Answers, Panel
 
-PANELS: dict[str, tuple[Panel, ...]] = pieces.PANELS | models.PANELS
+PANELS: dict[str, tuple[Panel, ...]] = (
+    pieces.PANELS | models.PANELS | learning.PANELS | language.PANELS | writing.PANELS
+)
 FILE = Path(__file__).parent / "expected.json"
 _DTYPES = {"bool": torch.bool, "int64": torch.int64, "float32": torch.float32}
 
 
 def expected(exercise: str) -> tuple[Tensor, ...]:
-    """What right code computes for each panel of the exercise."""
+    """Return what right code computes for each panel of the exercise."""
     return tuple(
-        torch.tensor(one["values"], dtype=_DTYPES[one["dtype"]]).reshape(one["shape"])
-        for one in _file()[exercise]
+        torch.tensor(numbers["values"], dtype=_DTYPES[numbers["dtype"]]).reshape(numbers["shape"])
+        for numbers in _file()[exercise]
     )
 
 
 def computed(panel: Panel, answers: Answers) -> Any:
-    """What the code behind `answers` gives for a panel; whatever it raises is let through."""
+    """Return what the code behind `answers` gives for a panel. Its exceptions pass through."""
     with torch.random.fork_rng(devices=()), torch.no_grad():
         return panel.compute(answers)
 
 
 def outdated(answers: Answers) -> bool:
-    """Whether the file is missing or holds other numbers than these right answers give."""
+    """Return whether the file is missing or holds other numbers than these right answers give."""
     try:
         there = {name: expected(name) for name in PANELS}
     except (OSError, ValueError, KeyError):
@@ -55,17 +57,17 @@ def outdated(answers: Answers) -> bool:
 
 
 def write(answers: Answers) -> bool:
-    """Brings the file up to date; whether it was not."""
+    """Bring the file up to date. Return whether it was not."""
     if not outdated(answers):
         return False
     data = {
         name: [
             {
-                "dtype": str(one.dtype).removeprefix("torch."),
-                "shape": list(one.shape),
-                "values": [_short(number) for number in one.flatten().tolist()],
+                "dtype": str(tensor.dtype).removeprefix("torch."),
+                "shape": list(tensor.shape),
+                "values": [_short(number) for number in tensor.flatten().tolist()],
             }
-            for one in _right(panels, answers)
+            for tensor in _right(panels, answers)
         ]
         for name, panels in PANELS.items()
     }
@@ -75,12 +77,12 @@ def write(answers: Answers) -> bool:
 
 
 def _right(panels: tuple[Panel, ...], answers: Answers) -> list[Tensor]:
-    found = []
+    tensors = []
     for panel in panels:
         result = computed(panel, answers)
         tensor: Tensor = (result[panel.part] if panel.parts else result).detach()
-        found.append(tensor.float() if tensor.is_floating_point() else tensor)
-    return found
+        tensors.append(tensor.float() if tensor.is_floating_point() else tensor)
+    return tensors
 
 
 def _short(number: float | int | bool) -> float | int | bool:
@@ -91,7 +93,7 @@ def _as_text(data: dict[str, list[dict[str, Any]]]) -> str:
     """JSON with a line for each panel."""
     parts = []
     for name, panels in data.items():
-        lines = ",\n  ".join(json.dumps(one, separators=(",", ":")) for one in panels)
+        lines = ",\n  ".join(json.dumps(panel, separators=(",", ":")) for panel in panels)
         parts.append(f'"{name}": [\n  {lines}\n ]')
     return "{\n " + ",\n ".join(parts) + "\n}\n"
 

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from grader.pictures.beam import END, PAD, START, WORDS, Bigrams
+from grader.pictures.bigrams import END, PAD, START, WORDS, Bigrams
 from grader.pictures.panels import (
     Answers,
     Kind,
@@ -140,7 +140,7 @@ def _in_heads(title: str, key: str) -> Panel:
         _by_hand(key),
         rows=tuple(f"head {head}, query {query}" for head in range(2) for query in range(4)),
         columns=numbered("key", 4),
-        view=lambda found: found[0].flatten(0, 1),
+        view=lambda heads: heads[0].flatten(0, 1),
     )
 
 
@@ -161,7 +161,7 @@ def _losses(get: Answers) -> Tensor:
     label = torch.zeros(1, 1, dtype=torch.long)
     return torch.stack(
         [
-            torch.stack([loss(one, label, pad_id=9, smoothing=smoothing) for one in logits])
+            torch.stack([loss(logit, label, pad_id=9, smoothing=smoothing) for logit in logits])
             for smoothing in (0.0, 0.1, 0.3)
         ]
     )
@@ -188,20 +188,20 @@ def _shifted(part: int, what: str) -> Panel:
 
 
 def _written(get: Answers, widths: tuple[int, ...]) -> Tensor:
-    """What greedy decoding (width 0) and beams find, filled up to six words."""
+    """Return what greedy decoding (width 0) and beams find, filled up to six words."""
     answer, src = get("decoding"), torch.tensor([[START]])
     rows = torch.full((len(widths), _LONGEST), PAD)
     for row, width in enumerate(widths):
         if width:
-            found = answer.beam_search(Bigrams(), src, START, END, _LONGEST, width)
+            ids = answer.beam_search(Bigrams(), src, START, END, _LONGEST, width)
         else:
-            found = answer.greedy_decode(Bigrams(), src, START, END, _LONGEST)
-        rows[row, : found.size(1)] = found[0]
+            ids = answer.greedy_decode(Bigrams(), src, START, END, _LONGEST)
+        rows[row, : ids.size(1)] = ids[0]
     return rows
 
 
 def _probabilities(ids: Tensor) -> Tensor:
-    """The probability of each row of ids, `(1, rows)`, up to its end."""
+    """Return the probability of each row of ids, `(1, rows)`, up to its end."""
     src = torch.tensor([[START]])
     logs = Bigrams()(src, ids[:, :-1]).gather(-1, ids[:, 1:, None])[..., 0]
     return torch.where(ids[:, 1:] == PAD, 0.0, logs).sum(dim=1).exp()[None]

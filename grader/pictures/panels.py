@@ -1,4 +1,4 @@
-"""What a picture of an exercise consists of: panels, each with something that the code computes.
+"""The panels of an exercise's picture, each with something that the code computes.
 
 A panel asks the code for a tensor, always the same with right code, so that what is expected can be
 kept as numbers. How it is drawn depends on its kind alone.
@@ -39,7 +39,8 @@ class Panel:
     noun `what`; with `parts`, it is a tuple of things so called, and `part` says which is meant.
     `view` makes of it what is drawn: a matrix; of curves and strips each line is a row, of points
     each row is an (x, y). `rows` and `columns` name them, the columns of curves by numbers, `names`
-    says what whole numbers stand for. Numbers that are drawn at random may be off by `tolerance`.
+    says what whole numbers stand for. Numbers that are drawn at random, or that right answers
+    round or order differently, may be off by `tolerance`.
     """
 
     title: str
@@ -62,6 +63,8 @@ _NAMES = frozenset(
     (
         *("q_proj", "k_proj", "v_proj", "out_proj", "norm", "linear1", "linear2", "weight", "bias"),
         *("self_attn", "cross_attn", "feed_forward", "sublayers", "layers", "encoder", "decoder"),
+        *("gate_proj", "up_proj", "down_proj", "attn_norm", "attn", "ffn_norm", "ffn", "blocks"),
+        "lm_head",
         *("src_embedding", "tgt_embedding", "token", "position", "embedding", "generator"),
     )
 )
@@ -78,7 +81,7 @@ def wave(*shape: int, seed: float = 0.0) -> Tensor:
 
 
 def filled(module: Any) -> Any:
-    """The module in evaluation mode, with the same numbers in its parameters every time.
+    """Return the module in evaluation mode, with the same numbers in its parameters every time.
 
     They depend on names and shapes, not on the order in which the parameters were made.
     """
@@ -114,7 +117,7 @@ def changed_one_by_one(x: Tensor) -> Tensor:
 
 
 def influence(output: Tensor) -> Tensor:
-    """How much each token of the output, a row, moved when each of the input, a column, did.
+    """Return how much each token of the output, a row, moved when each of the input, a column, did.
 
     Takes what came of `changed_one_by_one`, `(1 + L, tokens, features)`.
     """
@@ -123,7 +126,7 @@ def influence(output: Tensor) -> Tensor:
 
 
 def shares(numbers: Tensor, bound: float) -> Tensor:
-    """The share of the numbers in each of 12 bins between ±1.5 times `bound`, `(1, 12)`."""
+    """Return the share of the numbers in each of 12 bins between ±1.5 times `bound`, `(1, 12)`."""
     counts = torch.histc(numbers.detach().float(), 12, -1.5 * bound, 1.5 * bound)
     return (counts / numbers.numel())[None]
 

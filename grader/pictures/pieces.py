@@ -61,6 +61,25 @@ def _attention(title: str, part: int, masked: bool, view: str) -> Panel:
     )
 
 
+def _tiled(title: str, masked: bool) -> Panel:
+    mask = torch.ones(4, 9, dtype=torch.bool).triu(2) if masked else None
+    return Panel(
+        title,
+        "masked output" if masked else "output",
+        lambda get: get("tiled_attention").tiled_attention(
+            wave(4, 8, seed=1), wave(9, 8, seed=2), wave(9, 3, seed=3), mask, block=4
+        ),
+        rows=numbered("query", 4),
+        columns=numbered("feature", 3),
+    )
+
+
+def _weights_by_blocks(get: Answers) -> Any:
+    """Return the weights: what comes out where the values are the identity."""
+    function = get("tiled_attention").tiled_attention
+    return function(wave(4, 8, seed=1), wave(9, 8, seed=2), torch.eye(9), None, block=4)
+
+
 def _heads(get: Answers) -> Any:
     x = torch.arange(3)[:, None] * 10 + torch.arange(6)
     return get("multi_head").split_heads(x[None].float(), 2)
@@ -114,6 +133,30 @@ def _normalised(get: Answers) -> Any:
     return get("layer_norm").LayerNorm(24)(_SPREAD)
 
 
+_SCORES = torch.tensor([[1.0, 2.0, 0.0, 4.0], [1001.0, 1002.0, 1000.0, 1004.0]])
+_LEADS = (0.0, 1.0, 2.0, 4.0, 8.0)
+
+
+def _share_of_a_lead(get: Answers) -> Any:
+    return get("softmax").softmax(torch.stack([torch.tensor(_X), torch.zeros(len(_X))]), dim=0)
+
+
+def _of_root_mean_square_one(get: Answers) -> Any:
+    return get("rms_norm").RMSNorm(24)(_SPREAD)
+
+
+def _through_the_gate(get: Answers) -> Any:
+    module = get("swiglu").SwiGLU(1, 1)
+    with torch.no_grad():
+        for parameter in module.parameters():
+            parameter.fill_(1.0)
+        module.up_proj.weight.fill_(0.0)
+        shut = module.eval()(torch.tensor(_X)[:, None])
+        module.up_proj.weight.fill_(1.0)
+        opened = module(torch.tensor(_X)[:, None])
+    return torch.stack([shut[:, 0], opened[:, 0]])
+
+
 def _fresh_weights(get: Answers) -> Tensor:
     torch.manual_seed(0)
     return shares(get("linear").Linear(400, 300).weight, 0.05)
@@ -132,7 +175,7 @@ def _dropped(get: Answers) -> Tensor:
         zeros.append((result == 0).float().mean())
         means.append(result.mean())
         quiet.append(layer.eval()(torch.ones(4)).mean())
-    return torch.stack([torch.stack(one) for one in (zeros, means, quiet)])
+    return torch.stack([torch.stack(curve) for curve in (zeros, means, quiet)])
 
 
 def _bent(activation: str) -> Panel:
@@ -326,6 +369,84 @@ PANELS: dict[str, tuple[Panel, ...]] = {
             rows=numbered("token", 3),
             column_axis="feature",
         ),
+    ),
+    "softmax": (
+        Panel(
+            "softmax: four scores, and the same with 1000 more",
+            "shares",
+            lambda get: get("softmax").softmax(_SCORES),
+            rows=("1, 2, 0, 4", "1001, 1002, 1000, 1004"),
+            columns=numbered("score", 4),
+        ),
+        Panel(
+            "softmax with dim=0: the share of x beside a score of 0",
+            "shares",
+            _share_of_a_lead,
+            Kind.CURVES,
+            ("share of x", "share of 0"),
+            _X,
+            "share",
+            "x",
+        ),
+        Panel(
+            "log_softmax of 0 and a lead: no share is too small",
+            "logarithms",
+            lambda get: get("softmax").log_softmax(
+                torch.tensor([[0.0, 125.0 * lead] for lead in _LEADS])
+            ),
+            rows=tuple(f"lead {125 * lead:g}" for lead in _LEADS),
+            columns=("score 0", "score of the lead"),
+        ),
+    ),
+    "rms_norm": (
+        Panel(
+            "Three tokens afterwards: root mean square 1, the mean stays in",
+            "output",
+            _of_root_mean_square_one,
+            Kind.STRIPS,
+            tuple(
+                f"mean {row.mean():.1f}, rms {row.square().mean().sqrt():.1f}" for row in _SPREAD
+            ),
+            row_axis="before",
+            column_axis="value of a feature",
+        ),
+        Panel(
+            "Tokens so small that eps shows, with a scale",
+            "output",
+            lambda get: filled(get("rms_norm").RMSNorm(24))(0.001 * _SPREAD),
+            rows=numbered("token", 3),
+            column_axis="feature",
+        ),
+    ),
+    "swiglu": (
+        Panel(
+            "One feature x as its own gate: silu(x) times up",
+            "output",
+            _through_the_gate,
+            Kind.CURVES,
+            ("up = 0", "up = x"),
+            _X,
+            "output",
+            "x",
+        ),
+        Panel(
+            "Output for given weights",
+            "output",
+            lambda get: filled(get("swiglu").SwiGLU(6, 5))(wave(4, 6)),
+            rows=numbered("token", 4),
+            columns=numbered("feature", 6),
+        ),
+    ),
+    "tiled_attention": (
+        Panel(
+            "Weights: what comes out with the identity as values, nine keys in blocks of four",
+            "weights",
+            _weights_by_blocks,
+            rows=numbered("query", 4),
+            columns=numbered("key", 9),
+        ),
+        _tiled("Output, nine keys in blocks of four", False),
+        _tiled("Output with a mask that hides the first keys", True),
     ),
     "linear": (
         Panel(

@@ -1,4 +1,4 @@
-"""Draws what somebody's code computes on the left, what is expected on the right."""
+"""Draw what the student's code computes on the left and what is expected on the right."""
 
 from __future__ import annotations
 
@@ -52,10 +52,10 @@ def side_by_side(exercise: str, shown: Sequence[Shown]) -> Figure:
 
 
 def differing(panel: Panel, yours: NDArray[Any], expected: NDArray[Any]) -> NDArray[np.bool_]:
-    """Which of the numbers are wrong; both sides have one shape."""
+    """Return which of the numbers are wrong; both sides have one shape."""
     largest = float(np.abs(expected).max(initial=0.0))
     limit = _TOLERANCE * (np.abs(expected) + largest) + (panel.tolerance or 0.0)
-    # NaN is no smaller than anything.
+    # Comparisons with NaN are false.
     wrong: NDArray[np.bool_] = ~(np.abs(yours - expected) <= limit)
     return wrong
 
@@ -233,7 +233,7 @@ def _mark(axes: Axes, panel: Panel, yours: NDArray[Any], wrong: NDArray[np.bool_
 
 
 def _frame(axes: Axes, wrong: NDArray[np.bool_]) -> None:
-    """Lines around what is wrong, white below the colour, so that they show on every shade."""
+    """Draw lines around what is wrong, white below the colour, to be visible on every shade."""
     from matplotlib.collections import LineCollection
 
     padded = np.pad(wrong, 1)

@@ -1,4 +1,4 @@
-"""What all charts have in common: colours, letters, the way to a file.
+"""What all charts share: colours, fonts, writing to a file.
 
 Everything is drawn on white paper, so that a picture reads the same in a dark window. No colour
 carries a meaning alone: lines differ in their dashes and marks as well, numbers are shaded by
@@ -7,6 +7,7 @@ cividis, which grows lighter for every eye, and what is wrong has a frame and a 
 
 from __future__ import annotations
 
+import unicodedata
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -69,9 +70,16 @@ _FAMILIES = (
 )
 
 
+# How the characters of Japanese and Chinese dates are read.
+_ROMAJI = {
+    "年": "nen", "月": "gatsu", "日": "nichi", "曜": "yō", "火": "ka", "水": "sui", "木": "moku",
+    "金": "kin", "土": "do",
+}  # fmt: skip
+
+
 @contextmanager
 def look() -> Iterator[None]:
-    """Gives what is drawn in the block the look of all charts, and leaves matplotlib as it was."""
+    """Apply the style of all charts in the block, without changing matplotlib's settings."""
     import matplotlib
 
     with matplotlib.rc_context({**_LOOK, "font.family": _families()}), warnings.catch_warnings():
@@ -80,14 +88,14 @@ def look() -> Iterator[None]:
 
 
 def new_figure(width: float, height: float) -> Figure:
-    """An empty figure of this size in inches that no window and no pyplot knows of."""
+    """Return an empty figure of this size in inches that no window and no pyplot knows of."""
     from matplotlib.figure import Figure
 
     return Figure(figsize=(width, height), layout="constrained", dpi=_DOTS_PER_INCH)
 
 
 def image(figure: Figure, ending: str) -> bytes:
-    """The figure as a file of this ending, ".png" or ".svg", always the same bytes for the same.
+    """Return the figure as a file with this suffix, ".png" or ".svg", reproducible byte by byte.
 
     Raises ValueError for another ending.
     """
@@ -101,7 +109,7 @@ def image(figure: Figure, ending: str) -> bytes:
 
 
 def write(figure: Figure, file: Path) -> None:
-    """Writes the figure to a file, as PNG or SVG by its ending.
+    """Write the figure to a file, as PNG or SVG by its ending.
 
     Raises ValueError for another ending and OSError where nothing can be written.
     """
@@ -117,6 +125,29 @@ def readable(labels: Sequence[str]) -> list[str]:
     return ["␣" if label == " " else "".join(_seen(c, drawable) for c in label) for label in labels]
 
 
+def spelled(title: str) -> str:
+    """A title in which every character can be seen, with a note if some are spelled out.
+
+    Kana and the characters of Japanese dates are transliterated, others shown by their codes.
+    """
+    drawable = _drawable()
+    if all(character.isspace() or ord(character) in drawable for character in title):
+        return title
+    words = "".join(
+        character if character.isspace() or ord(character) in drawable else _spelling(character)
+        for character in title
+    )
+    return f"{words}\n(No font of this machine has all letters of this title.)"
+
+
+def _spelling(character: str) -> str:
+    name = unicodedata.name(character, "")
+    for kana in ("HIRAGANA LETTER ", "KATAKANA LETTER "):
+        if name.startswith(kana):
+            return name.removeprefix(kana).removeprefix("SMALL ").lower()
+    return f"{{{_ROMAJI.get(character, f'U+{ord(character):04X}')}}}"
+
+
 def _seen(character: str, drawable: frozenset[int]) -> str:
     if ord(character) in drawable:
         return character
@@ -127,7 +158,7 @@ def _seen(character: str, drawable: frozenset[int]) -> str:
 
 @cache
 def _families() -> list[str]:
-    """Those of the families that this machine has."""
+    """Return those of the families that this machine has."""
     from matplotlib.font_manager import fontManager
 
     there = set(fontManager.get_font_names())
@@ -136,7 +167,7 @@ def _families() -> list[str]:
 
 @cache
 def _drawable() -> frozenset[int]:
-    """The characters that one of the families has a letter for."""
+    """Return the characters that one of the families has a letter for."""
     from matplotlib.font_manager import findfont, get_font
 
     fonts = (get_font(findfont(family)) for family in _families())

@@ -1,33 +1,29 @@
-"""What a notebook's cells asked for and did not get, since it is not there when they are graded.
+"""What a student's code requested but didn't get, because it is absent during grading.
 
-No command is run, and libraries that draw or show are not loaded. Where something was made of what
-they would have given, the student has to hear of it.
+No command is run, and of libraries that are not installed there are only stand-ins. Where something
+was made of what they would have given, the student has to hear of it.
 """
 
 from __future__ import annotations
 
-import sys
-import types
-
-from grader.remote.modules import PACKAGE
+import traceback
 
 MOST = 5
-# File and line of the notebook's code, and what was not there. A cell's own magic has no line yet.
-_told: list[tuple[str | None, int, str]] = []
+# What was absent, and the files and lines being executed, the innermost first.
+_told: list[tuple[str, list[tuple[str, int]]]] = []
 
 
 def tell(what: str) -> None:
-    """Remembers that the cell that is running made something of what is not there."""
-    frame: types.FrameType | None = sys._getframe(1)
-    while frame and not frame.f_code.co_filename.startswith(f"{PACKAGE}/"):
-        frame = frame.f_back
-    absence = (frame.f_code.co_filename, frame.f_lineno, what) if frame else (None, 1, what)
-    if len(_told) < MOST and absence not in _told:
-        _told.append(absence)
+    """Record that the running code used something that is absent."""
+    if len(_told) < MOST:
+        frames = traceback.walk_stack(None)
+        _told.append((what, [(frame.f_code.co_filename, line) for frame, line in frames]))
 
 
-def take() -> list[tuple[str | None, int, str]]:
-    """What was remembered since the last `take`."""
-    told = _told.copy()
+def take(file: str) -> list[tuple[int, str]]:
+    """Return what was recorded since the last `take`, each with the line of this file."""
+    told = [
+        (next((line for name, line in frames if name == file), 1), what) for what, frames in _told
+    ]
     _told.clear()
-    return told
+    return list(dict.fromkeys(told))

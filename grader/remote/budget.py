@@ -1,6 +1,6 @@
 """How much time a student's code may take: budgets that nest.
 
-What counts is processor time, so that a busy machine costs nobody anything, and time in which the
+What counts is CPU time, so that a busy machine costs nobody anything, and time in which the
 code neither runs nor wants to, so that one who sleeps does not hold the grader up. The clock on the
 wall is the last resort.
 """
@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-WALL = 30.0  # how many times the processor time may pass on the wall
+WALL = 30.0  # how many times the CPU time may pass on the wall
 _REASONS = (
-    "{what} took more than {limit:g} seconds of processor time: is there a loop that never ends?",
+    "{what} took more than {limit:g} seconds of CPU time: is there an infinite loop?",
     "{what} did nothing for {limit:g} seconds: does your code sleep, or wait for something?",
     "{what} was not done after {limit:g} seconds.",
 )
@@ -27,13 +27,13 @@ class Usage:
     wall: float
 
     def __sub__(self, earlier: Usage) -> Usage:
-        """What was used between two readings."""
+        """Return what was used between two readings."""
         return Usage(
             *(now - then for now, then in zip(self.values(), earlier.values(), strict=True))
         )
 
     def values(self) -> tuple[float, float, float]:
-        """Processor time, idle time, time on the wall."""
+        """CPU time, idle time, time on the wall."""
         return self.processor, self.idle, self.wall
 
 
@@ -50,7 +50,7 @@ class Budget:
         self.within = within
 
     def spend(self, used: Usage) -> None:
-        """Takes off what was used, here and from the whole."""
+        """Subtract what was used, here and from the whole."""
         for budget in self._chain():
             budget.left = [
                 left - amount for left, amount in zip(budget.left, used.values(), strict=True)
@@ -61,7 +61,7 @@ class Budget:
         return min(min(budget.left) for budget in self._chain())
 
     def refusal(self) -> str | None:
-        """Why there is no more time, in a sentence, or None if there is some."""
+        """Return why there is no more time, in a sentence, or None if there is some."""
         for budget in self._chain():
             for left, limit, reason in zip(budget.left, budget.limits, _REASONS, strict=True):
                 if left <= 0:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import socket
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol, TypeVar
@@ -12,13 +12,12 @@ from typing import Any, Protocol, TypeVar
 from grader.remote import stream, wire
 from grader.remote.budget import Budget, Usage
 from grader.remote.guard import Rule
-from grader.remote.session import FoundEdit, Lost, found_edits, found_trace, unwrap
+from grader.remote.session import Lost, TorchCall, found_trace, torch_calls, unwrap
 from grader.remote.trace import Value
 
 Result = TypeVar("Result")
 MAX_REPLIES = 16 << 20
-MAX_EDITS = 2000
-# For so many seconds a reading of what a process has used is good enough to begin a call with.
+# A reading of a process's usage stays good enough to start a call for this many seconds.
 STALE = 0.05
 
 
@@ -30,18 +29,18 @@ class Process(Protocol):
         """The judge's end."""
 
     def usage(self) -> tuple[float, float, float]:
-        """What it has used, in seconds: processor time, idle, on the wall."""
+        """Return what it has used, in seconds: CPU time, idle, on the wall."""
 
     def ending(self) -> str:
-        """How it ended, in a sentence, once it has hung up."""
+        """Return how it ended, in a sentence, once it has hung up."""
 
     def close(self) -> None:
-        """Ends it with all that it started."""
+        """End it with all that it started."""
 
 
 @dataclass(frozen=True)
 class Times:
-    """How long code may run for an import and for a call, and how long do nothing, in seconds.
+    """How long code may run for an import and for a call, and how long it may idle, in seconds.
 
     A notebook's cell is cut short after `cell`, and all its cells together after `notebook`.
     """
@@ -72,22 +71,30 @@ class Channel:
         self.charged = 0.0
 
     def admit(
-        self, sources: Mapping[str, str], rule: Rule, notebook: Mapping[str, Any] | None = None
+        self,
+        sources: Mapping[str, str],
+        rule: Rule,
+        notebook: Mapping[str, Any] | None = None,
+        memory: int | None = None,
     ) -> None:
-        """Hands over a submission, and what its code may not use. Nothing runs yet.
+        """Send a submission and the calls its code may not use. Nothing runs yet.
+
+        Its process may take `memory` bytes, by default as many as every other may.
 
         From the first `load` on, `remarks` are those on its files, by exercise.
 
-        A `notebook` is what `grader.remote.notebook.Notebook` is made of.
+        A `notebook` is what `grader.notebook.notebook.Notebook` is made of.
         """
         handed: dict[str, Any] = {"sources": dict(sources), "rule": dict(rule)}
+        if memory is not None:
+            handed["memory"] = memory
         if notebook:
             self.notebook = True
             handed["notebook"] = {**notebook, "seconds": [self.times.cell, self.times.notebook]}
         self.unsent = wire.encode(handed)
 
     def load(self, exercise: str, references: Mapping[str, bytes]) -> Any:
-        """Imports an exercise of the submission; what it needs is taken from `references`.
+        """Import an exercise of the submission; what it needs is taken from `references`.
 
         Gives what the process tells of a notebook's cells, which it runs instead. Raises
         `StudentError` for what it raises, `Lost`, and what `Process.ending` raises if it never ran
@@ -99,50 +106,59 @@ class Channel:
         return self._ask(asked, "The import", self.times.load)
 
     def _ask(self, asked: dict[str, Any], what: str = "A call", seconds: float = 0.0) -> Any:
-        """Sends what is no list of requests, after the submission if that is still to go out."""
+        """Send a message other than requests, after the submission if that was not sent yet."""
         frame, new, self.unsent = self.unsent + wire.encode(asked), bool(self.unsent), b""
         *first, body = self.gather(frame, 1 + new, what, seconds or self.times.call)
         for remarks in first:
             self.remarks = unwrap(decoded(remarks))
         return unwrap(decoded(body))
 
-    def edits(self, exercise: str) -> list[FoundEdit]:
-        """The small edits that there are of an exercise's answer. Raises `Lost`."""
-        found: list[FoundEdit] = []
-        while True:
-            asked = {"op": "edits", "exercise": exercise, "start": len(found)}
-            page = found_edits(self._ask(asked))
-            found += page
-            if not page or len(found) > MAX_EDITS:
-                return found[:MAX_EDITS]
+    def reload(self, exercise: str, texts: Mapping[str, str]) -> None:
+        """Load the exercise again from other texts, by file or cell. Raises as `load` does."""
+        self._ask({"op": "reload", "exercise": exercise, "texts": dict(texts)})
 
-    def edit(self, exercise: str, numbers: Sequence[int]) -> None:
-        """Loads the exercise anew with these of the edits. Raises as `load` does.
-
-        `StudentError` too if they overlap.
-        """
-        self._ask({"op": "edit", "exercise": exercise, "numbers": [*numbers]})
+    def examine(self, programs: Sequence[bytes], program: bytes, token: str) -> Any:
+        """Run a statement of the instructor's own test. Raises `StudentError` and `Lost`."""
+        asked = {"op": "examine", "programs": list(programs), "program": program, "token": token}
+        return self._ask(asked)
 
     def follow(
-        self, requests: Sequence[Any], noting: bool = False
+        self, files: Iterable[str], requests: Sequence[Any], noting: bool = False
     ) -> tuple[set[tuple[str, int]], list[Value]]:
-        """The lines, by file or cell, that run when these requests are answered. Raises `Lost`.
+        """Return the lines of these files or cells that run when the requests are answered.
 
-        With `noting` also what they make.
+        With `noting` also what they make. Raises `Lost`.
         """
-        asked = {"op": "follow", "requests": list(requests), "noting": noting}
-        return found_trace(self._ask(asked))
+        names = list(files)
+        asked = {"op": "follow", "files": names, "requests": list(requests), "noting": noting}
+        lines, values = found_trace(self._ask(asked))
+        return {(name, line) for name, line in lines if name in names}, values
+
+    def operators(
+        self,
+        exercise: str,
+        texts: Mapping[str, str],
+        requests: Sequence[Any],
+        seconds: float,
+    ) -> list[TorchCall]:
+        """What of torch is called when texts are loaded anew and the requests are answered.
+
+        It is watched for so many seconds of processor time. Raises as `load` does.
+        """
+        asked = {"op": "operators", "exercise": exercise, "texts": dict(texts)}
+        told = self._ask({**asked, "requests": list(requests), "seconds": seconds})
+        return torch_calls(told)
 
     def exchange(self, frame: bytes, count: int) -> list[Any]:
-        """Sends a frame of requests and returns the reply to each. Raises as `gather` does."""
+        """Send a frame of requests and return the reply to each. Raises as `gather` does."""
         return [decoded(body) for body in self.gather(frame, count)]
 
     def gather(
         self, frame: bytes, count: int, what: str = "A call", seconds: float | None = None
     ) -> list[bytearray]:
-        """Sends a frame of requests and returns the reply to each as it came, not decoded.
+        """Send a frame of requests and return the reply to each as it came, not decoded.
 
-        Each may take `seconds` of processor time, by default what a call may. Raises `Lost` for
+        Each may take `seconds` of CPU time, by default what a call may. Raises `Lost` for
         what the process did, and what `Process.ending` raises.
         """
         limit = self.times.call if seconds is None else seconds
@@ -170,7 +186,7 @@ class Channel:
         return bodies
 
     def _in_time(self, budget: Budget, step: Callable[[float], Result]) -> Result:
-        """What the step returns, which is tried until the budget is used up. Raises `Lost`."""
+        """Repeat the step until it returns something or the budget is used up. Raises `Lost`."""
         if time.monotonic() > self.charged + STALE:
             self._charge(self.budget)
         while True:
@@ -183,13 +199,13 @@ class Channel:
                 self._charge(budget)
 
     def _charge(self, budget: Budget) -> None:
-        """Takes off the budget what the process has used since this was last done."""
+        """Take off the budget what the process has used since this was last done."""
         used = Usage(*self.process.usage())
         budget.spend(used - self.used)
         self.used, self.charged = used, time.monotonic()
 
     def close(self) -> None:
-        """Kills the process and all that it started."""
+        """Kill the process and all that it started."""
         self.process.close()
 
     def __enter__(self) -> Channel:
@@ -200,7 +216,7 @@ class Channel:
 
 
 def decoded(body: bytearray) -> Any:
-    """The value of a reply as it came. Raises `Lost` if it has none."""
+    """Return the value of a reply as it came. Raises `Lost` if it has none."""
     try:
         return wire.decode(body)
     except wire.WireError as error:

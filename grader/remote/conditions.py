@@ -1,4 +1,4 @@
-"""Calls that are forbidden in some cases only: what decides, and what is done in the others.
+"""Calls that are forbidden only in some cases: the condition, and what happens otherwise.
 
 The guard puts each of these in the place of what it is named after. No original is kept, so that
 none can be found and called: in the allowed cases they do the same by other means.
@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 Stop = Callable[..., NoReturn]
 
-# The modules that a check has handed to the student's code, and all their parts.
+# The modules that a check has passed to the student's code, and all their parts.
 given: WeakSet[nn.Module] = WeakSet()
 
 
@@ -73,5 +73,5 @@ _CONDITIONS: dict[str, Callable[..., Any]] = {
 
 
 def find(name: str) -> Callable[..., Any]:
-    """The condition that a target names after `if`."""
+    """Return the condition that a target names after `if`."""
     return _CONDITIONS[name]

@@ -1,4 +1,4 @@
-"""The modules that checks hand to a student's functions.
+"""The modules, and other objects, that checks pass to a student's functions.
 
 A check names one of them in a request, and it is made beside the student's code, where weights can
 be put in and looked at afterwards, as with any module there. None knows what is expected.
@@ -13,56 +13,80 @@ import torch
 from torch import Tensor, nn
 
 from grader.remote import conditions
+from grader.remote.trainable import Learner, MeanLoss, Momentum, Quadratic, Rates
+from grader.remote.translator import Translator
 
 
-class Translator(nn.Module):
-    """A causal model from ids to ids that offers what a `Transformer` offers, in few numbers.
+class Listener(nn.Module):
+    """A block of `Continuer`: each token hears all before it, each the fainter the further back."""
 
-    A token of the target sees itself and all before it, each the fainter the further back, its
-    place, and the mean of the memory at words of the source. Everything is linear but one tanh, so
-    that it is quick, and any wrong token, place, row or memory shows in the logits.
+    def __init__(self, d_model: int) -> None:
+        """Make the parameter `mix`."""
+        super().__init__()
+        self.mix = nn.Parameter(torch.randn(d_model, d_model))
+
+    def forward(self, x: Tensor, cache: Any = None) -> Tensor:
+        """`(B, L, d_model)`, of the tokens given; what came before is in the cache."""
+        heard = x.unsqueeze(1)  # the one head of keys and values that a cache holds
+        if cache is not None:
+            heard, _ = cache.append(heard, heard)
+        steps = torch.arange(heard.size(2), device=x.device)
+        distance = steps[heard.size(2) - x.size(1) :, None] - steps
+        fainter = (0.5 ** distance.clamp(min=0)).to(x.dtype) * (distance >= 0)
+        return torch.tanh(fainter @ heard[:, 0] @ self.mix)
+
+
+class Continuer(nn.Module):
+    """A model of what comes next that offers what a `LanguageModel` offers, in few numbers.
+
+    Positions go on from what the caches hold, of which each block needs its own. So a token read
+    twice or not at all shows in the logits, and so does any wrong position or row.
     """
 
-    def __init__(
-        self,
-        src_vocab_size: int,
-        tgt_vocab_size: int,
-        d_model: int,
-        max_len: int,
-        pad_id: int = 0,
-    ) -> None:
-        """Makes the parameters `source`, `target`, `place`, and the generator's."""
+    def __init__(self, vocab_size: int, d_model: int, num_layers: int, max_len: int) -> None:
+        """Make the parameters `token`, `place`, the blocks and `lm_head`."""
         super().__init__()
-        self.source = nn.Parameter(torch.randn(src_vocab_size, d_model))
-        self.target = nn.Parameter(torch.randn(tgt_vocab_size, d_model))
+        self.token = nn.Parameter(torch.randn(vocab_size, d_model))
         self.place = nn.Parameter(torch.randn(max_len, d_model))
-        self.generator = nn.Linear(in_features=d_model, out_features=tgt_vocab_size)
-        self.pad_id = pad_id
+        self.blocks = nn.ModuleList(Listener(d_model) for _ in range(num_layers))
+        # Not in the words of the exercise `language_model`: an edition holds this file.
+        self.lm_head = nn.Linear(in_features=d_model, out_features=vocab_size, bias=False)
 
-    def encode(self, src: Tensor) -> Tensor:
-        """The memory, (B, Ls, d_model)."""
-        return self.source[src]
-
-    def decode(self, tgt: Tensor, memory: Tensor, src: Tensor) -> Tensor:
-        """(B, Lt, d_model)."""
-        words = (src != self.pad_id).unsqueeze(-1).to(memory.dtype)
-        heard = (memory * words).sum(1, keepdim=True) / words.sum(1, keepdim=True)
-        steps = torch.arange(tgt.size(1), device=tgt.device)
-        distance = steps[:, None] - steps
-        fainter = (0.5 ** distance.clamp(min=0)).to(memory.dtype) * (distance >= 0)
-        return torch.tanh(fainter @ self.target[tgt] + self.place[: tgt.size(1)] + heard)
-
-    def forward(self, src: Tensor, tgt: Tensor) -> Tensor:
-        """Logits (B, Lt, tgt_vocab_size)."""
-        logits: Tensor = self.generator(self.decode(tgt, self.encode(src), src))
+    def forward(self, ids: Tensor, caches: Any = None) -> Tensor:
+        """Logits `(B, L, vocab_size)` of the tokens given."""
+        past = 0 if caches is None else caches[0].length
+        if past + ids.size(1) > len(self.place):
+            raise ValueError(f"{past + ids.size(1)} tokens are more than {len(self.place)}")
+        x = self.token[ids] + self.place[past : past + ids.size(1)]
+        for number, block in enumerate(self.blocks):
+            x = x + block(x, None if caches is None else caches[number])
+        logits: Tensor = self.lm_head(x)
         return logits
+
+
+class Caching(nn.Module):
+    """Uses a cache as a model does that goes on with other rows, and keeps all that it was given.
+
+    What came out of each call goes back only after the last, so that a tensor which has changed in
+    the meantime shows it.
+    """
+
+    def forward(self, cache: Any, rows: Tensor, *pieces: Tensor) -> list[Any]:
+        """Return the results of `append`. `pieces` are keys and values by turns.
+
+        Before the last of them, the cache goes on with these rows.
+        """
+        *earlier, last = zip(pieces[::2], pieces[1::2], strict=True)
+        results = [cache.append(key, value) for key, value in earlier]
+        cache.reorder(rows)
+        return [*results, cache.append(*last)]
 
 
 class Table(nn.Module):
     """An embedding."""
 
     def __init__(self, vocab_size: int, d_model: int) -> None:
-        """Makes the parameter `weight`, as torch's embedding does."""
+        """Make the parameter `weight`, as torch's embedding does."""
         super().__init__()
         self.weight = nn.Parameter(torch.randn(vocab_size, d_model))
 
@@ -71,7 +95,7 @@ class Norm(nn.Module):
     """The scale and shift of a norm."""
 
     def __init__(self, d_model: int) -> None:
-        """Makes the parameters `weight` and `bias`, as torch's norms do."""
+        """Make the parameters `weight` and `bias`, as torch's norms do."""
         super().__init__()
         self.register_parameter("weight", nn.Parameter(torch.ones(d_model)))
         self.register_parameter("bias", nn.Parameter(torch.zeros(d_model)))
@@ -87,7 +111,7 @@ class Assortment(nn.Module):
     table: Tensor
 
     def __init__(self, d_model: int, d_ff: int, vocab_size: int) -> None:
-        """Makes the parts, with torch's own numbers in them."""
+        """Make the parts, with torch's own numbers in them."""
         super().__init__()
         self.embedding = Table(vocab_size, d_model)
         self.linear = nn.Linear(d_model, d_ff)
@@ -115,18 +139,26 @@ def _is(left: object, right: object) -> bool:
 
 
 class _Maker(Protocol):
-    def __call__(self, *args: Any, **kwargs: Any) -> nn.Module: ...
+    def __call__(self, *args: Any, **kwargs: Any) -> object: ...
 
 
 _KINDS: Mapping[str, _Maker] = {
     "TransformerEncoderLayer": nn.TransformerEncoderLayer,
     "Translator": Translator,
+    "Continuer": Continuer,
     "Assortment": Assortment,
+    "Quadratic": Quadratic,
+    "Learner": Learner,
+    "MeanLoss": MeanLoss,
+    "Momentum": Momentum,
+    "Rates": Rates,
+    "Caching": Caching,
 }
 
 
-def make(kind: str, *args: Any, **kwargs: Any) -> nn.Module:
-    """A module of this kind, in training mode, as torch makes it."""
-    module = _KINDS[kind](*args, **kwargs)
-    conditions.given.update(module.modules())
-    return module
+def make(kind: str, *args: Any, **kwargs: Any) -> object:
+    """Return an object of this kind; a module is in training mode, as torch makes it."""
+    made = _KINDS[kind](*args, **kwargs)
+    if isinstance(made, nn.Module):
+        conditions.given.update(made.modules())
+    return made

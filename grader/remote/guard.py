@@ -1,4 +1,4 @@
-"""The from-scratch rule, kept as the code runs, in the process that holds the student's code.
+"""The from-scratch rule, enforced at run time in the process that holds the student's code.
 
 A rule maps the readable name of what is forbidden to its targets. A target is one of
 
@@ -77,7 +77,7 @@ _FORMS = ("{}", "{}_", "_foreach_{}", "_foreach_{}_", "{}_backward")
 
 # The full names of every operator's overloads, by the operator's: aten::tanh and aten::tanh.out.
 _OVERLOADS: defaultdict[str, list[str]] = defaultdict(list)
-# Its namesakes elsewhere, by what stands behind the colons: quantized::linear for aten::linear.
+# Its namesakes in other namespaces: quantized::linear for aten::linear.
 _NAMESAKES: defaultdict[str, set[str]] = defaultdict(set)
 # The operators of each namespace, without it.
 _SPACES: defaultdict[str, set[str]] = defaultdict(set)
@@ -94,12 +94,12 @@ for _key in _KEYS:
     for _name in torch._C._dispatch_get_registrations_for_dispatch_key(_key):
         _KERNELS[_name].append(torch._C._parse_dispatch_key(_key))
 
-# Looked up before any of the student's code runs, when functions are no longer found by name.
+# Looked up before the student's code runs: afterwards names can't be trusted.
 _hold = ctypes.pythonapi.Py_IncRef
 
 
 class ForbiddenCall(BaseException):
-    """Raised in place of the call. Its text names what was called.
+    """A forbidden call, raised in its place. The text names what was called.
 
     It is no `Exception`, so that a student's `except Exception` does not hide it.
     """
@@ -118,7 +118,7 @@ class Guard:
             self._keep(rule)
 
     def take(self) -> list[Use]:
-        """What was called since the last `take`, each name once, in their order.
+        """Return what was called since the last `take`, each name once, in their order.
 
         With each comes the place in the student's files that it was first called from, if any.
         """
@@ -147,13 +147,13 @@ class Guard:
 
 
 def _conditional(target: str, stop: Stop) -> tuple[str, Stop]:
-    """The target without its condition, if it has one, and what to call in its place."""
+    """Return the target without its condition, if it has one, and what to call in its place."""
     target, _, condition = target.partition(" if ")
     return target, functools.partial(conditions.find(condition), stop) if condition else stop
 
 
 def _place() -> tuple[str | None, int | None]:
-    """The file and line of the student's that is being executed in this thread."""
+    """Return the file and line of the student's that is being executed in this thread."""
     frame = inspect.currentframe()
     while frame is not None:
         if frame.f_code.co_filename.startswith(f"{PACKAGE}/"):
@@ -163,7 +163,7 @@ def _place() -> tuple[str | None, int | None]:
 
 
 def _replace_kernels(stops: Mapping[str, Stop]) -> None:
-    """Replaces the kernels of these operators, and of what torch has of the same kind."""
+    """Replace the kernels of these operators, and of what torch has of the same kind."""
     libraries = {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # torch warns when a kernel is replaced
@@ -180,29 +180,40 @@ def _replace_kernels(stops: Mapping[str, Stop]) -> None:
 
 
 def operators(pattern: str) -> list[str]:
-    """The operators that a target means: itself, or in a namespace all whose names are like it."""
+    """Return the operators that a target stands for: itself, or a namespace's with that name."""
     space, _, name = pattern.partition("::")
     if "*" not in name:
         return [pattern]
-    return [f"{space}::{one}" for one in fnmatch.filter(_SPACES[space], name)]
+    return [f"{space}::{operator}" for operator in fnmatch.filter(_SPACES[space], name)]
+
+
+def operators_meant(targets: Sequence[str]) -> set[str]:
+    """All overloads that are replaced where these operators are forbidden."""
+    return set(_with_their_kind(dict.fromkeys(targets, _refuse)))
+
+
+def _refuse(*_args: object, **_options: object) -> NoReturn:
+    raise ForbiddenCall
 
 
 def _with_their_kind(stops: Mapping[str, Stop]) -> dict[str, Stop]:
-    found: dict[str, Stop] = {}
-    stops = {one: stop for pattern, stop in stops.items() for one in operators(pattern)}
+    refused: dict[str, Stop] = {}
+    stops = {operator: stop for pattern, stop in stops.items() for operator in operators(pattern)}
     for operator, stop in stops.items():
         name = operator.partition("::")[2]
         for form in _FORMS:
             for namesake in _NAMESAKES.get(form.format(name), ()):
                 for overload in _OVERLOADS[namesake]:
-                    found.setdefault(overload, stop)
+                    refused.setdefault(overload, stop)
     # What is named itself goes by its own name.
-    found |= {one: stop for operator, stop in stops.items() for one in _OVERLOADS.get(operator, ())}
-    return found
+    refused |= {
+        name: stop for operator, stop in stops.items() for name in _OVERLOADS.get(operator, ())
+    }
+    return refused
 
 
 class _Later(importlib.abc.MetaPathFinder):
-    """Replaces what is forbidden in modules that are imported later, as they are."""
+    """Replace what is forbidden in modules that are imported later."""
 
     def __init__(self, targets: Mapping[str, Sequence[tuple[str, Stop]]]) -> None:
         self.targets = targets
@@ -229,14 +240,16 @@ class _Later(importlib.abc.MetaPathFinder):
 
 def _replace(module: types.ModuleType, path: str, stop: Stop) -> None:
     with contextlib.suppress(AttributeError):
-        found = attrgetter(path)(module)
-        for function in _methods(found) if isinstance(found, type) else [inspect.unwrap(found)]:
+        original = attrgetter(path)(module)
+        for function in (
+            _methods(original) if isinstance(original, type) else [inspect.unwrap(original)]
+        ):
             if isinstance(function, FunctionType):
                 _replace_code(function, stop)
 
 
 def _methods(kind: type) -> Iterator[FunctionType]:
-    """The functions defined in a class and in all its subclasses, but for static methods."""
+    """Yield the functions defined in a class and in all its subclasses, but for static methods."""
     for value in vars(kind).values():
         # A function that a class only mentions, `activation = F.relu`, is not its method.
         if isinstance(value, FunctionType) and value.__qualname__.startswith(

@@ -1,4 +1,4 @@
-"""What of torch's own files a student's code cannot read in the jail.
+"""The parts of torch's own files that a student's code cannot read in the jail.
 
 The guard replaces code that is there. The same code lies in torch's files, from which it could be
 loaded a second time under another name, or run as a text. So these files are shown without it: each
@@ -24,7 +24,10 @@ HIDDEN: dict[str, tuple[str, ...]] = {
         "_mha_shape_check",
         "_in_projection",
         "_in_projection_packed",
+        "gumbel_softmax",
         "linear_cross_entropy",
+        "local_response_norm",
+        "softmin",
     ),
     "nn/modules/activation.py": ("MultiheadAttention",),
     "nn/modules/normalization.py": ("LayerNorm", "RMSNorm"),
@@ -37,10 +40,15 @@ HIDDEN: dict[str, tuple[str, ...]] = {
         "_generate_square_subsequent_mask",
     ),
     "nn/attention/bias.py": ("CausalBias",),
+    "nn/utils/clip_grad.py": ("clip_grad_norm_", "_clip_grads_with_norm_", "_get_total_norm"),
     "nn/utils/rnn.py": ("pad_sequence",),
+    "optim/adam.py": ("Adam", "adam", "_single_tensor_adam", "_multi_tensor_adam", "_fused_adam"),
+    "optim/adamw.py": ("AdamW", "adamw"),
     "ao/nn/quantizable/modules/activation.py": ("MultiheadAttention",),
     "onnx/ops/_impl.py": ("attention_23", "rotary_embedding_23"),
     "_decomp/decompositions.py": (
+        "_log_softmax",
+        "_softmax",
         "_fused_rms_norm",
         "_fused_dropout_decomposition",
         "_prelu_kernel",
@@ -49,27 +57,47 @@ HIDDEN: dict[str, tuple[str, ...]] = {
         "embedding",
         "leaky_relu_backward",
         "native_batch_norm_helper",
+        "native_layer_norm_backward",
         "native_dropout",
         "one_hot",
         "pad_sequence",
+        "silu",
         "threshold_backward",
         "scaled_dot_product_flash_attention_for_cpu",
     ),
-    "_higher_order_ops/flex_attention.py": ("math_attention", "sdpa_dense"),
+    "_decomp/decompositions_for_jvp.py": ("native_layer_norm_backward",),
+    "_higher_order_ops/flex_attention.py": (
+        "_math_attention_inner",
+        "math_attention",
+        "sdpa_dense",
+    ),
     "_inductor/fx_passes/fuse_attention.py": ("_sfdp_pattern_*",),
-    "_refs/__init__.py": ("_normalize", "native_group_norm", "native_layer_norm", "tanh"),
+    "_refs/__init__.py": (
+        "_normalize",
+        "log_softmax",
+        "logaddexp",
+        "logaddexp2",
+        "logsumexp",
+        "native_group_norm",
+        "native_layer_norm",
+        "softmax",
+        "tanh",
+    ),
     "_refs/nn/functional/__init__.py": (
         "alpha_dropout",
         "dropout",
         "elu",
         "gelu",
+        "glu",
         "group_norm",
         "hinge_embedding_loss",
         "layer_norm",
         "leaky_relu",
+        "log_softmax",
         "prelu",
         "relu",
         "relu6",
+        "softmax",
         "threshold",
     ),
 }
@@ -86,7 +114,7 @@ _LINE = "raise RuntimeError('torch keeps this to itself while your code is grade
 
 
 def hidden_files() -> dict[str, bytes]:
-    """What to show in place of these files, by path."""
+    """Return what to show in place of these files, by path."""
     shown: dict[str, bytes] = {}
     for name in (*HIDDEN, *WITHHELD):
         path = Path(torch.__file__).parent / name
@@ -120,14 +148,14 @@ def _bodies(lines: Sequence[str], names: Sequence[str]) -> Iterator[tuple[int, i
     inside: int | None = None  # the indentation of the class whose methods are meant
     number = 0
     while number < len(lines):
-        found = _HEAD.match(lines[number])
+        head = _HEAD.match(lines[number])
         number += 1
-        if found is None:
+        if head is None:
             continue
-        indent, is_class = len(found[1]), " class " in f" {lines[number - 1].lstrip()}"[:7]
+        indent, is_class = len(head[1]), " class " in f" {lines[number - 1].lstrip()}"[:7]
         if inside is not None and indent <= inside:
             inside = None
-        meant = indent == 0 and any(fnmatchcase(found[2], name) for name in names)
+        meant = indent == 0 and any(fnmatchcase(head[2], name) for name in names)
         if is_class:
             inside = indent if meant else inside
             continue
@@ -144,7 +172,9 @@ def _after_signature(lines: Sequence[str], number: int) -> int:
     depth = 0
     while number < len(lines):
         code = lines[number].partition("#")[0].rstrip()
-        depth += sum(code.count(one) for one in "([{") - sum(code.count(one) for one in ")]}")
+        depth += sum(code.count(bracket) for bracket in "([{") - sum(
+            code.count(bracket) for bracket in ")]}"
+        )
         number += 1
         if depth == 0 and code.endswith((":", "...")):
             break

@@ -13,6 +13,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 PACKAGE = "exercises"
+# The file name of the code of a reference.
+REFERENCE = "<reference>"
 
 
 class Modules(importlib.abc.MetaPathFinder, importlib.abc.Loader):
@@ -24,43 +26,76 @@ class Modules(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     """
 
     def __init__(self, sources: Mapping[str, str]) -> None:
-        """Makes `exercises` a package whose modules come from here."""
+        """Make `exercises` a package whose modules come from here."""
         self.sources = dict(sources)
-        self.references: dict[str, bytes] = {}
+        self.references: frozenset[str] = frozenset()
+        self.arrived: dict[str, bytes] = {}
         self.compiled: dict[str, types.CodeType] = {}
         for name, source in self.sources.items():
             _remember(name, source)
         sys.meta_path.insert(0, self)
 
     def load(self, exercise: str, references: Mapping[str, bytes]) -> types.ModuleType:
-        """The student's module of an exercise, imported beside what it needs and nothing else.
+        """Return the student's module of an exercise, imported with what it needs and nothing else.
 
         Raises whatever the module raises.
         """
         self.prepare(references)
+        hide(references)
         return importlib.import_module(f"{PACKAGE}.{exercise}")
 
-    def reload(self, exercise: str, source: str) -> types.ModuleType:
-        """The module of an exercise made anew from another source. Raises what that raises."""
+    def reload(self, exercise: str, texts: Mapping[str, str]) -> types.ModuleType:
+        """Return the module of an exercise, made from another text. Raises what that raises."""
+        source = texts[exercise]
         sys.modules.pop(f"{PACKAGE}.{exercise}", None)
         _remember(exercise, source)
         self.compiled[exercise] = compile(source, file_name(exercise), "exec")
         return importlib.import_module(f"{PACKAGE}.{exercise}")
 
+    def examine(self, programs: Sequence[bytes], program: bytes, token: str) -> None:
+        """Only notebooks hold tests of the instructor's own."""
+        raise NotImplementedError
+
+    def told(self) -> None:
+        """Return no remarks: there are none on imported files."""
+
     def prepare(self, references: Mapping[str, bytes]) -> None:
-        """Forgets what was imported, so that `exercises` is these references and the student's."""
-        self.references = dict(references)
+        """Forget what was imported, so that `exercises` is these references and the student's.
+
+        The references are imported here, and their bytes are gone before any code of the student's
+        could look for them.
+        """
+        self.references = frozenset(references)
         for name in list(sys.modules):
-            if name.partition(".")[0] == PACKAGE:
+            if name == PACKAGE or name.startswith(f"{PACKAGE}."):
                 del sys.modules[name]
         package = types.ModuleType(PACKAGE)
         package.__path__ = []
         sys.modules[PACKAGE] = package
+        self.arrived = dict(references)
+        for name in references:
+            importlib.import_module(f"{PACKAGE}.{name}")
+        self.arrived = {}
+
+    def imported(self) -> dict[str, types.ModuleType]:
+        """The package and its modules as they are now, to be put there again."""
+        return {
+            name: module
+            for name, module in sys.modules.items()
+            if name == PACKAGE or name.startswith(f"{PACKAGE}.")
+        }
+
+    def remove(self) -> None:
+        """Take the package `exercises` away again."""
+        sys.meta_path.remove(self)
+        for name in list(sys.modules):
+            if name == PACKAGE or name.startswith(f"{PACKAGE}."):
+                del sys.modules[name]
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: types.ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
-        """The import system's question: is this module ours?"""
+        """Return the import system's question: is this module ours?"""
         del path, target
         package, _, name = fullname.partition(".")
         if package != PACKAGE or not (name in self.references or name in self.sources):
@@ -68,23 +103,23 @@ class Modules(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         return importlib.machinery.ModuleSpec(fullname, self, origin=file_name(name))
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> types.ModuleType:
-        """A module with the file name that its tracebacks show."""
+        """Return a module with the file name that its tracebacks show."""
         module = types.ModuleType(spec.name)
         module.__file__ = spec.origin
         return module
 
     def exec_module(self, module: types.ModuleType) -> None:
-        """Runs the module's code in it."""
+        """Run the module's code in it."""
         name = module.__name__.partition(".")[2]
         if name in self.references:
-            exec(marshal.loads(self.references[name]), module.__dict__)
+            exec(marshal.loads(self.arrived[name]), module.__dict__)
             if name in self.sources:
                 module.__dict__["__getattr__"] = _Own(self, name)
         else:
             exec(self.code(name), module.__dict__)
 
     def code(self, name: str) -> types.CodeType:
-        """The student's own file, compiled once for all exercises. Raises `SyntaxError`."""
+        """Return the student's own file, compiled once for all exercises. Raises `SyntaxError`."""
         if name not in self.compiled:
             self.compiled[name] = compile(self.sources[name], file_name(name), "exec")
         return self.compiled[name]
@@ -108,12 +143,18 @@ class _Own:
         return getattr(self.own, attribute)
 
 
+def hide(references: Mapping[str, bytes]) -> None:
+    """Forget what the references were made of, wherever the request that brought it is held."""
+    if isinstance(references, dict):
+        references.clear()
+
+
 def _remember(name: str, source: str) -> None:
-    """Lets tracebacks, and TorchScript, find the text of a file."""
+    """Let tracebacks, and TorchScript, find the text of a file."""
     lines = source.splitlines(keepends=True)
     linecache.cache[file_name(name)] = (len(source), None, lines, file_name(name))
 
 
 def file_name(exercise: str) -> str:
-    """The file name that an exercise has in tracebacks."""
+    """Return the file name that an exercise has in tracebacks."""
     return f"{PACKAGE}/{exercise}.py"

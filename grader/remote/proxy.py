@@ -1,4 +1,4 @@
-"""What a check calls `student`: the student's functions and classes, wherever they run.
+"""The object that checks call `student`: the student's functions and classes, wherever they run.
 
     output, weights = student.attention(query, key, value)
     norm = student.LayerNorm(8).load(weights).eval()
@@ -45,6 +45,13 @@ class Student:
     def __repr__(self) -> str:
         return "student"
 
+    def _remote(self, weights: Mapping[str, Tensor] | None = None) -> RemoteModule:
+        """Return a placeholder, under a new number, for an object that is not made yet."""
+        remote = object.__new__(RemoteModule)
+        remote._handle = next(self._numbers)
+        RemoteFunction.__init__(remote, self, (remote._handle, ""), weights)
+        return remote
+
     def give(self, kind: str, *args: Any, **kwargs: Any) -> RemoteModule:
         """A module of the kit's beside the student's code, to call the student's functions with.
 
@@ -52,12 +59,19 @@ class Student:
         """
         return RemoteModule(self, "give", kind, args, kwargs)
 
+    def needed(self, exercise: str, entry: str, *args: Any, **kwargs: Any) -> RemoteModule:
+        """Make an object of a class of another exercise, which the exercise under test needs.
+
+        What is needed is the reference, so a mistake of the student's there does not count here.
+        """
+        return RemoteModule(self, "new", f"{exercise}.{entry}", args, kwargs)
+
     def defaults(self, entry: str) -> dict[str, Any]:
-        """The defaults in the signature of the class `entry`."""
-        found: dict[str, Any] = _typed(
+        """Return the defaults in the signature of the class `entry`."""
+        values: dict[str, Any] = _typed(
             self._session.request({"op": "defaults", "entry": entry}), dict
         )
-        return found
+        return values
 
     def global_settings(self) -> dict[str, Any]:
         """torch's global settings in the student's process."""
@@ -79,7 +93,7 @@ class RemoteFunction:
         self._weights = weights or {}
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """The value that the student's code returns for these arguments."""
+        """Return the value that the student's code returns for these arguments."""
         tracked = [name for name, value in self._weights.items() if value.requires_grad]
         needed = tracked or any(isinstance(arg, Tensor) and arg.requires_grad for arg in args)
         if torch.is_grad_enabled() and needed:
@@ -89,10 +103,38 @@ class RemoteFunction:
         return self._student._session.request(self._request(args, kwargs))
 
     def echo(self, *args: Any) -> tuple[Any, list[Any]]:
-        """The value, and the arguments as the call left them."""
+        """Return the value, and the arguments as the call left them."""
         reply = self._student._session.request({**self._request(args, {}), "echo": True})
         value, after = _typed(reply, tuple, length=2)
         return value, _typed(after, list, length=len(args))
+
+    def recording(self, *args: Any, **kwargs: Any) -> Any:
+        """Return the value of a call with autograd on, which is off where no gradient is asked for.
+
+        For code that trains: the gradients that it makes stay on the student's side.
+        """
+        return self._student._session.request({**self._request(args, kwargs), "recording": True})
+
+    def kept(self, *args: Any, **kwargs: Any) -> RemoteModule:
+        """Return the value of a call, left on the student's side."""
+        made = self._student._remote()
+        self._student._session.request({**self._request(args, kwargs), "keep": made._handle})
+        return made
+
+    def set(self, key: str, value: Any) -> None:
+        """Put a value into the attribute, which is a dictionary."""
+        self._student._session.request(
+            {"op": "set", "target": self._target, "key": key, "value": value}
+        )
+
+    def within(self, limit: int, *args: Any) -> tuple[Any, str]:
+        """Return the value, and the shape of a tensor of over `limit` numbers that the call made.
+
+        The shape is "" where it made none. A student's process can lie about that.
+        """
+        reply = self._student._session.request({**self._request(args, {}), "limit": limit})
+        value, larger = _typed(reply, tuple, length=2)
+        return value, _typed(larger, str)
 
     def _request(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
         return {
@@ -112,7 +154,7 @@ class RemoteFunction:
         return self.__getattr__(str(index))
 
     def get(self) -> Any:
-        """The attribute itself, where that is plain data."""
+        """Return the attribute itself, where that is plain data."""
         return self._student._session.request({"op": "get", "target": self._target})
 
 
@@ -145,13 +187,14 @@ class RemoteModule(RemoteFunction):
         super().__init__(student, (handle, ""))
         self._handle = handle
         name = {"new": "entry", "give": "kind"}[op]
-        self._ask(op, **{name: kind}, args=list(args), kwargs=dict(kwargs))
+        arguments = {key: _sent(value) for key, value in kwargs.items()}
+        self._ask(op, **{name: kind}, args=[_sent(arg) for arg in args], kwargs=arguments)
 
     def _ask(self, op: str, **arguments: Any) -> Any:
         return self._student._session.request({"op": op, "handle": self._handle, **arguments})
 
     def load(self, weights: Mapping[str, Tensor], strict: bool = True) -> RemoteModule:
-        """Copies the weights in, by name. Raises `StudentError` (`KeyError` for a missing name).
+        """Copy the weights in, by name. Raises `StudentError` (`KeyError` for a missing name).
 
         If not `strict`, weights without a place are left out: that is for another check to see.
         """
@@ -160,10 +203,10 @@ class RemoteModule(RemoteFunction):
         return self
 
     def weights(self, names: Iterable[str]) -> dict[str, Tensor]:
-        """The values of the parameters so named."""
+        """Return the values of the parameters so named."""
         wanted = list(names)
-        found = _typed(self._ask("weights", names=wanted), dict)
-        return {name: _typed(found.get(name), Tensor) for name in wanted}
+        state = _typed(self._ask("weights", names=wanted), dict)
+        return {name: _typed(state.get(name), Tensor) for name in wanted}
 
     def train(self, mode: bool = True) -> RemoteModule:
         """`module.train(mode)`."""
@@ -181,9 +224,7 @@ class RemoteModule(RemoteFunction):
 
     def copy(self) -> RemoteModule:
         """`copy.deepcopy(module)`."""
-        twin = object.__new__(RemoteModule)
-        twin._handle = next(self._student._numbers)
-        RemoteFunction.__init__(twin, self._student, (twin._handle, ""), self._weights)
+        twin = self._student._remote(self._weights)
         self._ask("copy", new=twin._handle)
         return twin
 
@@ -193,17 +234,28 @@ class RemoteModule(RemoteFunction):
         return [_parameter(row) for row in rows]
 
     def buffers(self) -> dict[str, Tensor]:
-        """The buffers, by name."""
-        found = _typed(self._ask("buffers"), dict)
-        return {_typed(name, str): _typed(value, Tensor) for name, value in found.items()}
+        """Return the buffers, by name."""
+        state = _typed(self._ask("buffers"), dict)
+        return {_typed(name, str): _typed(value, Tensor) for name, value in state.items()}
 
     def stay_behind(self) -> list[str]:
-        """The tensors that `module.to("meta")` does not move. The object is spent afterwards."""
+        """List the tensors that `module.to("meta")` does not move. The object is spent then."""
         return [_typed(name, str) for name in _typed(self._ask("stay_behind"), list)]
 
 
 def _sent(argument: Any) -> Any:
-    return wire.Handle(argument._handle) if isinstance(argument, RemoteModule) else argument
+    """Return the argument with what lives on the student's side as handles."""
+    return rebuilt(argument, lambda leaf: _handle(leaf) if type(leaf) in _REMOTE else leaf)
+
+
+def _handle(leaf: RemoteFunction) -> wire.Handle:
+    number, path = leaf._target
+    if number is None:
+        raise TypeError(f"{path} of the student's module cannot be an argument; an object's can")
+    return wire.Handle(number, path)
+
+
+_REMOTE = (RemoteFunction, RemoteModule)
 
 
 def _parameter(row: Any) -> RemoteParameter:
@@ -238,7 +290,7 @@ def _differentiable_call(
     def backward(cotangents: Sequence[Tensor]) -> list[Tensor | None]:
         reply = ask({"op": "backward", "ticket": ticket, "cotangents": list(cotangents)})
         gradients = _typed(reply, list, length=len(inputs))
-        return [_gradient(found, leaf) for found, leaf in zip(gradients, inputs, strict=True)]
+        return [_gradient(gradient, leaf) for gradient, leaf in zip(gradients, inputs, strict=True)]
 
     traced: Callable[..., tuple[Tensor, ...]] = _Call.apply
     outputs = iter(traced(forward, backward, *inputs))
@@ -249,10 +301,10 @@ def _is_float(value: Any) -> bool:
     return isinstance(value, Tensor) and value.is_floating_point()
 
 
-def _gradient(found: Any, leaf: Tensor) -> Tensor | None:
-    if found is None:
+def _gradient(value: Any, leaf: Tensor) -> Tensor | None:
+    if value is None:
         return None
-    gradient: Tensor = _typed(found, Tensor)
+    gradient: Tensor = _typed(value, Tensor)
     if gradient.shape != leaf.shape:
         raise StudentError(
             ["ValueError"], "a gradient has another shape than its tensor", None, None

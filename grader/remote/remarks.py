@@ -1,4 +1,4 @@
-"""What in a student's source an instructor may want to look at. It costs nothing by itself.
+"""Places in a student's source that an instructor may want to check. They cost no points.
 
 Honest answers have no use for the collector's objects, for what functions are made of, for frames
 or for torch's private names; most ways around the rules begin there.
@@ -35,15 +35,17 @@ _IMPORT = re.compile(r"import [^\n]*\b_[A-Za-z]")
 
 
 def remarks(sources: Mapping[str, str]) -> dict[str, list[str]]:
-    """The remarks on each file that there are any on, by the file's exercise."""
-    found = {name: _on(name, source) for name, source in sources.items() if _hints(source)}
-    return {name: texts for name, texts in found.items() if texts}
+    """Return the remarks on each file that there are any on, by the file's exercise."""
+    by_file = {name: _on(name, source) for name, source in sources.items() if _hints(source)}
+    return {name: texts for name, texts in by_file.items() if texts}
 
 
 def _hints(source: str) -> bool:
     return (
         any(word in source for word in _WORDS)
-        or any(not source.endswith("self", 0, one.start()) for one in _ATTRIBUTE.finditer(source))
+        or any(
+            not source.endswith("self", 0, match.start()) for match in _ATTRIBUTE.finditer(source)
+        )
         or _IMPORT.search(source) is not None
     )
 
@@ -59,7 +61,7 @@ def _on(name: str, source: str) -> list[str]:
 
 
 def _torchs(tree: ast.Module) -> set[str]:
-    """The names under which the file has torch's modules."""
+    """Return the names under which the file has torch's modules."""
     names = {"torch"}
     for node in ast.walk(tree):
         if isinstance(node, (ast.Import, ast.ImportFrom)):
@@ -73,7 +75,7 @@ def _torchs(tree: ast.Module) -> set[str]:
 
 
 def _at(node: ast.AST, torchs: set[str]) -> Iterator[tuple[int, str]]:
-    """The line and the name of what this node looks at, if it is to be remarked on."""
+    """Yield the line and the name of a suspicious object that this node accesses."""
     if isinstance(node, (ast.Import, ast.ImportFrom)):
         prefix = f"{node.module}." if isinstance(node, ast.ImportFrom) else ""
         for alias in node.names:
@@ -96,4 +98,5 @@ def _at(node: ast.AST, torchs: set[str]) -> Iterator[tuple[int, str]]:
 
 
 def _private(name: str) -> bool:
-    return name.startswith("_") and not name.startswith("__")
+    """Return whether a name is private. (Optimisers may use torch's `torch._foreach_…`.)"""
+    return name.startswith("_") and not name.startswith(("__", "_foreach_"))

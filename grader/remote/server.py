@@ -5,20 +5,23 @@ Nothing that this process says is believed by the judge. Requests are trusted, r
 
 from __future__ import annotations
 
+import contextlib
 import copy
+import importlib
 import inspect
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from grader.feedback.sizes import Sizes
 from grader.remote import fixtures, wire
 from grader.remote.guard import Guard
 from grader.remote.modules import PACKAGE
-from grader.remote.nested import leaves
+from grader.remote.nested import leaves, rebuilt
 from grader.remote.settings import Settings
 
 MAX_TEXT = 500
@@ -46,7 +49,7 @@ class Server:
         self.settings = Settings()
 
     def answer(self, request: dict[str, Any]) -> dict[str, Any]:
-        """The reply to one request: its value under `ok`, or what was raised under `error`."""
+        """Return the reply to one request: a value under `ok`, or an exception under `error`."""
         arguments = {name: value for name, value in request.items() if name != "op"}
         operation: Callable[..., Any] = getattr(self, f"do_{request['op']}")
         try:
@@ -56,24 +59,32 @@ class Server:
         return self.noticed(reply)
 
     def noticed(self, reply: dict[str, Any]) -> dict[str, Any]:
-        """The reply, and under `forbidden` what was called that may not be, and where."""
+        """Return the reply, with forbidden calls and their places under `forbidden`."""
         called = self.guard.take()
         return {**reply, "forbidden": called} if called else reply
 
     def do_begin(self, seed: int) -> None:
-        """Forgets what earlier checks made, undoes what they set, and seeds the generator."""
+        """Forget what earlier checks made, undo what they set, and seed the generator."""
         self.objects.clear()
         self.graphs.clear()
         self.settings.restore()
-        # torch.manual_seed takes 70 µs more, to tell devices that are not there.
+        # torch.manual_seed takes 70 µs more, for devices that don't exist here.
         torch.default_generator.manual_seed(seed)
 
     def do_new(self, handle: int, entry: str, args: Sequence[Any], kwargs: dict[str, Any]) -> None:
-        """Makes an object of the class `entry`, known from now on by its handle."""
-        self.objects[handle] = getattr(self.module, entry)(*args, **kwargs)
+        """Make an object of the class `entry`, known from now on by its handle.
+
+        `kv_cache.KVCache` is a class of another exercise, one that this exercise needs.
+        """
+        needed, _, name = entry.rpartition(".")
+        module = self.needed(needed) if needed else self.module
+        args = [self.resolved(arg) for arg in args]
+        kwargs = {key: self.resolved(value) for key, value in kwargs.items()}
+        self.objects[handle] = getattr(module, name)(*args, **kwargs)
 
     def do_give(self, handle: int, kind: str, args: Sequence[Any], kwargs: dict[str, Any]) -> None:
-        """Makes a module of the kit's, for the student's functions to be called with."""
+        """Make an object of the kit's, for the student's functions to be called with."""
+        args = [self.resolved(arg) for arg in args]
         self.objects[handle] = fixtures.make(kind, *args, **kwargs)
 
     def do_call(
@@ -84,12 +95,18 @@ class Server:
         ticket: int | None = None,
         tracked: Sequence[str] = (),
         echo: bool = False,
+        recording: bool = False,
+        keep: int | None = None,
+        limit: int | None = None,
     ) -> Any:
-        """Calls the student's code.
+        """Call the student's code.
 
-        A `Handle` among the arguments becomes its object. With a `ticket`, gradients can be asked
-        for later: with regard to every floating argument and to the parameters named in `tracked`.
-        With `echo`, the reply ends with the arguments as they are after the call.
+        A `Handle` in the arguments becomes its object, a `Seeded` a generator. With a `ticket`,
+        gradients can be asked for later: with regard to every floating argument and to the
+        parameters named in `tracked`. With `echo`, the reply ends with the arguments as they are
+        after the call; with a `limit`, with the shape of a tensor of more numbers that was made on
+        the way, "" if there was none. With `recording`, autograd is on, as it is where nobody turns
+        it off. What is to be kept stays here, as the object of the number `keep`.
         """
         function = self.find(target)
         args = [self.resolved(arg) for arg in args]
@@ -98,17 +115,23 @@ class Server:
         if ticket is not None:
             inputs = [arg.requires_grad_() for arg in args if _differentiable(arg)]
             inputs += self.parameters_of(target[0], tracked)
-        with torch.set_grad_enabled(ticket is not None):
+        sizes = contextlib.nullcontext() if limit is None else Sizes(limit, args)
+        with torch.set_grad_enabled(recording or ticket is not None), sizes:
             value = function(*args, **kwargs)
+        if keep is not None:
+            self.objects[keep] = value
+            return None
         if ticket is not None:
             outputs = [item for item in leaves(value) if _differentiable(item)]
             self.graphs[ticket] = (outputs, inputs)
+        if isinstance(sizes, Sizes):
+            return value, sizes.larger
         return (value, list(args)) if echo else value
 
     def do_backward(self, ticket: int, cotangents: Sequence[Tensor]) -> list[Tensor | None]:
-        """The gradients of an earlier call, pulled back from its floating outputs."""
+        """Return the gradients of an earlier call, pulled back from its floating outputs."""
         outputs, inputs = self.graphs.pop(ticket)
-        # Torch imports sympy, which takes 0.4 s, when it is handed the cotangents themselves.
+        # Torch would import sympy, which takes 0.4 s, if it were passed the cotangents themselves.
         with torch.enable_grad():
             sums = [
                 (output * cotangent).sum()
@@ -118,14 +141,14 @@ class Server:
         trainable = [tensor for tensor in inputs if tensor.requires_grad]
         if not sums or not trainable:
             return [None] * len(inputs)
-        found = torch.autograd.grad(sums, trainable, allow_unused=True)
+        gradients = torch.autograd.grad(sums, trainable, allow_unused=True)
         by_identity = {
-            id(tensor): gradient for tensor, gradient in zip(trainable, found, strict=True)
+            id(tensor): gradient for tensor, gradient in zip(trainable, gradients, strict=True)
         }
         return [by_identity.get(id(tensor)) for tensor in inputs]
 
     def do_parameters(self, handle: int) -> list[tuple[str, list[int], str, bool, int]]:
-        """What the module registers as parameters: name, shape, dtype, trainable, storage number.
+        """Return the registered parameters: name, shape, dtype, trainable, storage number.
 
         A tensor that is registered twice appears twice, with the same number.
         """
@@ -137,11 +160,11 @@ class Server:
         return rows
 
     def do_buffers(self, handle: int) -> dict[str, Tensor]:
-        """The module's buffers, by name."""
+        """Return the module's buffers, by name."""
         return dict(self.objects[handle].named_buffers())
 
     def do_stay_behind(self, handle: int) -> list[str]:
-        """The names of tensors that `module.to("meta")` leaves where they are: plain attributes."""
+        """Return the names of tensors that `module.to("meta")` does not move: plain attributes."""
         module = self.objects[handle].to("meta")
         return [
             f"{path}.{name}".lstrip(".")
@@ -151,7 +174,7 @@ class Server:
         ]
 
     def do_load(self, handle: int, weights: dict[str, Tensor], strict: bool = True) -> None:
-        """Copies weights in, by name.
+        """Copy weights in, by name.
 
         Where they do not fit, raises `MissingParameterError` and `ParameterShapeError`, or if not
         `strict` passes over.
@@ -168,7 +191,7 @@ class Server:
                     raise ParameterShapeError(f"{name} has the shape {yours}, not {wanted}")
 
     def do_weights(self, handle: int, names: Sequence[str]) -> dict[str, Tensor]:
-        """The values of the parameters so named."""
+        """Return the values of the parameters so named."""
         parameters = dict(self.objects[handle].named_parameters(remove_duplicate=False))
         return {name: parameters[name] for name in names}
 
@@ -185,39 +208,66 @@ class Server:
         self.objects[new] = copy.deepcopy(self.objects[handle])
 
     def do_get(self, target: Sequence[Any]) -> Any:
-        """The attribute that the target names."""
+        """Return the attribute that the target names."""
         return self.find(target)
 
+    def do_set(self, target: Sequence[Any], key: str, value: Any) -> None:
+        """Put a value into the dictionary that the target names."""
+        self.find(target)[key] = value
+
     def do_defaults(self, entry: str) -> dict[str, Any]:
-        """The defaults in the signature of the class `entry`, as far as it shows them."""
+        """Return the defaults in the signature of the class `entry`, as far as it shows them."""
         try:
             parameters = inspect.signature(getattr(self.module, entry)).parameters.values()
         except (TypeError, ValueError):
             return {}
-        return {one.name: one.default for one in parameters if one.default is not one.empty}
+        return {
+            parameter.name: parameter.default
+            for parameter in parameters
+            if parameter.default is not parameter.empty
+        }
 
     def do_probe(self, expression: str) -> None:
-        """Makes the judge's forbidden call, which the guard should refuse."""
+        """Make the judge's forbidden call, which the guard should refuse."""
         eval(expression, {"torch": torch, "nn": nn, "F": F, "x": torch.ones(1, 1, 2, 2)})
 
     def do_globals(self) -> dict[str, str]:
-        """The global settings of torch that student code has no business to change."""
+        """Return the global settings of torch that student code has no business to change."""
         return self.settings.now()
 
     def find(self, target: Sequence[Any]) -> Any:
-        """What `[None, "attention"]` names in the module, or `[3, "layers.0"]` in object 3."""
+        """Return what `[None, "attention"]` names in the module, `[3, "layers.0"]` in object 3."""
         handle, path = target
-        found = self.module if handle is None else self.objects[handle]
+        value = self.module if handle is None else self.objects[handle]
         for part in path.split(".") if path else ():
-            found = found[int(part)] if part.isdigit() else getattr(found, part)
-        return found
+            value = value[int(part)] if part.isdigit() else getattr(value, part)
+        return value
+
+    def needed(self, exercise: str) -> Any:
+        """Return the module that provides an exercise which this exercise needs.
+
+        It is found where the student's own imports find it. A notebook in a kernel has no such
+        modules: there all names are together.
+        """
+        package = getattr(self.module, "__package__", None) or PACKAGE
+        try:
+            return importlib.import_module(f"{package}.{exercise}")
+        except ImportError:
+            return self.module
 
     def resolved(self, value: Any) -> Any:
-        """The object that a handle means; any other value as it is."""
-        return self.objects[value.number] if isinstance(value, wire.Handle) else value
+        """Return the value with the objects that its handles and seeds mean, in an iterator too."""
+        if isinstance(value, Iterator):
+            return iter([self.resolved(item) for item in value])
+        return rebuilt(value, self._object)
+
+    def _object(self, leaf: Any) -> Any:
+        if isinstance(leaf, wire.Seeded):
+            return torch.Generator().manual_seed(leaf.seed)
+        return self.find((leaf.number, leaf.path)) if isinstance(leaf, wire.Handle) else leaf
 
     def parameters_of(self, handle: int | None, names: Sequence[str]) -> list[Tensor]:
-        """The parameters so named of the object that the handle means.
+        """Return the parameters so named of the object that the handle means.
 
         One that is not there is a tensor that no gradient reaches.
         """

@@ -24,6 +24,7 @@ Request = dict[str, Any]
 _ROUNDING = 1e-11
 # What a student raised may be so high.
 MAX_LINES = 20
+MAX_CALLS = 300
 
 
 class StudentError(Exception):
@@ -63,7 +64,7 @@ class Use:
 
 
 class ForbiddenUse(Interrupted):
-    """The student's code called what an exercise asks to be written by hand."""
+    """The student's code called what the exercise forbids."""
 
     def __init__(self, uses: Sequence[Use]) -> None:
         super().__init__(", ".join(use.name for use in uses))
@@ -78,14 +79,14 @@ class Session(Protocol):
     """Anything that answers requests."""
 
     def request(self, request: Request) -> Any:
-        """The reply's value. Raises `StudentError` and `Interrupted`."""
+        """Return the reply's value. Raises `StudentError` and `Interrupted`."""
 
 
 class Channel(Protocol):
     """A way to a student's process that takes a frame of requests and gives back the replies."""
 
     def exchange(self, frame: bytes, count: int) -> Sequence[Any]:
-        """Sends the frame and returns `count` decoded replies. Raises `Lost`."""
+        """Send the frame and return `count` decoded replies. Raises `Lost`."""
 
 
 class Live:
@@ -95,7 +96,7 @@ class Live:
         self.channel = channel
 
     def request(self, request: Request) -> Any:
-        """Sends the request and waits for its reply."""
+        """Send the request and wait for its reply."""
         (reply,) = self.channel.exchange(wire.encode([request]), 1)
         return unwrap(reply)
 
@@ -115,9 +116,9 @@ class Recorder:
         self._unsent: list[Tensor] = []
 
     def request(self, request: Request) -> Any:
-        """Carries the request out here."""
+        """Carry the request out here."""
         out = {tensor.untyped_storage().data_ptr() for tensor in self._unsent}
-        if out and any(one.untyped_storage().data_ptr() in out for one in tensors(request)):
+        if out and any(tensor.untyped_storage().data_ptr() in out for tensor in tensors(request)):
             self.waits.add(len(self.requests))
             self._unsent.clear()
         self.requests.append(request)
@@ -129,16 +130,16 @@ class Recorder:
 
 
 def tensors(value: Any) -> list[Tensor]:
-    """All tensors in a request or the value of a reply."""
+    """Return all tensors in a request or the value of a reply."""
     return [leaf for leaf in leaves(value) if isinstance(leaf, Tensor)]
 
 
 def answers(module: Any, requests: Sequence[Request]) -> list[Any]:
-    """What a module in this process replies to requests."""
+    """Return what a module in this process replies to requests."""
     server = Server(module)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # what is wrong in the code is told in other words
-        return [wire.crossed(server.answer(one)) for one in wire.crossed(list(requests))]
+        warnings.simplefilter("ignore")  # problems in the code are reported as findings
+        return [wire.crossed(server.answer(request)) for request in wire.crossed(list(requests))]
 
 
 class Replay:
@@ -148,7 +149,7 @@ class Replay:
         self.pairs = iter(zip(requests, replies, strict=True))
 
     def request(self, request: Request) -> Any:
-        """The reply to the next recorded request. Raises `Diverged` if this is another one."""
+        """Return the reply to the next recorded request. Raises `Diverged` for any other."""
         recorded, reply = next(self.pairs, (None, None))
         if not same(request, recorded):
             raise Diverged
@@ -156,7 +157,7 @@ class Replay:
 
 
 def same(left: Any, right: Any) -> bool:
-    """Whether two requests ask the same.
+    """Return whether two requests ask the same.
 
     A check may hand on what came out of an earlier call. Right answers round that differently, in
     float64 by about 1e-15 of the largest number; what was recorded answers such a question too.
@@ -182,7 +183,7 @@ def _near(left: Tensor, right: Tensor) -> bool:
 
 
 def unwrap(reply: Any) -> Any:
-    """The value of a reply, which is checked before it is used.
+    """Return the value of a reply, which is checked before it is used.
 
     Raises `StudentError` for an exception of the student's, `ForbiddenUse` for a call that the
     exercise rules out, `Lost` for what is no reply.
@@ -199,7 +200,7 @@ def unwrap(reply: Any) -> Any:
 
 
 def student_error(description: Any) -> StudentError:
-    """The exception that a reply describes. Raises `Lost` if the description is malformed."""
+    """Return the exception that a reply describes. Raises `Lost` for a malformed description."""
     if type(description) is not dict or description.keys() != {"kinds", "text", "file", "line"}:
         raise Lost("protocol", "The reply is none of the kit's.")
     text, file, line = description["text"], description["file"], description["line"]
@@ -226,7 +227,7 @@ _USE_TYPES = ([str, str, int], [str, type(None), type(None)])
 
 @dataclass(frozen=True)
 class CellNote:
-    """What became of a cell, where and how.
+    """The outcome of a cell.
 
     It is an `error`, `time` (it was cut short), `forbidden`, or `absent`: what it made something of
     is not there when it is graded.
@@ -240,14 +241,14 @@ class CellNote:
 
 @dataclass(frozen=True)
 class CellNotes:
-    """What a process tells of a notebook's cells, and which names of an exercise are missing."""
+    """A process's report on a notebook's cells, and an exercise's missing names."""
 
     notes: tuple[CellNote, ...] = ()
     undefined: tuple[str, ...] = ()
 
 
 def cell_notes(told: Any) -> CellNotes:
-    """What the process tells, checked before it is used. Raises `Lost` if it is malformed."""
+    """Return the process's report, validated. Raises `Lost` if it is malformed."""
     if type(told) is not dict or told.keys() != {"notes", "undefined"}:
         raise Lost("protocol", "The reply is none of the kit's.")
     notes, undefined = told["notes"], told["undefined"]
@@ -265,6 +266,7 @@ def _cell_note(note: Any) -> CellNote:
     cell, line, kind, text = note
     well_formed = (
         type(cell) is int
+        and cell >= 0
         and (line is None or type(line) is int)
         and type(kind) is str
         and type(text) is str
@@ -274,42 +276,37 @@ def _cell_note(note: Any) -> CellNote:
     return CellNote(cell, line, kind, clean(text))
 
 
-@dataclass(frozen=True)
-class FoundEdit:
-    """A small edit that a process can make: of which file or cell, where, what by what.
-
-    The lower the `rank`, the likelier is it that such a slip was made. The texts are the student's,
-    not cleaned yet. `more` are the other lines on which the like is done at the same time.
-    """
-
-    file: str
-    line: int
-    kind: str
-    was: str
-    becomes: str
-    rank: int
-    more: tuple[int, ...] = ()
-
-
-def found_edits(told: Any) -> list[FoundEdit]:
-    """The edits that a process tells of, checked before they are used. Raises `Lost`."""
-    if type(told) is not list or any(type(one) is not tuple for one in told):
-        raise Lost("protocol", "The reply is none of the kit's.")
-    kinds = [str, int, str, str, str, int, tuple]
-    if any([*map(type, one)] != kinds or {*map(type, one[-1])} - {int} for one in told):
-        raise Lost("protocol", "The reply is none of the kit's.")
-    return [FoundEdit(*one) for one in told]
-
-
 def found_trace(told: Any) -> tuple[set[tuple[str, int]], list[Value]]:
-    """The lines and values that a process tells of, checked before they are used. Raises `Lost`."""
+    """Return the lines and values that a process reports, validated. Raises `Lost`."""
     if type(told) is not tuple or [*map(type, told)] != [list, list]:
         raise Lost("protocol", "The reply is none of the kit's.")
     lines, values = told
     for some, kinds in ((lines, [str, int]), (values, [int, str, int, int, int, float, float])):
-        if any(type(one) is not tuple or [*map(type, one)] != kinds for one in some):
+        if any(type(item) is not tuple or [*map(type, item)] != kinds for item in some):
             raise Lost("protocol", "The reply is none of the kit's.")
     return set(lines), values
+
+
+@dataclass(frozen=True)
+class TorchCall:
+    """An operator or a function of torch, the student's line that led to it, and how often."""
+
+    name: str
+    file: str | None
+    line: int | None
+    times: int
+
+
+def torch_calls(told: Any) -> list[TorchCall]:
+    """The calls that a process tells of, checked before they are used. Raises `Lost`."""
+    if type(told) is not list or any(type(call) is not tuple or len(call) != 4 for call in told):
+        raise Lost("protocol", "The reply is none of the kit's.")
+    if any([*map(type, call[:3])] not in _USE_TYPES or type(call[3]) is not int for call in told):
+        raise Lost("protocol", "The reply is none of the kit's.")
+    return [
+        TorchCall(clean(name, 100), file and clean(file, 100), line, times)
+        for name, file, line, times in told[:MAX_CALLS]
+    ]
 
 
 def _texts(value: Any) -> list[str]:

@@ -1,4 +1,4 @@
-"""The global settings of torch: what student code finds as it starts, and should leave as it is."""
+"""The global settings of torch, which student code should leave unchanged."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ class Settings:
         self.values = {name: read() for name, (read, _) in _READ_AND_WRITE.items()}
 
     def restore(self) -> None:
-        """Undoes what was changed since."""
+        """Undo what was changed since."""
         for name, (read, write) in _READ_AND_WRITE.items():
             if read() != self.values[name]:
                 write(self.values[name])
 
     @staticmethod
     def now() -> dict[str, str]:
-        """The settings as they are, in words."""
+        """Return the settings as they are, in words."""
         return {name: str(read()) for name, (read, _) in _READ_AND_WRITE.items()}

@@ -12,11 +12,19 @@ https://peps.python.org/pep-0578/, on why it cannot be taken out again.
 from __future__ import annotations
 
 import ctypes
+import inspect
+import linecache
 import sys
-from types import ModuleType
+import threading
+import traceback
+import warnings
+from collections.abc import Iterator
+from types import CodeType, CoroutineType, FrameType, FunctionType, GeneratorType, ModuleType
 from typing import Any
 
 import torch
+
+from grader.remote.modules import REFERENCE
 
 # Classes whose objects run graphs, or archives, with kernels of their own choice.
 _EXECUTORS = {
@@ -46,7 +54,7 @@ _GRAPHS = {
     "Graph": ("create", "createFusionGroup", "createClone", "appendNode", "insertNode"),
     "Node": ("g_", "gs_", "copyAttributes"),
 }
-# Where compiled functions are looked for, or memory is read and written by its address.
+# Modules that find compiled functions, or access memory by its address.
 _EVENTS = frozenset({
     "ctypes.addressof",
     "ctypes.call_function",
@@ -63,7 +71,7 @@ _MODULES = ("cffi", "_xxsubinterpreters", "_testcapi", "_testinternalcapi")
 
 
 def close_executors() -> None:
-    """Takes torch's other executors away from this process and from those forked from it."""
+    """Take torch's other executors away from this process and from those forked from it."""
     for name, kinds in _EXECUTORS.items():
         for kind in kinds:
             executor = getattr(_inner(name), kind, None)
@@ -86,6 +94,97 @@ def refuse_addresses() -> None:
     hook = _hook()
     sys.addaudithook(hook)
     untrack(hook)
+
+
+def refuse_code() -> None:
+    """Refuse, in this process and from now on, to show the code of the kit's references.
+
+    What an exercise needs is there to be called, and how it is written is not there to be read: it
+    may be what another exercise asks for. Code is shown to functions of the kit and of Python that
+    need it for tracebacks and signatures, and to nobody else.
+    """
+    untrack = ctypes.pythonapi.PyObject_GC_UnTrack
+    untrack.argtypes, untrack.restype = (ctypes.py_object,), None
+    hook = _code_hook(frozenset(map(id, _readers())))
+    sys.addaudithook(hook)
+    untrack(hook)
+
+
+def _readers() -> Iterator[CodeType]:
+    """The code that may look at code."""
+    waiting: list[Any] = [traceback, linecache, warnings]
+    waiting += [inspect._signature_from_function, inspect.getfile]  # type: ignore[attr-defined]
+    kit = __name__.partition(".")[0]
+    waiting += [module for name, module in sys.modules.items() if name.partition(".")[0] == kit]
+    seen: set[int] = set()
+    while waiting:
+        each = waiting.pop()
+        if id(each) in seen:
+            continue
+        seen.add(id(each))
+        if isinstance(each, CodeType):
+            yield each
+            waiting += each.co_consts
+        elif isinstance(each, FunctionType):
+            waiting.append(each.__code__)
+        elif isinstance(each, ModuleType | type):
+            waiting += [
+                value
+                for value in vars(each).values()
+                if getattr(value, "__module__", None) == (getattr(each, "__module__", None))
+                or getattr(value, "__module__", None) == getattr(each, "__name__", "")
+            ]
+        elif isinstance(each, staticmethod | classmethod):
+            waiting.append(each.__func__)
+        elif isinstance(each, property):
+            waiting += [each.fget, each.fset]
+
+
+def _code_hook(readers: frozenset[int]) -> Any:
+    def refuse(
+        event: str,
+        arguments: tuple[Any, ...],
+        readers: frozenset[int] = readers,
+        names: frozenset[str] = frozenset({"__code__", "f_code", "gi_code", "cr_code"}),
+        busy: set[int] = set(),  # noqa: B006 - of this hook alone; nothing else leads to it
+        this: Any = threading.get_ident,
+        frame: Any = sys._getframe,
+        error: type[Exception] = OSError,  # as for a source that is not there
+        holders: tuple[type, ...] = (FunctionType, FrameType, GeneratorType, CoroutineType),
+        identity: Any = id,
+        is_a: Any = isinstance,
+        code_of: Any = _code_of,
+        file: str = REFERENCE,
+    ) -> None:
+        if event == "gc.get_referents":
+            looked_at = [each for each in arguments[0] if is_a(each, holders)]
+        elif event == "object.__getattr__" and arguments[1] in names:
+            looked_at = [arguments[0]]
+        elif event == "sys.monitoring.register_callback":
+            raise error("calls cannot be followed so while code is graded")
+        else:
+            return
+        thread = this()
+        if thread in busy or not looked_at:
+            return
+        busy.add(thread)
+        try:
+            hidden = [each for each in looked_at if code_of(each) == file]
+            shown = not hidden or identity(frame(1).f_code) in readers
+        finally:
+            busy.discard(thread)
+        if not shown:
+            raise error("what an exercise stands on is there to be called, not to be read")
+
+    return refuse
+
+
+def _code_of(holder: Any) -> str:
+    """The file of the code that a function, a frame or a generator holds."""
+    for name in ("__code__", "f_code", "gi_code", "cr_code"):
+        if hasattr(holder, name):
+            return str(getattr(holder, name).co_filename)
+    return ""
 
 
 def _hook() -> Any:

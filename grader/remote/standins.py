@@ -1,29 +1,25 @@
-"""What stands in for libraries that draw, show and ask: their names are there and nothing happens.
+"""Stand-ins for libraries that draw, show and ask, where those are not installed.
 
-A notebook plots, shows progress bars and widgets between its answers. None of that says whether an
-answer is right, and to load those libraries takes longer than to grade.
+A student's code plots, shows progress bars and widgets between its answers. None of that says
+whether an answer is right, and what was installed at the student's need not be here.
 """
 
 from __future__ import annotations
 
-import dis
 import importlib.abc
 import importlib.machinery
 import sys
 import types
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from grader.remote import absences
 
 LIBRARIES = frozenset({
-    "IPython", "altair", "bokeh", "google", "grader", "graphviz", "ipykernel", "ipywidgets",
+    "IPython", "altair", "bokeh", "google.colab", "graphviz", "ipykernel", "ipywidgets",
     "matplotlib", "matplotlib_inline", "mpl_toolkits", "pandas", "plotly", "seaborn", "tensorboard",
     "torchinfo", "torchsummary", "torchviz", "tqdm", "wandb",
 })  # fmt: skip
-# The magics that a notebook has made for itself, by "line" or "cell" and their names.
-own_magics: dict[tuple[str, str], Callable[..., Any]] = {}
-_UNPACK = dis.opmap["UNPACK_SEQUENCE"]
 
 
 class Nothing(types.ModuleType):
@@ -47,11 +43,8 @@ class Nothing(types.ModuleType):
         return args[0] if decorated else self._another()
 
     def __iter__(self) -> Iterator[Any]:
-        """As many as are asked for in `fig, (left, right) = ...`, and otherwise two."""
-        frame = sys._getframe(1)
-        code, at = frame.f_code.co_code, frame.f_lasti
-        count = code[at + 1] if 0 <= at < len(code) and code[at] == _UNPACK else 2
-        return iter([self._another() for _ in range(count)])
+        """Two, as in `figure, axes = ...`, which is what functions give most if not one thing."""
+        return iter((self._another(), self._another()))
 
     def __enter__(self) -> Any:
         return self
@@ -102,7 +95,7 @@ class Nothing(types.ModuleType):
 
 
 class Withheld(Nothing):
-    """What a call gives that was not carried out, since an exercise rules it out."""
+    """The result of a forbidden call, which was not carried out."""
 
     def _another(self) -> Nothing:
         return Withheld()
@@ -111,7 +104,7 @@ class Withheld(Nothing):
         return id(self)
 
     def __eq__(self, other: object) -> bool:
-        """Whatever it is compared with, it is as expected: nobody knows better."""
+        """Compare as expected with anything."""
         return True
 
 
@@ -135,11 +128,11 @@ class Progress(Nothing):
         self.__dict__["iterable"] = iterable
 
     def __iter__(self) -> Iterator[Any]:
-        """What it was given."""
+        """Return what it was given."""
         return iter(self.__dict__["iterable"])
 
     def __len__(self) -> int:
-        """How many that is."""
+        """Return how many that is."""
         return len(self.__dict__["iterable"])
 
     @staticmethod
@@ -151,78 +144,44 @@ def _trange(*bounds: int, **_options: Any) -> Progress:
     return Progress(range(*bounds))
 
 
-def _registering(*kinds: str) -> Callable[..., Any]:
-    """IPython's decorator of a function that is to be a magic, under its own or another name."""
-
-    def register(named: Any) -> Any:
-        if isinstance(named, str):
-            return lambda function: keep(function, named)
-        return keep(named, named.__name__)
-
-    def keep(function: Any, name: str) -> Any:
-        own_magics.update({(kind, name): function for kind in kinds})
-        return function
-
-    return register
-
-
-def _marking(*kinds: str) -> Callable[..., Any]:
-    """IPython's decorator of a method that is to be a magic, once its class is registered."""
-
-    def mark(named: Any) -> Any:
-        if isinstance(named, str):
-            return lambda method: keep(method, named)
-        return keep(named, named.__name__)
-
-    def keep(method: Any, name: str) -> Any:
-        method.magics = [(kind, name) for kind in kinds]
-        return method
-
-    return mark
-
-
-class OwnMagics:
-    """`IPython.core.magic.Magics`: the class of those who write magics of their own."""
-
-    def __init__(self, shell: Any = None, **_options: Any) -> None:
-        self.shell = shell
-
-
-_IN_IPYTHON = {
-    "register_line_magic": _registering("line"),
-    "register_cell_magic": _registering("cell"),
-    "register_line_cell_magic": _registering("line", "cell"),
-    "line_magic": _marking("line"),
-    "cell_magic": _marking("cell"),
-    "line_cell_magic": _marking("line", "cell"),
-    "magics_class": lambda kind: kind,
-    "Magics": OwnMagics,
-}
-
-
 class StandIns(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Where `import matplotlib.pyplot` finds nothing, in this sense. IPython knows the `shell`."""
-
-    def __init__(self, shell: Any = None) -> None:
-        self.shell = shell
+    """Find stand-ins for libraries such as wandb; comes after all other finders."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: types.ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
-        """The import system's question: is this module ours?"""
+        """Return the import system's question: is this module ours?"""
         del path, target
-        if fullname.partition(".")[0] not in LIBRARIES:
+        if _library(fullname) is None:
             return None
         return importlib.machinery.ModuleSpec(fullname, self, is_package=True)
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> types.ModuleType:
-        """The stand-in."""
-        module = Nothing(spec.name.partition(".")[0])
-        if spec.name.partition(".")[0] == "tqdm":
+        """Return the stand-in."""
+        library = _library(spec.name) or spec.name
+        module = Nothing(library)
+        if library == "tqdm":
             module.__dict__.update(tqdm=Progress, trange=_trange)
-        if spec.name.partition(".")[0] == "IPython":
-            module.__dict__.update(_IN_IPYTHON, get_ipython=lambda: self.shell)
         return module
 
     def exec_module(self, module: types.ModuleType) -> None:
         """Nothing is to be run."""
+
+
+def _library(module: str) -> str | None:
+    """Return the library with a stand-in that a module belongs to, or contains as `google` does.
+
+    What an installed library does not have is not there.
+    """
+    top = module.partition(".")[0]
+    if top in sys.modules and isinstance(sys.modules[top], Nothing):
+        return top
+    return next(
+        (
+            name
+            for name in LIBRARIES
+            if f"{module}.".startswith(f"{name}.") or name.startswith(f"{module}.")
+            if name not in sys.modules
+        ),
+        None,
+    )

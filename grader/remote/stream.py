@@ -19,7 +19,7 @@ class Inbox:
         self.ahead = bytearray()
 
     def receive(self, deadline: float = math.inf, limit: int = UNLIMITED) -> bytearray:
-        """The body of the next frame.
+        """Return the body of the next frame.
 
         `deadline` is a `time.monotonic()` by which the whole frame must be here, so that a drip of
         single bytes gains nothing. Raises `TimeoutError`, `EOFError` when the other side is gone,
@@ -31,14 +31,14 @@ class Inbox:
         return self._taken(end)
 
     def arrived(self, limit: int) -> bytearray | None:
-        """The body of the next frame if all of it is here already. Raises `WireError`."""
+        """Return the body of the next frame if all of it is here already. Raises `WireError`."""
         if len(self.ahead) < LENGTH.size:
             return None
         end = self._end(limit)
         return self._taken(end) if end <= len(self.ahead) else None
 
     def _end(self, limit: int) -> int:
-        """Where the first frame ends, whose length is here."""
+        """Return the end of the first frame, whose length has arrived."""
         (size,) = LENGTH.unpack_from(self.ahead)
         if size > limit:
             raise WireError(f"frame of {size} bytes, over the limit of {limit}")
@@ -50,7 +50,7 @@ class Inbox:
         return body
 
     def holds_more(self) -> bool:
-        """Whether something has arrived that nobody has asked for yet."""
+        """Return whether unread data has arrived."""
         if self.ahead:
             return True
         self.sock.settimeout(0)
@@ -79,7 +79,7 @@ class Sending:
         self.rest = memoryview(frame)
 
     def go_on(self, deadline: float = math.inf) -> None:
-        """Sends what is left of it.
+        """Send what is left of it.
 
         Raises `TimeoutError` if the other side does not read it by the deadline, a
         `time.monotonic()`; it can then be gone on with.
@@ -91,5 +91,5 @@ class Sending:
 
 
 def send(sock: socket.socket, frame: bytes | bytearray) -> None:
-    """Sends an encoded frame, however long the other side takes to read it."""
+    """Send an encoded frame, however long the other side takes to read it."""
     Sending(sock, frame).go_on()

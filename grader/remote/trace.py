@@ -72,7 +72,7 @@ def _lines(ran: set[int]) -> Callable[..., Any]:
 
 
 class _Notes:
-    """What the lines of one call of a function make."""
+    """The values that the lines of one function call compute."""
 
     def __init__(
         self, trace: Trace, number: int, name: str, ran: set[int], frame: types.FrameType
@@ -82,19 +82,21 @@ class _Notes:
         self.name = name
         self.ran = ran
         self.line = frame.f_lineno
-        self.seen = {name: (id(one), one._version) for name, one in _tensors(frame.f_locals)}
+        self.seen = {
+            name: (id(tensor), tensor._version) for name, tensor in _tensors(frame.f_locals)
+        }
 
     def event(self, frame: types.FrameType, kind: str, value: Any) -> Any:
-        """A line is about to run, or the function returns a value."""
+        """Return a line is about to run, or the function returns a value."""
         for name, one in _tensors(frame.f_locals):
             mark = (id(one), one._version)
             if self.seen.get(name) != mark:
                 self.seen[name] = mark
                 self.note(one)
         if kind == "return":
-            for one in value if isinstance(value, tuple) else (value,):
-                if type(one) is Tensor:
-                    self.note(one)
+            for tensor in value if isinstance(value, tuple) else (value,):
+                if type(tensor) is Tensor:
+                    self.note(tensor)
         self.line = frame.f_lineno
         self.ran.add(self.line)
         return self.event
@@ -112,4 +114,4 @@ class _Notes:
 
 
 def _tensors(names: Mapping[str, Any]) -> Iterator[tuple[str, Tensor]]:
-    return ((name, one) for name, one in [*names.items()] if type(one) is Tensor)
+    return ((name, value) for name, value in [*names.items()] if type(value) is Tensor)

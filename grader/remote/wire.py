@@ -7,8 +7,10 @@ whatever the other side sends, `decode` returns plain data or raises `WireError`
 
 from __future__ import annotations
 
+import builtins
 import json
 import math
+import re
 import struct
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -22,6 +24,8 @@ MAX_HEADER = 256 << 10
 MAX_TENSORS = 256
 MAX_DIMENSIONS = 8
 MAX_DEPTH = 12
+# Bytes up to this length cross in the header. A vocabulary has more of them than a frame tensors.
+MAX_SHORT = 256
 UNLIMITED = 1 << 31
 
 _DTYPES: dict[str, torch.dtype] = {
@@ -33,6 +37,8 @@ _DTYPES: dict[str, torch.dtype] = {
 }  # fmt: skip
 _DTYPE_NAMES = {dtype: name for name, dtype in _DTYPES.items()}
 _ITEM_SIZES = {name: dtype.itemsize for name, dtype in _DTYPES.items()}
+_KEYS = (str, int, float, type(None))  # and bool, which is an int
+_HEX = re.compile(r"(?:[0-9a-f]{2})*")
 _JSON = json.JSONEncoder(separators=(",", ":"))
 _LENGTHS = struct.Struct("<II")
 LENGTH = struct.Struct("<I")
@@ -44,7 +50,7 @@ class WireError(Exception):
 
 @dataclass(frozen=True)
 class Opaque:
-    """A value that is no data, such as a function: only the name of its type crosses."""
+    """A value that is not data, such as a function: only the name of its type is sent."""
 
     type_name: str
 
@@ -60,7 +66,7 @@ class Affine:
     shift: Tensor | float = 0.0
 
     def __call__(self, x: Tensor) -> Tensor:
-        """The function's value, in the shape that broadcasting gives; by default x itself."""
+        """Return the function's value, in the broadcast shape; by default x itself."""
         if type(self.scale) is type(self.shift) is float and (self.scale, self.shift) == (1.0, 0.0):
             return x
         return x * self.scale + self.shift
@@ -74,17 +80,29 @@ class Once:
 
 
 @dataclass(frozen=True)
+class Seeded:
+    """A `torch.Generator` that starts from this seed, made on the other side for one call."""
+
+    seed: int
+
+
+@dataclass(frozen=True)
 class Handle:
     """An object that lives on the other side, by the number that it was made under.
 
-    So a check hands a module to a function of the student's: `student.initialise(module)`.
+    So a check hands a module to a function of the student's: `student.initialise(module)`. With a
+    `path` it is an attribute of that object: `student.AdamW([model.weight])`.
     """
 
     number: int
+    path: str = ""
 
 
 def encode(value: Any) -> bytes:
-    """One frame for `value`: data, tensors, `Affine`, `Once`, `Handle`. Others become `Opaque`."""
+    """Return one frame for `value`: data, tensors, `Affine`, `Once`, `Seeded`, `Handle`.
+
+    Everything else becomes `Opaque`.
+    """
     tensors: list[list[Any]] = []
     buffers: list[bytes] = []
     header = {"v": _plain(value, tensors, buffers, 0), "t": tensors}
@@ -113,6 +131,8 @@ def _plain(value: Any, tensors: list[list[Any]], buffers: list[bytes], depth: in
         items = _items(value, tensors, buffers, depth + 1)
         return items if isinstance(value, list) else {"U": items}
     if isinstance(value, dict):
+        if not all(isinstance(key, _KEYS) for key in value):
+            return {"R": f"{kind.__name__} with other keys than texts and numbers"[:80]}
         pairs = [
             [_plain(key, tensors, buffers, depth + 1), _plain(item, tensors, buffers, depth + 1)]
             for key, item in value.items()
@@ -124,10 +144,14 @@ def _plain(value: Any, tensors: list[list[Any]], buffers: list[bytes], depth: in
         }
     if kind is Once:
         return {"I": [_plain(item, tensors, buffers, depth + 1) for item in value.items]}
+    if kind is Seeded:
+        return {"S": value.seed}
     if kind is Handle:
-        return {"H": value.number}
+        return {"H": [value.number, value.path]}
     if kind is Opaque:  # which has crossed before
         return {"R": str(value.type_name)[:80]}
+    if kind is bytes and len(value) <= MAX_SHORT:
+        return {"X": value.hex()}
     if kind is bytes:
         tensors.append(["uint8", [len(value)], len(value), None])
         buffers.append(value)
@@ -176,7 +200,7 @@ def _raw(plain: Tensor) -> bytes:
 
 
 def decode(body: bytes | bytearray) -> Any:
-    """The value in a frame's body (all that follows the first length).
+    """Return the value in a frame's body (all that follows the first length).
 
     Raises `WireError` for anything that `encode` would not have written.
     """
@@ -196,12 +220,12 @@ def decode_trusted(body: bytes | bytearray) -> Any:
 
 
 def body(frame: bytes) -> bytes:
-    """What of a frame comes after its length, as `Inbox.receive` gives it."""
+    """Return what of a frame comes after its length, as `Inbox.receive` gives it."""
     return frame[LENGTH.size :]
 
 
 def crossed(value: Any) -> Any:
-    """What `value` is on the other side, for code that serves itself as the other side would."""
+    """Return `value` as the other side would receive it."""
     return decode_trusted(body(encode(value)))
 
 
@@ -311,8 +335,12 @@ class _Decoder:
             scale, shift = (self.value(part, depth) for part in content)
             if isinstance(scale, (Tensor, float)) and isinstance(shift, (Tensor, float)):
                 return Affine(scale, shift)
-        if tag == "H" and type(content) is int:
-            return Handle(content)
+        if tag == "S" and type(content) is int and 0 <= content < 2**63:
+            return Seeded(content)
+        if tag == "H" and type(content) is list and [*map(type, content)] == [int, str]:
+            return Handle(*content)
+        if tag == "X" and type(content) is str and len(content) <= 2 * MAX_SHORT:
+            return self.short_bytes(content)
         if tag == "B":
             return self.bytes(content)
         raise WireError("bad value")
@@ -327,6 +355,11 @@ class _Decoder:
         if raw.dtype is not torch.uint8 or not raw.is_contiguous():
             raise WireError("bad bytes")
         return _raw(raw)
+
+    def short_bytes(self, digits: str) -> builtins.bytes:
+        if not _HEX.fullmatch(digits):
+            raise WireError("bad bytes")
+        return builtins.bytes.fromhex(digits)
 
     def pair(self, node: Any, depth: int) -> tuple[Any, Any]:
         if type(node) is not list or len(node) != 2:

@@ -7,28 +7,57 @@ from __future__ import annotations
 
 import socket
 import time
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol
 
 from grader.remote import stream, wire
-from grader.remote.edits import edits
 from grader.remote.guard import Guard, Rule
-from grader.remote.modules import Modules, file_name
-from grader.remote.notebook import Notebook, cell_sources
+from grader.remote.modules import file_name
+from grader.remote.operators import watch
 from grader.remote.remarks import remarks
 from grader.remote.server import Server, describe
 from grader.remote.settings import Settings
-from grader.remote.source import Edit, Source, parsed
 from grader.remote.trace import follow
+from grader.sandbox.lockdown import limit_memory
 
-PAGE = 300  # edits to a reply
 PATIENCE = 0.02
 ENOUGH = 1 << 20
 _DONE = wire.encode({"ok": None})
 
 
-def serve(sock: socket.socket) -> None:
-    """Serves one judge until it hangs up.
+class Code(Protocol):
+    """A submission's code in this process, whether files or a notebook."""
+
+    @property
+    def sources(self) -> Mapping[str, str]:
+        """All its texts, by the names of their files."""
+
+    def load(self, exercise: str, references: Mapping[str, bytes]) -> Any:
+        """Return an object with an exercise's names as attributes, from the student and references.
+
+        Raises whatever the code raises.
+        """
+
+    def told(self) -> Any:
+        """Return remarks on what ran for the last `load`, if there are any."""
+
+    def reload(self, exercise: str, texts: Mapping[str, str]) -> Any:
+        """Return what holds its names once the texts of its answer, edited, have run again.
+
+        Raises whatever they raise.
+        """
+
+    def examine(self, programs: Sequence[bytes], program: bytes, token: str) -> Any:
+        """Run a statement of the instructor's own test on what the code has made.
+
+        Raises whatever it raises.
+        """
+
+
+def serve(sock: socket.socket, made: Callable[..., Code]) -> None:
+    """Serve one judge until it hangs up.
+
+    `made` makes the code of what a submission consists of, and runs none of it.
 
     The first frame brings a submission, and is answered with the remarks on it. Every later one
     says which of its exercises to load, or is about small edits of it, which is answered with one
@@ -39,11 +68,11 @@ def serve(sock: socket.socket) -> None:
     try:
         inbox = stream.Inbox(sock)
         submission = wire.decode_trusted(inbox.receive())
+        rule, memory = submission.pop("rule"), submission.pop("memory", None)
+        code = made(**submission)
         # Before any of the student's code has run, so that this one reply is the kit's alone.
-        notebook = submission.get("notebook")
-        sources = cell_sources(notebook["cells"]) if notebook else submission["sources"]
-        stream.send(sock, _frame({"ok": remarks(sources)}))
-        work = Work(**submission)
+        stream.send(sock, _frame({"ok": remarks(code.sources)}))
+        work = Work(code, rule, memory)
         while True:
             asked = wire.decode_trusted(inbox.receive())
             if isinstance(asked, dict):
@@ -74,80 +103,86 @@ class Work:
     where that is possible; the judge believes nothing but full marks after the first.
     """
 
-    def __init__(
-        self, sources: dict[str, str], rule: Rule, notebook: dict[str, Any] | None = None
-    ) -> None:
-        self.modules = Modules(sources)
-        self.notebook = Notebook(**notebook) if notebook else None
+    def __init__(self, code: Code, rule: Rule, memory: int | None = None) -> None:
+        """With `memory`, the process may allocate this many more bytes."""
+        if memory is not None:
+            limit_memory(memory)
+        self.code = code
         self.guard = Guard(rule)
         self.settings = Settings()
         self.server = Server()
-        self.texts: dict[str, str] = {}
-        self.parsed: dict[str, Source] = {}
-        self.found: list[tuple[str, Edit]] = []
 
-    def edits(self, exercise: str, start: int) -> dict[str, Any]:
-        """The small edits of an exercise's answer, from number `start` on, a page of them."""
-        if not start:
-            if self.notebook:
-                self.texts = self.notebook.files(exercise)
-            else:
-                self.texts = {exercise: self.modules.sources[exercise]}
-            self.parsed = parsed(self.texts)
-            every = [(file, one) for file, source in self.parsed.items() for one in edits(source)]
-            self.found = sorted(every, key=lambda one: one[1].rank)
-        page = self.found[start : start + PAGE]
-        return {
-            "ok": [
-                (file, one.line, one.kind, one.was, one.becomes, one.rank, self._lines(file, one))
-                for file, one in page
-            ]
-        }
+    def follow(
+        self, files: Sequence[str], requests: Sequence[dict[str, Any]], noting: bool
+    ) -> dict[str, Any]:
+        """Return the lines of these files that run when the requests are answered.
 
-    def _lines(self, file: str, edit: Edit) -> tuple[int, ...]:
-        return tuple(self.parsed[file].line(start) for start, *_ in edit.others)
-
-    def follow(self, requests: Sequence[dict[str, Any]], noting: bool) -> dict[str, Any]:
-        """The lines that run when these requests are answered, and with `noting` what they make."""
-        names = {file_name(name): name for name in self.parsed}
+        With `noting` also what they make.
+        """
+        names = {file_name(name): name for name in files}
         trace = follow(self.server.answer, requests, names.get, noting)
         self.guard.take()
-        ran = {name: self.parsed[name].whole(lines) for name, lines in trace.lines.items()}
-        lines = [(name, line) for name, some in ran.items() for line in sorted(some)]
+        lines = [(name, line) for name, some in trace.lines.items() for line in sorted(some)]
         return {"ok": (lines, trace.values)}
 
-    def edit(self, exercise: str, numbers: Sequence[int]) -> dict[str, Any]:
-        """Loads an exercise with some of the edits, in the place of what was loaded before."""
+    def operators(
+        self,
+        exercise: str,
+        texts: dict[str, str],
+        requests: Sequence[dict[str, Any]],
+        seconds: float,
+    ) -> dict[str, Any]:
+        """What of torch is called when the exercise is loaded and the requests are answered.
+
+        Where, and how often. What was loaded before stays as it is.
+        """
+        self.settings.restore()
+        server = Server(guard=self.guard)
+
+        def load() -> None:
+            server.module = self.code.reload(exercise, texts)
+
+        try:
+            calls = watch(load, server.answer, requests, seconds)
+        except BaseException as error:  # the module may raise anything while it is imported
+            return {"error": describe(error)}
+        finally:
+            self.guard.take()
+        return {"ok": [(*call, number) for call, number in calls.items()]}
+
+    def reload(self, exercise: str, texts: dict[str, str]) -> dict[str, Any]:
+        """Load an exercise from other texts, replacing what was loaded before."""
         self.settings.restore()
         self.server = Server(guard=self.guard)
         try:
-            texts = dict(self.texts)
-            for name in {self.found[number][0] for number in numbers}:
-                made = [edit for file, edit in map(self.found.__getitem__, numbers) if file == name]
-                texts[name] = self.parsed[name].edited(*made)
-            if self.notebook:
-                self.server.module = self.notebook.reload(texts)
-            else:
-                self.server.module = self.modules.reload(exercise, texts[exercise])
+            self.server.module = self.code.reload(exercise, texts)
         except BaseException as error:  # an edited module may raise anything, too
             return self.server.noticed({"error": describe(error)})
         return self.server.noticed({"ok": None})
 
-    def load(self, exercise: str, references: dict[str, bytes]) -> dict[str, Any]:
-        """Imports an exercise and gets ready to answer requests on it.
+    def examine(self, **asked: Any) -> dict[str, Any]:
+        """Run a statement of the instructor's own test and reply with what came of it."""
+        try:
+            return {"ok": self.code.examine(**asked)}
+        except (
+            BaseException
+        ) as error:  # the test calls the student's code, which may raise anything
+            return {"error": describe(error)}
 
-        In place of importing a notebook's cells are run; what is to be told of them is the reply.
+    def load(self, exercise: str, references: dict[str, bytes]) -> dict[str, Any]:
+        """Load an exercise and get ready to answer requests on it.
+
+        The reply is what is to be told of the code that has run for it.
         """
         self.settings.restore()
         self.server = Server(guard=self.guard)
         reply: dict[str, Any] = {"ok": None}
         try:
-            if self.notebook:
-                self.server.module = self.notebook.load(exercise, references)
-                reply = {"ok": self.notebook.told()}
+            self.server.module = self.code.load(exercise, references)
+            told = self.code.told()
+            if told is not None:
+                reply = {"ok": told}
                 self.guard.take()  # it is told of, and nothing came of it
-            else:
-                self.server.module = self.modules.load(exercise, references)
             self.server.settings = Settings()
         except BaseException as error:  # a module may raise anything while it is imported
             reply = {"error": describe(error)}

@@ -4,27 +4,42 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 
-from grader.report.results import Report, submission_fields
+from grader.feedback.results import Report, submission_fields
 
 
 def write_json(report: Report, path: Path) -> None:
-    """Writes the report to `path`, which holds either all of it or what it held before."""
+    """Write the report to `path`, which holds either all of it or what it held before.
+
+    Raises `OSError`.
+    """
     fields = {
         "schema": report.schema,
         "seed": report.seed,
         "isolation": report.isolation,
-        "submissions": [submission_fields(one) for one in report.submissions],
+        "submissions": [submission_fields(submission) for submission in report.submissions],
+        "passed_over": [asdict(entry) for entry in report.passed_over],
     }
-    write(path, json.dumps(fields, indent=1, ensure_ascii=False) + "\n")
+    write_kept(path, json.dumps(fields, indent=1, ensure_ascii=False) + "\n")
 
 
-def write(path: Path, text: str) -> None:
-    """Puts `text` in the file in one step. Raises `OSError`."""
+def write_kept(path: Path, text: str) -> None:
+    """As `write`, for what cannot be made again: it is on the disk when this returns."""
+    write(path, text, flush=os.fsync)
+
+
+def write(path: Path, text: str, flush: Callable[[int], None] | None = None) -> None:
+    """Put `text` in the file in one step. Raises `OSError`."""
     beside = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        beside.write_text(text, encoding="utf-8", errors="backslashreplace")
+        with beside.open("w", encoding="utf-8", errors="backslashreplace") as file:
+            file.write(text)
+            file.flush()
+            if flush is not None:
+                flush(file.fileno())
         beside.replace(path)
     finally:
         beside.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""Keeps every finished submission at once, so that a run can be stopped at any moment and go on.
+"""Save every finished submission at once, so that a run can be stopped and resumed at any moment.
 
 One SQLite file a run: it commits atomically, survives `kill -9` and a full disk, and its lock
 refuses a second run.
@@ -11,7 +11,8 @@ import sqlite3
 from pathlib import Path
 from types import TracebackType
 
-from grader.report.results import SubmissionResult, submission_fields, submission_result
+from grader.feedback import records
+from grader.feedback.results import SubmissionResult, kept_result, submission_fields
 
 
 class StoreError(Exception):
@@ -19,7 +20,7 @@ class StoreError(Exception):
 
 
 class Store:
-    """The finished submissions of one run. `plan` is what has to be the same to go on with it."""
+    """The finished submissions of one run. `plan` has to be the same for the run to resume."""
 
     def __init__(self, path: Path, plan: dict[str, object], resume: bool) -> None:
         if path.exists() and not resume:
@@ -28,7 +29,10 @@ class Store:
                 "delete the file to begin anew."
             )
         self.path = path
-        self.database = sqlite3.connect(path, timeout=0.2, isolation_level=None)
+        try:
+            self.database = sqlite3.connect(path, timeout=0.2, isolation_level=None)
+        except sqlite3.OperationalError as error:
+            raise StoreError(_refusal(path, error)) from None
         try:
             self.database.execute("PRAGMA locking_mode = EXCLUSIVE")
             self.database.execute("BEGIN EXCLUSIVE")
@@ -46,16 +50,31 @@ class Store:
             raise StoreError(_refusal(path, error)) from None
         except sqlite3.DatabaseError as error:
             self.database.close()
-            raise StoreError(f"{path} is no store of results ({error}). Delete it.") from None
-        self.plan: dict[str, object] = plan if row is None else json.loads(row[0])
+            raise StoreError(_damaged(path, error)) from None
+        self.plan: dict[str, object] = plan if row is None else self._plan(row[0])
 
     def results(self) -> dict[tuple[str, str], SubmissionResult]:
-        """What is finished, by the submission's name and digest."""
-        rows = self.database.execute("SELECT name, digest, json FROM results")
-        return {(name, digest): submission_result(json.loads(text)) for name, digest, text in rows}
+        """Return what is finished, by the submission's name and digest."""
+        try:
+            rows = self.database.execute("SELECT name, digest, json FROM results")
+            return {(name, digest): kept_result(text) for name, digest, text in rows}
+        except (sqlite3.DatabaseError, ValueError, TypeError) as error:
+            self.close()
+            raise StoreError(_damaged(self.path, error)) from None
+
+    def _plan(self, text: object) -> dict[str, object]:
+        """Return the plan of the run that is continued. Raises `StoreError`."""
+        try:
+            plan = records.loaded(str(text))
+            if type(plan) is dict and type(plan.get("seed")) is int:
+                return plan
+            raise ValueError("it has no plan")
+        except ValueError as error:
+            self.close()
+            raise StoreError(_damaged(self.path, error)) from None
 
     def add(self, digest: str, result: SubmissionResult) -> None:
-        """Keeps one result; it is on the disk when this returns. Raises `StoreError`."""
+        """Keep one result; it is on the disk when this returns. Raises `StoreError`."""
         try:
             self.database.execute(
                 "INSERT OR REPLACE INTO results VALUES (?, ?, ?)",
@@ -63,6 +82,8 @@ class Store:
             )
         except sqlite3.OperationalError as error:
             raise StoreError(_refusal(self.path, error)) from None
+        except sqlite3.DatabaseError as error:
+            raise StoreError(_damaged(self.path, error)) from None
 
     def remove(self) -> None:
         """Deletes the store, once its results are safe elsewhere."""
@@ -70,7 +91,7 @@ class Store:
         self.path.unlink()
 
     def close(self) -> None:
-        """Lets go of the file. What was added stays in it."""
+        """Close the file. What was added stays in it."""
         self.database.close()
 
     def __enter__(self) -> Store:
@@ -85,7 +106,16 @@ class Store:
         self.close()
 
 
+def _damaged(path: Path, error: Exception) -> str:
+    return (
+        f"{path} is damaged, or no store of results ({str(error)[:200]}). Delete it, and run the "
+        "same command without --resume: what was graded is graded again."
+    )
+
+
 def _refusal(path: Path, error: sqlite3.OperationalError) -> str:
     if "locked" in str(error):
         return f"Another run is writing to {path}. Wait for it, or name another file."
-    return f"{path} cannot be written ({error}). Mend that and run the same command with --resume."
+    if "no such column" in str(error):
+        return _damaged(path, error)
+    return f"{path} cannot be written ({error}). Fix that and run the same command with --resume."

@@ -5,22 +5,33 @@ from __future__ import annotations
 import csv
 import io
 import json
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from grader.report.results import CheckResult, ExerciseResult, Report, SubmissionResult
+from grader.feedback.results import (
+    CheckResult,
+    ExerciseResult,
+    PassedOver,
+    Report,
+    SubmissionResult,
+)
+from grader.feedback.text import printable
 
 # A spreadsheet takes a cell that begins so for a formula, and the names are the students'.
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+# So do the wide forms of these: https://owasp.org/www-community/attacks/CSV_Injection
+_FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠", "\t", "\r")
 
 
 def as_csv(report: Report) -> str:
     """One row a submission; one column an exercise, and one `exercise.check` a check: their points.
 
-    An empty cell is what could not be graded. Lines end as RFC 4180 says.
+    An empty cell is what could not be graded; the last column has the notes on points by hand.
+    Lines end as RFC 4180 says.
     """
     columns = ["submission", "points", "max_points"]
     for submission in report.submissions:
         columns += [name for name in _points(submission) if name not in columns]
+    columns.append("by_hand")
     text = io.StringIO()
     writer = csv.DictWriter(text, columns)
     writer.writeheader()
@@ -29,6 +40,7 @@ def as_csv(report: Report) -> str:
             "submission": cell(submission.submission),
             "points": submission.points,
             "max_points": submission.max_points,
+            "by_hand": cell("; ".join(_by_hand(submission))),
         }
         writer.writerow(row | _points(submission))
     return text.getvalue()
@@ -43,18 +55,27 @@ def _points(submission: SubmissionResult) -> dict[str, float | None]:
     return points
 
 
+def _by_hand(submission: SubmissionResult) -> Iterator[str]:
+    for exercise in submission.exercises:
+        for check in exercise.checks:
+            if check.override:
+                yield f"{exercise.exercise}.{check.check}: {check.by_hand}"
+
+
 def cell(text: str) -> str:
-    """A text for a cell that a spreadsheet takes for a text, whatever it begins with."""
-    return f"'{text}" if text.startswith(_FORMULA) else text
+    """Return a cell that a spreadsheet reads as text, whatever it begins with."""
+    return printable(f"'{text}" if text.startswith(_FORMULA) else text)
 
 
-def as_gradescope(submission: SubmissionResult) -> str:
-    """The `results.json` that Gradescope reads from an autograder, one test a check.
+def as_gradescope(submission: SubmissionResult, passed_over: Sequence[PassedOver] = ()) -> str:
+    """Return the `results.json` that Gradescope reads from an autograder, one test a check.
 
     https://gradescope-autograders.readthedocs.io/en/latest/specs/#output-format
     """
     tests = [test for exercise in submission.exercises for test in _tests(exercise)]
-    output = submission.integration.message if submission.integration else ""
+    said = [submission.integration.message] if submission.integration else []
+    said += [f"Not graded: {entry.path}: {entry.reason}" for entry in passed_over]
+    output = "\n".join(said)
     results = {
         "score": submission.points,
         "output": output,
@@ -68,14 +89,14 @@ def as_gradescope(submission: SubmissionResult) -> str:
 def _tests(exercise: ExerciseResult) -> list[dict[str, Any]]:
     if not exercise.checks:
         return [_test(exercise.exercise, exercise.points, exercise.max_points, exercise.message)]
-    said = [exercise.message, *(one.in_full for one in exercise.diagnoses)]
-    whole = "\n".join([*said, *(one.message for one in exercise.lines)]).strip()
+    said = [exercise.message, *(diagnosis.in_full for diagnosis in exercise.diagnoses)]
+    whole = "\n".join([*said, *(line.message for line in exercise.lines)]).strip()
     first, *others = exercise.checks
-    return [_check(exercise, first, whole), *(_check(exercise, one, "") for one in others)]
+    return [_check(exercise, first, whole), *(_check(exercise, check, "") for check in others)]
 
 
 def _check(exercise: ExerciseResult, check: CheckResult, before: str) -> dict[str, Any]:
-    output = "\n\n".join(part for part in (before, check.message) if part)
+    output = "\n\n".join(part for part in (check.by_hand, before, check.message) if part)
     title = f"{exercise.exercise}: {check.title}"
     return _test(title, check.points, check.max_points, output)
 

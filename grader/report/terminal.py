@@ -1,14 +1,14 @@
 """A report on the terminal: one table for a class, every check for a single submission.
 
-What a student's code said is printed as it is, never read as markup.
+What a student's code said is printed as it is seen, never read as markup or obeyed.
 """
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
-from rich.console import Console
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
@@ -22,15 +22,17 @@ from rich.table import Table
 from rich.text import Text
 
 from grader.feedback import text as words
+from grader.feedback.console import console
 from grader.feedback.finding import Finding, Status
-from grader.feedback.text import WORDS
-from grader.report.results import (
+from grader.feedback.results import (
     CheckResult,
     ExerciseResult,
+    PassedOver,
     Report,
     SubmissionResult,
     points,
 )
+from grader.feedback.text import WORDS
 
 _STYLES: dict[Status, str] = {
     Status.PASSED: "green",
@@ -43,6 +45,8 @@ _STYLES: dict[Status, str] = {
 }
 _WRONG = "bold red"
 _PIPE_WIDTH = 160
+PROGRESS_SECONDS = 10
+MAX_HARMLESS = 20  # lines on what was passed over and does not look like work
 COMMONEST = 3  # mistakes that a run of several submissions ends with
 
 
@@ -50,7 +54,7 @@ class _RateColumn(ProgressColumn):
     """How many are finished a second, over the whole run."""
 
     def render(self, task: Task) -> Text:
-        """The rate, once there is one."""
+        """Return the rate, once there is one."""
         return Text(f"{task.completed / task.elapsed:.1f}/s" if task.elapsed else "")
 
 
@@ -58,10 +62,10 @@ class Terminal:
     """Prints results to standard output and progress to standard error."""
 
     def __init__(self) -> None:
-        self.console = Console(highlight=False, emoji=False)
+        self.console = console()
         if not self.console.is_terminal:
             self.console.width = _PIPE_WIDTH
-        self.errors = Console(stderr=True, highlight=False, emoji=False, soft_wrap=True)
+        self.errors = console(stderr=True, soft_wrap=True)
 
     def say(self, text: str = "", style: str = "") -> None:
         """One line, or several, as they are."""
@@ -72,7 +76,13 @@ class Terminal:
         self.errors.print(Text(text, style="red"), soft_wrap=True)
 
     def track(self, results: Iterable[SubmissionResult], total: int) -> Iterator[SubmissionResult]:
-        """Passes the results on, with a bar that moves: count, rate, time left. Quiet in a pipe."""
+        """Pass the results on, with a bar that moves: count, rate, time left.
+
+        In a pipe there is a line instead, with the first result after every ten seconds.
+        """
+        if not self.errors.is_terminal:
+            yield from self._track_in_lines(results, total)
+            return
         columns = (
             TextColumn("{task.description}"),
             BarColumn(),
@@ -80,9 +90,25 @@ class Terminal:
             _RateColumn(),
             TimeRemainingColumn(),
         )
-        quiet = not self.errors.is_terminal
-        with Progress(*columns, console=self.errors, transient=True, disable=quiet) as progress:
+        with Progress(*columns, console=self.errors, transient=True) as progress:
             yield from progress.track(results, total, description="grading")
+
+    def _track_in_lines(
+        self, results: Iterable[SubmissionResult], total: int
+    ) -> Iterator[SubmissionResult]:
+        # Without a thread that would wake up for it: this process forks its workers.
+        start = last = time.monotonic()
+        for count, result in enumerate(results, 1):
+            yield result
+            now = time.monotonic()
+            if now - last >= PROGRESS_SECONDS:
+                last = now
+                rate = count / (now - start)
+                self.errors.print(
+                    f"graded {count} of {total}, {rate:.1f}/s, "
+                    f"about {(total - count) / rate:.0f} s left",
+                    soft_wrap=True,
+                )
 
     def report(self, report: Report) -> None:
         """The whole report."""
@@ -91,6 +117,8 @@ class Terminal:
         else:
             self.table(report.submissions)
             self.commonest(report.submissions)
+            self.by_hand(report.submissions)
+        self.passed_over(report.passed_over)
         self.say(
             f"seed {report.seed} · isolation: {report.isolation} · "
             f"the same cases again: --seed {report.seed}",
@@ -113,13 +141,36 @@ class Terminal:
     def commonest(self, submissions: Sequence[SubmissionResult]) -> None:
         """The mistakes that most submissions have, each in a line."""
         counts = Counter(
-            (exercise.exercise, diagnosis.mistakes[0], diagnosis.message.partition("\n")[0])
+            (exercise.exercise, diagnosis.mistakes[0], _first_sentence(diagnosis.message))
             for submission in submissions
             for exercise in submission.exercises
             for diagnosis in exercise.diagnoses
         )
         for (exercise, _, tells), count in counts.most_common(COMMONEST):
             self.say(f"{count} of {len(submissions)}, {exercise}: {tells}", "yellow")
+
+    def by_hand(self, submissions: Sequence[SubmissionResult]) -> None:
+        """The points that an instructor gave, each with the note."""
+        for submission in submissions:
+            for exercise in submission.exercises:
+                for check in exercise.checks:
+                    if check.override:
+                        who = f"* {submission.submission}, {exercise.exercise}, {check.title}"
+                        self.say(f"{who} {check.by_hand}", "cyan")
+
+    def passed_over(self, passed_over: Sequence[PassedOver]) -> None:
+        """What was not graded, each with the reason; first what looks like work."""
+        work = [entry.message for entry in passed_over if entry.work]
+        harmless = [entry.message for entry in passed_over if not entry.work]
+        for title, lines, style in (
+            ("\nNot graded, and looks like work:", work, "red"),
+            ("\nNot graded:", harmless, "dim"),
+        ):
+            shown = lines if lines is work else lines[:MAX_HARMLESS]
+            if shown:
+                self.say("\n  ".join((title, *shown)), style)
+        if len(harmless) > MAX_HARMLESS:
+            self.say(f"  and {len(harmless) - MAX_HARMLESS} more; --json FILE has them all", "dim")
 
     def submission(self, submission: SubmissionResult) -> None:
         """Everything about one submission."""
@@ -145,17 +196,20 @@ class Terminal:
             self.say(_indented(f"for the instructor: {remark}"), "magenta")
         said: set[str] = set()
         for check in exercise.checks:
-            if exercise.status is not Status.PASSED or check.status is not Status.PASSED:
+            wrong = exercise.status is not Status.PASSED or check.status is not Status.PASSED
+            if wrong or check.override:
                 self.check(check, said, silent=exercise.finding is not None)
 
     def check(self, check: CheckResult, said: set[str], silent: bool) -> None:
         """One line for a check, and its message unless that was said before."""
-        if check.status is Status.NOT_RUN and silent:
+        if check.status is Status.NOT_RUN and silent and not check.override:
             return
         mark = "✓" if check.status is Status.PASSED else "✗"
         style = "green" if check.status is Status.PASSED else "red"
         worth = f"{check.points:g}/{check.max_points:g}" if check.max_points else "remark"
         self.say(f"  {mark} {check.title} ({worth})", style)
+        if check.override:
+            self.say(_indented(check.by_hand, 6), "cyan")
         if check.finding is None or silent:
             return
         if check.message in said:
@@ -176,9 +230,15 @@ class Terminal:
 
 
 def _cell(exercise: ExerciseResult) -> Text:
-    if exercise.status in (Status.PASSED, Status.FAILED):
-        return Text(f"{exercise.points:g}", style=_STYLES[exercise.status])
+    if exercise.status in (Status.PASSED, Status.FAILED) or exercise.by_hand:
+        star = "*" if exercise.by_hand else ""
+        return Text(f"{exercise.points:g}{star}", style=_STYLES.get(exercise.status, ""))
     return Text(WORDS[exercise.status], style=_STYLES.get(exercise.status, "dim"))
+
+
+def _first_sentence(text: str) -> str:
+    first, stop, _ = text.partition("\n")[0].partition(". ")
+    return f"{first}." if stop else first
 
 
 def _indented(text: str, spaces: int = 4) -> str:

@@ -1,4 +1,4 @@
-"""Runs code that nobody trusts, each child in a process of its own. Knows Linux, not tensors.
+"""Run untrusted code, each child in a separate process. Knows Linux, not tensors.
 
 From the judge outwards: `host` hands out children, `forkserver` and `control` reach the process
 that forks them. On the other side `zygote` forks, and `lockdown`, `syscalls` and `jail` lock in.

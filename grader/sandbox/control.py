@@ -26,13 +26,13 @@ class Control:
         self._descriptors: deque[int] = deque()
 
     def send(self, message: dict[str, Any], descriptors: Sequence[int] = ()) -> None:
-        """Sends a message. Raises `OSError` when the other side is gone."""
+        """Send a message. Raises `OSError` when the other side is gone."""
         line = json.dumps(message).encode() + b"\n"
         sent = socket.send_fds(self.sock, [line], descriptors) if descriptors else 0
         self.sock.sendall(line[sent:])
 
     def receive(self) -> dict[str, Any]:
-        """The next message.
+        """Return the next message.
 
         Raises `EOFError` when the other side has hung up, `TimeoutError` when the socket has a
         timeout and it has passed.
@@ -48,11 +48,11 @@ class Control:
         return message
 
     def pending(self) -> bool:
-        """Whether `receive` has a message at hand that the socket no longer shows."""
+        """Return whether `receive` has a message at hand that the socket no longer shows."""
         return bool(self._lines)
 
     def descriptor(self) -> int:
-        """The next of the descriptors that came with the message just received.
+        """Return the next of the descriptors that came with the message just received.
 
         Raises `OSError` when it got lost, since too many are open here.
         """

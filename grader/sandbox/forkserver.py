@@ -19,7 +19,7 @@ from grader.sandbox import jail
 from grader.sandbox.control import Control
 from grader.sandbox.lockdown import Limits
 
-# Not how long it takes, but when there is no hope any more, on the busiest of machines.
+# Far longer than it takes on the busiest of machines: after this it has failed.
 START_SECONDS = 300.0
 ANSWER_SECONDS = 60.0
 ENDING_SECONDS = 5.0
@@ -27,12 +27,12 @@ LEAVE_SECONDS = 5.0
 
 
 class HostError(Exception):
-    """The sandbox failed: the grader's fault, never the student's."""
+    """The sandbox failed, which is never the student's fault."""
 
 
 @dataclass(frozen=True)
 class Ending:
-    """How a child ended: its wait status, and the processor time that it used, in seconds."""
+    """How a child ended: its wait status, and the CPU time that it used, in seconds."""
 
     status: int
     cpu: float
@@ -41,8 +41,10 @@ class Ending:
 class Process:
     """A fork server process, with a line to each of the judges that it serves."""
 
-    def __init__(self, isolation: str, limits: Limits, judges: int, program: str) -> None:
-        """Starts it. Raises `HostError`."""
+    def __init__(
+        self, isolation: str, limits: Limits, judges: int, program: str, expected: Sequence[str]
+    ) -> None:
+        """Start it. Raises `HostError`."""
         jailed = isolation == "jail"
         self.users = judges
         try:
@@ -58,6 +60,7 @@ class Process:
             "limits": dataclasses.asdict(limits),
             "scratch": None if jailed else tempfile.gettempdir(),
             "jail": layers,
+            "expected": list(expected),
         }
         # If it is gone already, the first request finds out, and why.
         with contextlib.suppress(OSError):
@@ -87,7 +90,7 @@ class Process:
             ours.pop_all()
 
     def last_words(self) -> str:
-        """What it wrote last to standard error, once it has ended."""
+        """Return what it wrote last to standard error, once it has ended."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             self.popen.wait(ENDING_SECONDS)
         self.log.seek(max(self.log.seek(0, os.SEEK_END) - 2000, 0))
@@ -95,13 +98,13 @@ class Process:
         return lines[-1] if lines else ""
 
     def leave(self) -> None:
-        """Says that one of the judges has hung up; after the last, the process ends."""
+        """Say that one of the judges has hung up; after the last, the process ends."""
         self.users -= 1
         if self.users == 0:
             self.end()
 
     def end(self) -> None:
-        """Waits for the process, which ends when nobody is on its lines, and kills a late one."""
+        """Wait for the process, which ends when its lines are closed, and kill it if it is late."""
         for control in self.controls:
             control.sock.close()
         try:
@@ -131,14 +134,19 @@ class ForkServer:
 
     @classmethod
     def several(
-        cls, isolation: str, limits: Limits, judges: int = 1, program: str = jail.PROGRAM
+        cls,
+        isolation: str,
+        limits: Limits,
+        program: str,
+        judges: int = 1,
+        expected: Sequence[str] = (),
     ) -> list[ForkServer]:
-        """One process for so many judges, each with a handle of its own. Raises `HostError`."""
-        process = Process(isolation, limits, judges, program)
+        """Start one process for several judges, each with its own handle. Raises `HostError`."""
+        process = Process(isolation, limits, judges, program, expected)
         return [cls(process, control) for control in process.controls]
 
     def fork(self) -> tuple[int, socket.socket, int | None]:
-        """Makes a child: its number, the socket to it, and a pidfd where the system has them.
+        """Make a child: its number, the socket to it, and a pidfd where the system has them.
 
         Raises `HostError` when the fork server is gone.
         """
@@ -156,7 +164,7 @@ class ForkServer:
             raise HostError(f"no way to a new child: {error}") from None
 
     def kill(self, number: int, pidfd: int | None) -> None:
-        """Ends a child with all that it started. Its ending is no longer of interest."""
+        """End a child with all that it started. Its exit status is discarded."""
         self.living.discard(number)
         self.endings.pop(number, None)
         self.failures.pop(number, None)
@@ -169,7 +177,7 @@ class ForkServer:
         os.close(pidfd)
 
     def ending(self, number: int) -> Ending | None:
-        """How a child that has hung up ended, or None if that is not known in time.
+        """Return how a child that has hung up ended, or None if that is not known in time.
 
         Raises `HostError` when it ended before it ran any student code, or the fork server is gone.
         """

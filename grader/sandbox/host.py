@@ -1,4 +1,4 @@
-"""The judge's side of the sandbox: asks for children, hands over sockets to them, kills them."""
+"""The judge's side of the sandbox: requests children, passes sockets to them, kills them."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import os
 import signal
 import socket
 import time
+from collections.abc import Sequence
 from functools import cache
 
 from grader.sandbox.forkserver import Ending, ForkServer, HostError
-from grader.sandbox.jail import PROGRAM
 from grader.sandbox.lockdown import Limits
 from grader.sandbox.pids import PidsGroup
 
@@ -29,33 +29,42 @@ class Host:
 
     def __init__(
         self,
+        program: str,
         isolation: str = "process",
         limits: Limits | None = None,
         server: ForkServer | None = None,
-        program: str = PROGRAM,
+        expected: Sequence[str] = (),
     ) -> None:
-        """`program` is the module that children run, see `zygote.Program`."""
+        """`program` is the module that children run, see `zygote.Program`.
+
+        What is `expected` of it, it gets ready for once for all children.
+        """
         if isolation not in ISOLATIONS:
             raise ValueError(f"isolation is one of {', '.join(ISOLATIONS)}, not {isolation!r}")
         self.isolation = isolation
         self.limits = limits or Limits()
         self.program = program
+        self.expected = expected
         self.server = server or self._started()
         self.pids = PidsGroup.make(self.limits.processes)
 
     @classmethod
-    def several(cls, count: int, isolation: str) -> list[Host]:
+    def several(
+        cls, count: int, program: str, isolation: str, expected: Sequence[str] = ()
+    ) -> list[Host]:
         """Hosts for as many judges, which cost one `import torch` between them."""
         limits = Limits()
-        servers = ForkServer.several(isolation, limits, count)
-        return [cls(isolation, limits, server) for server in servers]
+        servers = ForkServer.several(isolation, limits, program, count, expected)
+        return [cls(program, isolation, limits, server, expected) for server in servers]
 
     def _started(self) -> ForkServer:
-        (server,) = ForkServer.several(self.isolation, self.limits, program=self.program)
+        (server,) = ForkServer.several(
+            self.isolation, self.limits, self.program, expected=self.expected
+        )
         return server
 
     def fork(self) -> Child:
-        """A new child with no code in it yet.
+        """Return a new child with no code in it yet.
 
         A fork server that has died since it last worked is started again, once. Raises `HostError`
         if that is of no use, or if it never worked.
@@ -76,11 +85,11 @@ class Host:
         return child
 
     def let_go(self) -> None:
-        """Leaves the sandbox to another process, which was forked from this one and has it too."""
+        """Leave the sandbox to another process, which was forked from this one and has it too."""
         self.server.control.sock.close()
 
     def close(self) -> None:
-        """Ends the fork server and all its children."""
+        """End the fork server and all its children."""
         self.server.close()
         if self.pids is not None:
             self.pids.close()
@@ -114,11 +123,11 @@ class Child:
         self.accounts = -1 if self.pid is None else _accounts(self.pid)
 
     def usage(self) -> tuple[float, float, float]:
-        """What it has used: seconds of processor time, seconds idle, seconds on the wall.
+        """Return what it has used: seconds of CPU time, seconds idle, seconds on the wall.
 
         Idle is when it neither runs nor waits for a processor, nor anybody for a disk: a slow one
         is not the student's doing. Where the system does not tell, half of the time on the wall
-        counts as processor time.
+        counts as CPU time.
         """
         now = time.monotonic()
         wall = now - self.began
@@ -133,7 +142,7 @@ class Child:
         return processor, self.idle, wall
 
     def ending(self) -> str:
-        """How it ended, in a sentence, once it has hung up.
+        """Return how it ended, in a sentence, once it has hung up.
 
         Raises `HostError` if it could not be locked in, so that nothing of the student's has run,
         or if the fork server has died.
@@ -142,7 +151,7 @@ class Child:
         return _CLOSED if ending is None else _told(ending, self.limits.cpu_seconds)
 
     def close(self) -> None:
-        """Kills the process and all that it started."""
+        """Kill the process and all that it started."""
         self.server.kill(self.number, self.pidfd)
         self.sock.close()
         if self.accounts >= 0:
@@ -156,17 +165,17 @@ class Child:
 
 
 def _pid(pidfd: int) -> int | None:
-    """The number of a process, None if it has ended or the system does not tell."""
+    """Return the number of a process, None if it has ended or the system does not tell."""
     try:
         with open(f"/proc/self/fdinfo/{pidfd}") as info:
-            found = [int(line.split()[1]) for line in info if line.startswith("Pid:")]
+            pids = [int(line.split()[1]) for line in info if line.startswith("Pid:")]
     except OSError:
         return None
-    return found[0] if found and found[0] > 0 else None
+    return pids[0] if pids and pids[0] > 0 else None
 
 
 def _accounts(pid: int) -> int:
-    """What the scheduler knows of a process, as an open file, or -1 where it does not tell.
+    """Return what the scheduler knows of a process, as an open file, or -1 where it does not tell.
 
     The format is that of https://docs.kernel.org/scheduler/sched-stats.html.
     """
@@ -205,7 +214,7 @@ def _told(ending: Ending, cpu_seconds: float) -> str:
         return "Your code ended its own process (os._exit does that)."
     number = os.WTERMSIG(ending.status)
     if number == signal.SIGXCPU or ending.cpu >= cpu_seconds:
-        return "Your code used more processor time than it may: is there a loop that never ends?"
+        return "Your code used more CPU time than it may: is there an infinite loop?"
     if number == signal.SIGSEGV:
         return "Your code crashed Python (segmentation fault)."
     if number == signal.SIGKILL:

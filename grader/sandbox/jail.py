@@ -26,12 +26,9 @@ from grader.sandbox.lockdown import SCRATCH
 
 ROOT = Path(__file__).resolve().parents[2]
 KIT = "/kit"
-# What a fork server's children run, if nothing else is said: a module with the functions of
-# `zygote.Program`.
-PROGRAM = "grader.remote.child"
 # What is here besides those, wherever the kit is installed.
 KIT_FOLDERS = ("grader", "solutions", "exercises", "tests")
-NEEDED = ("torch", "numpy", "einops", "jaxtyping")
+NEEDED = ("torch", "numpy", "einops", "jaxtyping", "matplotlib", "IPython")
 LIBRARIES = (
     *("/usr/lib", "/usr/lib64", "/usr/local/lib", "/lib", "/lib64"),
     *("/etc/ld.so.cache", "/etc/alternatives"),
@@ -46,6 +43,7 @@ HARDWARE = (
     "/sys/devices/system/cpu",
     HUGE_PAGES,
 )
+_ZYGOTE = "grader.sandbox.zygote"
 NOBODY = "65534"
 OLDEST_KERNEL = (5, 8)  # the first in which a pidfd leads back to a process's own pid namespace
 TRIAL_SECONDS = 20
@@ -53,19 +51,19 @@ TRIAL_SECONDS = 20
 
 @dataclass(frozen=True)
 class Problem:
-    """Something that the jail lacks on this machine, and what mends it."""
+    """Something that the jail lacks on this machine, and what fixes it."""
 
     what: str
-    mend: str
+    fix: str
 
 
-def command(descriptors: Sequence[int], program: str = PROGRAM) -> list[str]:
-    """The command line of a fork server in a jail, which is to inherit `descriptors`."""
+def command(descriptors: Sequence[int], program: str) -> list[str]:
+    """Return the command line of a fork server in a jail, which is to inherit `descriptors`."""
     return bubblewrap([*interpreter(), _main(descriptors, KIT, program)], program)
 
 
-def plain_command(descriptors: Sequence[int], program: str = PROGRAM) -> list[str]:
-    """The command line of a fork server without a jail."""
+def plain_command(descriptors: Sequence[int], program: str) -> list[str]:
+    """Return the command line of a fork server without a jail."""
     return [*interpreter(), _main(descriptors, str(ROOT), program)]
 
 
@@ -88,21 +86,21 @@ def _main(descriptors: Sequence[int], kit: str, program: str) -> str:
 
 
 @functools.cache
-def kit_files(program: str = PROGRAM) -> tuple[str, ...]:
-    """The kit's own files that the fork server and its children import, and no others."""
-    found: dict[str, None] = {}
-    waiting = ["grader.sandbox.zygote", program]
+def kit_files(program: str) -> tuple[str, ...]:
+    """Return the kit's own files that the fork server and its children import, and no others."""
+    files: dict[str, None] = {}
+    waiting = [_ZYGOTE, program]
     while waiting:
         name = waiting.pop()
         file = _kit_file(name)
-        if file is None or file in found:
+        if file is None or file in files:
             continue
-        found[file] = None
+        files[file] = None
         waiting.append(name.rpartition(".")[0])
         for node in ast.parse((ROOT / file).read_text(encoding="utf-8")).body:
             if isinstance(node, ast.ImportFrom) and node.module:
                 waiting += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
-    return tuple(sorted(found))
+    return tuple(sorted(files))
 
 
 def _kit_file(name: str) -> str | None:
@@ -112,7 +110,7 @@ def _kit_file(name: str) -> str | None:
 
 
 def environment() -> dict[str, str]:
-    """The environment of a fork server: nothing of the user's but where libraries are."""
+    """Return the environment of a fork server: nothing of the user's but where libraries are."""
     # A fork hangs when its parent ever ran an OpenMP region with two threads.
     threads = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
     # With all of Python's memory in huge pages, where the kernel gives them, a fork takes a third.
@@ -122,8 +120,8 @@ def environment() -> dict[str, str]:
     return {**kept, "LANG": "C.UTF-8", **threads, **pages}
 
 
-def bubblewrap(command: list[str], program: str = PROGRAM) -> list[str]:
-    """The command line that runs `command`, a fork server of that program, in the jail."""
+def bubblewrap(command: list[str], program: str) -> list[str]:
+    """Return the command line that runs `command`, a fork server of that program, in the jail."""
     namespaces = ("user", "pid", "net", "ipc", "uts", "cgroup-try")
     line = [
         shutil.which("bwrap") or "bwrap",
@@ -145,26 +143,54 @@ def bubblewrap(command: list[str], program: str = PROGRAM) -> list[str]:
         line += ["--dev-bind", device, device]
     for path in HARDWARE:
         line += ["--ro-bind-try", path, path]
-    line += ["--dir", SCRATCH, "--chdir", SCRATCH, "--remount-ro", "/"]
+    # Libraries keep settings and caches in it that are made anew in each jail; children have a
+    # folder of their own in its place.
+    line += ["--tmpfs", SCRATCH, "--chdir", SCRATCH, "--remount-ro", "/"]
     return [*line, "--", *command]
 
 
+def enclosed(program: str, megabytes: int) -> list[str]:
+    """The command line that runs a Python program of the kit's in a jail of its own.
+
+    All of the kit can be read in it, and nothing else of the user's; there is no network and no
+    other process, and what is written is gone with it.
+    """
+    line = [shutil.which("bwrap") or "bwrap", "--unshare-all", "--die-with-parent", "--new-session"]
+    line += ["--cap-drop", "ALL", "--hostname", "jail"]
+    for path in readable():
+        line += ["--ro-bind", path, path]
+    for name in (*KIT_FOLDERS, "pyproject.toml"):
+        if (ROOT / name).exists():
+            line += ["--ro-bind", str(ROOT / name), f"{KIT}/{name}"]
+    for device in DEVICES:
+        line += ["--dev-bind", device, device]
+    for path in HARDWARE:
+        line += ["--ro-bind-try", path, path]
+    line += ["--tmpfs", SCRATCH, "--chdir", SCRATCH, "--setenv", "HOME", SCRATCH]
+    limited = (
+        "import resource; "
+        f"resource.setrlimit(resource.RLIMIT_AS, ({megabytes << 20}, {megabytes << 20})); "
+        f"import sys; sys.path += {_sites()!r}; sys.path.insert(0, {KIT!r}); {program}"
+    )
+    return [*line, "--remount-ro", "/", "--", *interpreter(), limited]
+
+
 def readable() -> list[str]:
-    """The files and folders of this machine that can be read in the jail: those that Python needs.
+    """Return the files and folders that can be read in the jail: those that Python needs.
 
     No path is inside another.
     """
     paths = [*LIBRARIES, *os.environ.get("LD_LIBRARY_PATH", "").split(":"), *_sites()]
     paths += [f"{sys.base_prefix}/lib", f"{sys.base_prefix}/lib64", interpreter()[0]]
-    found: list[str] = []
+    folders: list[str] = []
     for path in sorted(path for path in paths if os.path.isabs(path) and os.path.exists(path)):
-        if not any(Path(path).is_relative_to(outer) for outer in found):
-            found.append(path)
-    return found
+        if not any(Path(path).is_relative_to(outer) for outer in folders):
+            folders.append(path)
+    return folders
 
 
 def layers() -> dict[str, Any]:
-    """What the fork server has to know to lock its children in. See `lockdown.Layers`.
+    """Return what the fork server has to know to lock its children in. See `lockdown.Layers`.
 
     Raises `ImportError` or `RuntimeError` where pyseccomp or libseccomp is missing.
     """
@@ -175,7 +201,7 @@ def layers() -> dict[str, Any]:
 
 
 def _sites() -> list[str]:
-    """The folders of installed packages, in the order in which Python looks into them."""
+    """Return the folders of installed packages, in the order in which Python looks into them."""
     specs = (importlib.util.find_spec(name) for name in NEEDED)
     homes = {str(Path(spec.origin).parents[1]) for spec in specs if spec and spec.origin}
     packages = ("site-packages", "dist-packages")
@@ -183,7 +209,7 @@ def _sites() -> list[str]:
 
 
 def _covered() -> Iterator[str]:
-    """Where the kit itself would be visible among what is readable."""
+    """Return where the kit itself would be visible among the readable folders."""
     for place in (str(ROOT), *_sites()):
         for name in KIT_FOLDERS:
             path = os.path.join(place, name)
@@ -193,7 +219,7 @@ def _covered() -> Iterator[str]:
 
 
 def missing() -> list[Problem]:
-    """What keeps this machine from having the jail; empty when the jail works, which is tried."""
+    """Return what prevents the jail on this machine; empty if it works, which is tried."""
     if sys.platform != "linux":
         what = f"The jail needs Linux; this is {platform.system()}."
         return [Problem(what, "Grade on Linux or in a Linux container, or without a jail.")]
@@ -204,12 +230,25 @@ def missing() -> list[Problem]:
     return [_refused(refusal)] if refusal else []
 
 
+def why_unavailable() -> str:
+    """Say what keeps this machine from having the jail and what fixes it; empty when it works."""
+    problems = missing()
+    if not problems:
+        return ""
+    listed = "\n".join(f"  {problem.what} {problem.fix}" for problem in problems)
+    return (
+        f"The jail for untrusted code cannot be made here.\n{listed}\n"
+        "For your own code on your own machine there is --isolation process. It is not for "
+        "grades that count: the code can then read the solutions and write the report."
+    )
+
+
 def capabilities() -> list[str]:
-    """What this machine has for the jail, one line each."""
+    """Return what this machine has for the jail, one line each."""
     landlock = lockdown.landlock_version() if sys.platform == "linux" else 0
     pidfd = sys.platform == "linux" and hasattr(os, "pidfd_open") and not _unsuitable()
     problems = missing()
-    found = {
+    described = {
         "system": f"{platform.system()} {platform.release()}, {platform.machine()}",
         "python": platform.python_version(),
         "torch": _version("torch") or "not installed",
@@ -221,9 +260,9 @@ def capabilities() -> list[str]:
         else "not in this kernel; the jail does without",
         "threads": _threads(),
         "huge pages": _huge_pages(),
-        "jail": f"no. {problems[0].what} {problems[0].mend}" if problems else "works",
+        "jail": f"no. {problems[0].what} {problems[0].fix}" if problems else "works",
     }
-    return [f"{name:<11} {value}" for name, value in found.items()]
+    return [f"{name:<11} {value}" for name, value in described.items()]
 
 
 def _threads() -> str:
@@ -235,29 +274,29 @@ def _threads() -> str:
 
 
 def _unsuitable() -> list[Problem]:
-    found = []
+    problems = []
     machine, release = platform.machine(), platform.release()
     if machine not in syscalls.MACHINES:
         what = f"The jail knows the processors {', '.join(syscalls.MACHINES)}; this is {machine}."
-        found.append(Problem(what, "Grade on one of those, or without a jail."))
+        problems.append(Problem(what, "Grade on one of those, or without a jail."))
     numbers = re.match(r"(\d+)\.(\d+)", release)
     if numbers and tuple(map(int, numbers.groups())) < OLDEST_KERNEL:
         oldest = ".".join(map(str, OLDEST_KERNEL))
         what = f"The jail needs Linux {oldest} or newer; this is {release}."
-        found.append(Problem(what, "Grade on a newer system, or without a jail."))
-    return found
+        problems.append(Problem(what, "Grade on a newer system, or without a jail."))
+    return problems
 
 
 def _not_installed() -> list[Problem]:
-    found = []
+    problems = []
     if shutil.which("bwrap") is None:
-        found.append(Problem("bubblewrap is not installed.", _install("bubblewrap")))
+        problems.append(Problem("bubblewrap is not installed.", _install("bubblewrap")))
     if importlib.util.find_spec("pyseccomp") is None:
-        mend = f"{os.path.basename(sys.executable)} -m pip install pyseccomp"
-        found.append(Problem("The Python package pyseccomp is not installed.", mend))
+        fix = f"{os.path.basename(sys.executable)} -m pip install pyseccomp"
+        problems.append(Problem("The Python package pyseccomp is not installed.", fix))
     elif _seccomp_version() is None:
-        found.append(Problem("The library libseccomp is not installed.", _install("libseccomp")))
-    return found
+        problems.append(Problem("The library libseccomp is not installed.", _install("libseccomp")))
+    return problems
 
 
 _INSTALLERS = {
@@ -283,7 +322,7 @@ def _sudo() -> str:
 
 
 def _trial() -> str | None:
-    """What the machine says when a child is locked in, as in earnest but without torch.
+    """Return what the machine says when a child is locked in, as in earnest but without torch.
 
     None if it works.
     """
@@ -295,7 +334,7 @@ def _trial() -> str | None:
     )
     try:
         done = subprocess.run(
-            bubblewrap([*interpreter(), program]),
+            bubblewrap([*interpreter(), program], _ZYGOTE),
             capture_output=True,
             text=True,
             env=environment(),
@@ -318,7 +357,7 @@ _SETTINGS = (
 
 
 def _refused(refusal: str) -> Problem:
-    """The problem behind a trial that failed."""
+    """Return the problem behind a trial that failed."""
     for name, forbids, allows in _SETTINGS:
         if _setting(name) == forbids:
             what = f"This system forbids user namespaces ({name} = {forbids})."

@@ -53,20 +53,24 @@ _MOVE, _TRUNCATE = 1 << 13, 1 << 14
 
 
 def linux() -> bool:
-    """Whether the layers of this module can be had at all."""
+    """Return whether the layers of this module can be had at all."""
     return sys.platform == "linux"
 
 
-# Windows has neither. There nobody calls what needs them.
+# Windows has neither, and nothing there calls what needs them.
 resource: Any = importlib.util.find_spec("resource") and importlib.import_module("resource")
 _libc: Any = ctypes.CDLL(None, use_errno=True) if os.name == "posix" else None
+# Looked up now: in a student's process nothing is found by its name any more. See mallopt(3).
+_M_MMAP_THRESHOLD = -3
+_mallopt: Any = None
 if _libc and linux():
     _libc.syscall.restype = ctypes.c_long
+    _mallopt = getattr(_libc, "mallopt", None)
 
 
 @dataclass(frozen=True)
 class Limits:
-    """How much a student's process may use. Times in seconds, sizes in bytes.
+    """The limits of a student's process. Times in seconds, sizes in bytes.
 
     `memory` is what it may take on top of what Python and torch already hold. `cpu_seconds` is what
     the kernel ends it at, whatever it does.
@@ -100,7 +104,7 @@ def _mount(source: str, target: str, kind: str, flags: int, options: str) -> Non
 
 @dataclass(frozen=True)
 class Layers:
-    """What a jail is made of besides its namespaces, prepared before the fork.
+    """The layers of a jail besides its namespaces, prepared before the fork.
 
     `filter` is the compiled filter on system calls, `readable` the paths that stay readable.
     """
@@ -109,7 +113,7 @@ class Layers:
     readable: tuple[str, ...]
 
     def enter(self, limits: Limits, address_space: int) -> None:
-        """Goes through all layers. To be called in a child that `next_pid_namespace` prepared."""
+        """Go through all layers. To be called in a child that `next_pid_namespace` prepared."""
         if os.getpid() != 1:
             raise OSError("no pid namespace of its own")
         private_mounts()
@@ -122,7 +126,7 @@ class Layers:
 
 
 def try_out(layers: Layers) -> None:
-    """Goes through the layers in a child, which then ends.
+    """Go through the layers in a child, which then ends.
 
     Raises `OSError` where this machine refuses, with what the child said.
     """
@@ -144,17 +148,17 @@ def try_out(layers: Layers) -> None:
 
 
 def die_with_parent() -> None:
-    """Asks the kernel to kill this process when its parent ends. See prctl(2)."""
+    """Ask the kernel to kill this process when its parent ends. See prctl(2)."""
     _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def adopt_orphans() -> None:
-    """Makes this process the parent of its descendants whose own parents end. See prctl(2)."""
+    """Make this process the parent of its descendants whose own parents end. See prctl(2)."""
     _prctl(_PR_SET_CHILD_SUBREAPER, 1)
 
 
 def next_pid_namespace(own: int) -> None:
-    """Lets the next fork make process 1 of a new pid namespace.
+    """Let the next fork make process 1 of a new pid namespace.
 
     `own` is a pidfd of this process. Without going back to its own namespace first, a second fork
     would fail, since the first child's namespace is dead by then. See pid_namespaces(7).
@@ -176,7 +180,7 @@ def private_mounts() -> None:
 
 
 def show_instead(contents: Mapping[str, bytes]) -> None:
-    """Lets these files read otherwise, in this mount namespace and in those made from it.
+    """Let these files read otherwise, in this mount namespace and in those made from it.
 
     See mount(8) on bind mounts.
     """
@@ -195,7 +199,7 @@ def show_instead(contents: Mapping[str, bytes]) -> None:
 
 
 def drop_capabilities() -> None:
-    """Gives up every capability, for good. See capabilities(7)."""
+    """Give up every capability, for good. See capabilities(7)."""
     for capability in (_CAP_SYS_ADMIN, _CAP_SETPCAP):
         _prctl(_PR_CAPBSET_DROP, capability)
     header = struct.pack("<Ii", _CAPABILITY_VERSION, 0)
@@ -204,13 +208,13 @@ def drop_capabilities() -> None:
 
 
 def landlock_version() -> int:
-    """The version of Landlock that this kernel offers, 0 for none."""
+    """Return the version of Landlock that this kernel offers, 0 for none."""
     version: int = _libc.syscall(_LANDLOCK_CREATE_RULESET, None, 0, _LANDLOCK_VERSION)
     return max(version, 0)
 
 
 def landlock(readable: Iterable[str], version: int) -> None:
-    """Leaves only these paths readable and the scratch folder writable; no TCP, no signals out.
+    """Leave only these paths readable and the scratch folder writable; no TCP, no signals out.
 
     See landlock(7) and https://docs.kernel.org/userspace-api/landlock.html for the versions.
     """
@@ -251,7 +255,7 @@ class _Program(ctypes.Structure):
 
 
 def filter_system_calls(code: bytes) -> None:
-    """Lets through only the system calls that `code` allows, a compiled filter. See seccomp(2)."""
+    """Let through only the system calls that `code` allows, a compiled filter. See seccomp(2)."""
     buffer = ctypes.create_string_buffer(code, len(code))
     program = _Program(len(code) // 8, ctypes.addressof(buffer))
     mode = ctypes.c_ulong(_SECCOMP_MODE_FILTER)
@@ -259,7 +263,7 @@ def filter_system_calls(code: bytes) -> None:
 
 
 def limit_resources(limits: Limits, address_space: int, jailed: bool) -> None:
-    """Sets the limits for good: what is hard cannot be raised again. See setrlimit(2)."""
+    """Set the limits permanently: a hard limit cannot be raised again. See setrlimit(2)."""
     values = {
         resource.RLIMIT_FSIZE: limits.file_size,
         resource.RLIMIT_NOFILE: limits.open_files,
@@ -282,6 +286,19 @@ def limit_resources(limits: Limits, address_space: int, jailed: bool) -> None:
     resource.setrlimit(resource.RLIMIT_CPU, (min(limits.cpu_seconds, seconds), seconds))
 
 
+def limit_memory(more: int) -> None:
+    """Limit this process permanently to this many bytes more than it has; on Linux only.
+
+    What is freed has to be there again. The C library keeps what it thinks is small, in pieces that
+    the next tensor may not fit into: half of all memory and more, measured with tensors of 1 MB.
+    """
+    if linux():
+        if _mallopt is not None:
+            _mallopt(_M_MMAP_THRESHOLD, 256 << 10)
+        value = _at_most(resource.RLIMIT_AS, address_space() + more)
+        resource.setrlimit(resource.RLIMIT_AS, (value, value))
+
+
 def _at_most(name: int, value: int) -> int:
     """`value`, or the limit that this process is under already if that is lower."""
     _, hard = resource.getrlimit(name)
@@ -289,7 +306,7 @@ def _at_most(name: int, value: int) -> int:
 
 
 def address_space() -> int:
-    """How many bytes of address space this process has, as RLIMIT_AS counts them.
+    """Return how many bytes of address space this process has, as RLIMIT_AS counts them.
 
     Found by trying, since there is no /proc in the jail: under a limit below what is in use,
     nothing can be mapped.

@@ -18,14 +18,14 @@ ENDING_SECONDS = 1.0
 
 
 class PidsGroup:
-    """A control group with room for so many threads in all; children are put into it one by one."""
+    """A control group with a limit on threads; children are put into it one by one."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
 
     @classmethod
     def make(cls, limit: int) -> PidsGroup | None:
-        """A new group, or None where there is no need of one, or none can be had."""
+        """Return a new group, or None where none is needed or possible."""
         if not needed():
             return None
         for root in _usable():
@@ -39,12 +39,12 @@ class PidsGroup:
         return None
 
     def add(self, pid: int) -> None:
-        """Puts a process into the group, with all that it will start."""
+        """Put a process into the group, with all that it will start."""
         with contextlib.suppress(ProcessLookupError):
             (self.path / "cgroup.procs").write_text(str(pid))
 
     def close(self) -> None:
-        """Removes the group, once the processes in it have ended."""
+        """Remove the group, once the processes in it have ended."""
         deadline = time.monotonic() + ENDING_SECONDS
         while self.path.exists() and time.monotonic() < deadline:
             with contextlib.suppress(OSError):
@@ -54,7 +54,7 @@ class PidsGroup:
 
 
 def needed() -> bool:
-    """Whether the limit on a user's processes is none for this user."""
+    """Return whether the limit on a user's processes is none for this user."""
     return hasattr(os, "geteuid") and os.geteuid() == 0
 
 
@@ -68,7 +68,7 @@ def _usable() -> Iterator[Path]:
 
 
 def available() -> bool:
-    """Whether a group can be had here."""
+    """Return whether a group can be had here."""
     group = PidsGroup.make(1)
     if group is not None:
         group.close()
@@ -76,7 +76,7 @@ def available() -> bool:
 
 
 def _sweep(root: Path) -> None:
-    """Removes the groups of graders that were killed."""
+    """Remove the groups of graders that were killed."""
     for path in root.glob("grader-*"):
         if not Path(f"/proc/{path.name.split('-')[1]}").exists():
             with contextlib.suppress(OSError):

@@ -51,7 +51,7 @@ MACHINES = {"x86_64": "X86_64", "aarch64": "AARCH64"}
 
 
 def compile_filter(machine: str) -> bytes:
-    """The filter for a machine, one of `MACHINES`, as instructions for the kernel.
+    """Return the filter for a machine, one of `MACHINES`, as instructions for the kernel.
 
     Raises `ImportError` or `RuntimeError` where pyseccomp or libseccomp is missing.
     """

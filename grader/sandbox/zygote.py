@@ -23,6 +23,7 @@ import signal
 import socket
 import sys
 import tempfile
+import time
 from collections.abc import Sequence
 from types import ModuleType
 from typing import Any, NoReturn, Protocol, cast
@@ -33,20 +34,21 @@ from grader.sandbox.lockdown import Layers, Limits
 
 STUDENT_FD, REPORT_FD = 3, 4
 DESCRIPTORS = 256
+ROOM_SECONDS = 10
 LOCKED = b"locked"
 
 
 class Program(Protocol):
     """A module that a child runs. It knows what a student's code is; this one does not."""
 
-    def warm(self) -> None:
-        """Gets ready, once, before any child is forked."""
+    def warm(self, expected: Sequence[str]) -> None:
+        """Get ready, once, before any child is forked, for what the judges expect."""
 
     def warm_further(self) -> None:
-        """Gets ready for what is worth while only if many children are to come."""
+        """Prepare what pays off only if there will be many children."""
 
     def hidden_files(self) -> dict[str, bytes]:
-        """What a jail's children are to read in place of the files at these paths."""
+        """Return what a jail's children are to read in place of the files at these paths."""
 
     def serve(self, sock: socket.socket) -> None:
         """A child's whole work, on its socket to the judge."""
@@ -69,7 +71,7 @@ class Child:
     control: Control | None = None
 
     def failure(self, status: int) -> str | None:
-        """Why the child could not be locked in, None if it was. It has ended with `status`."""
+        """Return why the child could not be confined, None if it was. It ended with `status`."""
         report = os.read(self.report, 4096)
         os.close(self.report)
         if report == LOCKED:
@@ -105,7 +107,7 @@ class Zygote:
         self.own = os.pidfd_open(os.getpid()) if layers else -1
 
     def run(self) -> None:
-        """Serves until the last judge hangs up, and then ends all that is left."""
+        """Serve until the last judge hangs up, then end all that is left."""
         wake, signalled = os.pipe()
         os.set_blocking(signalled, False)
         os.set_blocking(wake, False)
@@ -116,7 +118,7 @@ class Zygote:
         try:
             for control in self.controls:
                 self.tell(control, {"ready": os.getpid(), "scratch": self.scratch})
-            self.spare = self.spawn()
+            self.spare = self.spawn_ahead()
             while self.controls:
                 lines = [control.sock.fileno() for control in self.controls]
                 select.select([*lines, wake], [], [])
@@ -129,7 +131,7 @@ class Zygote:
             self.leave()
 
     def serve(self, control: Control) -> None:
-        """Carries out what one judge has asked for, or forgets the judge if it has hung up."""
+        """Carry out one judge's request, or forget the judge if it has hung up."""
         try:
             while control.pending() or select.select([control.sock], [], [], 0)[0]:
                 self.obey(control, control.receive())
@@ -141,28 +143,28 @@ class Zygote:
                     os.kill(child.pid, signal.SIGKILL)
 
     def obey(self, control: Control, message: dict[str, Any]) -> None:
-        """Carries out one request: to hand over a child, or to kill one."""
+        """Carry out one request: to hand over a child, or to kill one."""
         if "fork" in message:
             self.hand_over(control, message["fork"])
             self.handed_over += 1
             if self.handed_over == 2:
-                # It is a class, then, and nobody has to wait for this.
+                # It is a whole class, then, and nothing waits for this.
                 self.program.warm_further()
                 gc.freeze()
-            self.spare = self.spawn()
+            self.spare = self.spawn_ahead()
             return
         for child in self.children.values():
             if child.control is control and child.number == message["kill"]:
                 os.kill(child.pid, signal.SIGKILL)
 
     def tell(self, control: Control, message: dict[str, Any]) -> None:
-        """Sends a message to a judge; that one has hung up is found out when it is served."""
+        """Send a message to a judge; that one has hung up is found out when it is served."""
         with contextlib.suppress(ConnectionError):
             control.send(message)
 
     def hand_over(self, control: Control, number: int) -> None:
-        """Gives a judge a child, which it will call by `number`."""
-        child, self.spare = self.spare or self.spawn(), None
+        """Give a judge a child, which it will call by `number`."""
+        child, self.spare = self.spare or self.spawn_patiently(), None
         child.number, child.control = number, control
         descriptors = [child.sock.fileno()]
         if lockdown.linux():
@@ -174,17 +176,45 @@ class Zygote:
                 os.close(descriptor)
             child.sock.close()
 
+    def spawn_ahead(self) -> Child | None:
+        """Return a child that nobody has asked for yet, if this machine has room for one now."""
+        with contextlib.suppress(OSError):
+            return self.spawn()
+        return None
+
+    def spawn_patiently(self) -> Child:
+        """Return a new child, when others have made room for it if need be.
+
+        Raises `OSError` where they do not in time.
+        """
+        for _ in range(ROOM_SECONDS * 10):
+            child = self.spawn_ahead()
+            if child is not None:
+                return child
+            time.sleep(0.1)
+            self.reap()
+        return self.spawn()
+
     def spawn(self) -> Child:
-        """A new child, which waits for what to load."""
+        """Return a new child, which waits for what to load. Raises `OSError`."""
         scratch = None
         if self.scratch is not None:
             scratch = os.path.join(self.scratch, str(next(self.folders)))
             os.mkdir(scratch, 0o700)
         told, telling = os.pipe()
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
-        if self.layers:
-            lockdown.next_pid_namespace(self.own)
-        pid = os.fork()
+        try:
+            if self.layers:
+                lockdown.next_pid_namespace(self.own)
+            pid = os.fork()
+        except OSError:  # no memory, or too many processes
+            ours.close()
+            theirs.close()
+            os.close(told)
+            os.close(telling)
+            if scratch is not None:
+                os.rmdir(scratch)
+            raise
         if pid == 0:
             self.child(theirs.fileno(), telling, scratch)
         theirs.close()
@@ -193,7 +223,7 @@ class Zygote:
         return child
 
     def reap(self) -> None:
-        """Reports every child that has ended, and removes what it has left behind."""
+        """Report every child that has ended, and remove what it has left behind."""
         while True:
             try:
                 pid, status, usage = os.wait4(-1, os.WNOHANG)
@@ -221,7 +251,7 @@ class Zygote:
                 self.tell(child.control, message)
 
     def clear(self, pid: int, child: Child | None) -> None:
-        """Removes what the process `pid`, which has ended, left: processes, files in its scratch.
+        """Remove what the process `pid`, which has ended, left: processes, files in its scratch.
 
         In a jail the kernel has done it all. Elsewhere a child may have started others, and `child`
         is None if `pid` is one of those.
@@ -237,7 +267,7 @@ class Zygote:
             shutil.rmtree(child.scratch, ignore_errors=True)
 
     def leave(self) -> None:
-        """Ends every child and waits for it."""
+        """End every child and wait for it."""
         for pid in self.children:
             os.kill(pid, signal.SIGKILL)
         with contextlib.suppress(ChildProcessError):
@@ -248,7 +278,7 @@ class Zygote:
             shutil.rmtree(self.scratch, ignore_errors=True)
 
     def child(self, descriptor: int, telling: int, scratch: str | None) -> NoReturn:
-        """What the child does. It never returns, whatever happens."""
+        """Run the child. It never returns, whatever happens."""
         try:
             sock, telling = self.shed(descriptor, telling)
             try:
@@ -263,7 +293,7 @@ class Zygote:
             os._exit(0)
 
     def shed(self, descriptor: int, telling: int) -> tuple[socket.socket, int]:
-        """Lets go of all that is the zygote's. Leaves the judge's socket and where to report."""
+        """Let go of all that is the zygote's. Leaves the judge's socket and where to report."""
         if lockdown.linux():
             lockdown.die_with_parent()
         os.setsid()
@@ -281,7 +311,7 @@ class Zygote:
         return sock, REPORT_FD
 
     def lock_in(self, scratch: str | None) -> None:
-        """Takes on the limits of a student's process and, in a jail, its other layers."""
+        """Take on the limits of a student's process and, in a jail, its other layers."""
         os.environ.clear()
         if self.layers:
             os.environ.update(HOME=lockdown.SCRATCH, TMPDIR=lockdown.SCRATCH)
@@ -293,7 +323,7 @@ class Zygote:
 
 
 def _folder(parent: str) -> str:
-    """A new folder for the files of children. Those of fork servers that were killed go."""
+    """Return a new folder for the files of children. Those of fork servers that were killed go."""
     for entry in os.scandir(parent):
         owner = re.fullmatch(r"grader-(\d+)-\w+", entry.name)
         if owner and entry.stat(follow_symlinks=False).st_uid == os.getuid():
@@ -307,7 +337,7 @@ def _folder(parent: str) -> str:
 
 
 def _children() -> set[int]:
-    """The processes whose parent this one is, where the system tells."""
+    """Return the processes whose parent this one is, where the system tells."""
     try:
         with open("/proc/thread-self/children") as children:
             return {int(pid) for pid in children.read().split()}
@@ -316,7 +346,7 @@ def _children() -> set[int]:
 
 
 def _forget_the_kit() -> None:
-    """Makes `import grader` and `import solutions` fail in student code."""
+    """Make `import grader` and `import solutions` fail in student code."""
     kit = ("grader", "solutions")
     for name in list(sys.modules):
         if name.partition(".")[0] in kit:
@@ -326,7 +356,7 @@ def _forget_the_kit() -> None:
 
 
 def main(program: str, descriptors: Sequence[int]) -> None:
-    """The zygote's whole life. `program` is the module that children run.
+    """Serve until all judges have hung up. `program` is the module that children run.
 
     `descriptors` are the zygote's ends of the lines to its judges.
 
@@ -334,12 +364,12 @@ def main(program: str, descriptors: Sequence[int]) -> None:
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     module = cast(Program, importlib.import_module(program))
-    module.warm()
     controls = [Control(socket.socket(fileno=descriptor)) for descriptor in descriptors]
     try:
         start = controls[0].receive()
     except EOFError:
         return
+    module.warm(start["expected"])
     _forget_the_kit()
     jail = start["jail"]
     layers = jail and Layers(bytes.fromhex(jail["filter"]), tuple(jail["readable"]))
@@ -347,11 +377,12 @@ def main(program: str, descriptors: Sequence[int]) -> None:
         lockdown.show_instead(module.hidden_files())
     # No more than a child closes one by one where the system cannot close a range.
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (DESCRIPTORS, hard))
+    most = DESCRIPTORS if hard == resource.RLIM_INFINITY else min(DESCRIPTORS, hard)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
     gc.freeze()
     gc.enable()
     # A model is thousands of objects; at every 700th Python would search all the new ones.
     gc.set_threshold(50_000)
     Zygote(module, controls, Limits(**start["limits"]), layers, start["scratch"]).run()
-    # Python would take a tenth of a second to take torch apart.
+    # Python would take a tenth of a second to tear torch down.
     os._exit(0)

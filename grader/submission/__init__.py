@@ -1,5 +1,23 @@
-"""What was handed in, read without trust: folders of files, and notebooks."""
+"""What was submitted, read without trust: folders of files, notebooks and archives."""
 
-from grader.submission.folder import Submission, SubmissionError, find, from_notebook
+from grader.submission.folder import (
+    AmbiguousError,
+    Contents,
+    Reading,
+    Submission,
+    SubmissionError,
+    contents,
+    find,
+    from_notebook,
+)
 
-__all__ = ["Submission", "SubmissionError", "find", "from_notebook"]
+__all__ = [
+    "AmbiguousError",
+    "Contents",
+    "Reading",
+    "Submission",
+    "SubmissionError",
+    "contents",
+    "find",
+    "from_notebook",
+]

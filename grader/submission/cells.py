@@ -10,7 +10,7 @@ from typing import Any, Literal
 from grader.submission import plain_file
 from grader.submission.outputs import OutputsError, without_outputs
 
-# Of a file without its outputs. What is larger with them is read by a process that a limit ends.
+# Of a file without its outputs. A file that is larger with them is read in a limited process.
 MAX_BYTES = 16 << 20
 MAX_FILE = 256 << 20
 SMALL = 2 << 20
@@ -22,11 +22,11 @@ POINTS = "-points"
 Kind = Literal["code", "markdown", "raw"]
 
 
-_NO_JSON = "the file is damaged: it is no JSON, as every notebook is"
+_NO_JSON = "the file is damaged: a notebook is JSON, and this is not"
 
 
 class NotebookError(Exception):
-    """A file that is no notebook. The message says why, for the person who handed it in."""
+    """A file that is not a notebook. The message tells the student why."""
 
 
 @dataclass(frozen=True)
@@ -40,9 +40,9 @@ class Cell:
 
 
 def read(path: Path) -> list[Cell]:
-    """The cells of the notebook at `path`, of format 3 or 4.
+    """Return the cells of the notebook at `path`, of format 3 or 4.
 
-    What is no cell is left out. Raises `NotebookError` when the file cannot be read as a notebook.
+    Entries that are not cells are left out. Raises `NotebookError` for an unreadable notebook.
     """
     data = _bytes(path)
     if not data.strip():
@@ -86,7 +86,7 @@ def _cells(content: Any) -> list[Cell]:
         raise NotebookError(
             f"it has {len(listed):,} cells, and more than {MAX_CELLS:,} are not read; delete some"
         )
-    cells = [_cell(one) for one in listed if isinstance(one, dict)]
+    cells = [_cell(cell) for cell in listed if isinstance(cell, dict)]
     if sum(len(cell.source) for cell in cells if cell.kind != "code") > MAX_TEXT:
         raise NotebookError(f"its cells hold more than {MAX_TEXT:,} characters of text")
     if sum(len(cell.source) for cell in cells if cell.kind == "code") > MAX_CODE:
@@ -115,13 +115,13 @@ def _cell(content: dict[str, Any]) -> Cell:
 
 
 def _text(value: str) -> str:
-    """The text as it can be stored and shown: lone surrogates and NUL bytes cannot."""
+    """Return the text as it can be stored and shown: lone surrogates and NUL bytes cannot."""
     value = value.replace("\r\n", "\n").replace("\r", "\n").replace("\0", "�")
     return value.encode("utf-8", "replace").decode("utf-8")
 
 
 def _attachments(value: Any) -> dict[str, dict[str, str]]:
-    """The pictures that a Markdown cell carries, those of a kind that can hold no script."""
+    """Return the pictures that a Markdown cell carries, those of a kind that can hold no script."""
     if not isinstance(value, dict):
         return {}
     pictures = {

@@ -1,4 +1,4 @@
-"""What the text of a notebook says before any of it runs: its tests, its answers, what is to do.
+"""What can be read from a notebook before it runs: its tests, its answers, what is to do.
 
 Nothing is parsed here: whatever the cells hold, to read them takes as long as they are.
 """
@@ -15,9 +15,10 @@ from typing import Any
 
 from grader import curriculum
 from grader.curriculum import stubs
+from grader.curriculum.project import SOLUTIONS
 from grader.submission.cells import POINTS, Cell
 
-_ENTRIES = {one.name: one.entries for one in curriculum.EXERCISES}
+_ENTRIES = {exercise.name: exercise.entries for exercise in curriculum.EXERCISES}
 _EXERCISE_OF = {entry: name for name, entries in _ENTRIES.items() for entry in entries}
 _BINDING = re.compile(
     r"^(?:async[ \t]+)?(?:def|class)[ \t]+(\w+)|^(\w+)[ \t]*(?::[^=\n]*)?=(?!=)", re.MULTILINE
@@ -28,16 +29,16 @@ _UNWRITTEN = "raise NotImplementedError"
 
 
 def binds(source: str) -> frozenset[str]:
-    """The names of exercises that a cell's code seems to give a meaning to."""
-    found = {match[1] or match[2] for match in _BINDING.finditer(source)}
-    return frozenset(found & _EXERCISE_OF.keys())
+    """Return the names of exercises that a cell's code seems to give a meaning to."""
+    names = {match[1] or match[2] for match in _BINDING.finditer(source)}
+    return frozenset(names & _EXERCISE_OF.keys())
 
 
 @dataclass(frozen=True)
 class Layout:
-    """Where in a notebook what stands.
+    """The layout of a notebook.
 
-    `tests` says by exercise how many cells stand above its tests, `own` which cells are its answer.
+    `tests` has, by exercise, the number of cells above its tests; `own` the cells of its answer.
     """
 
     cells: tuple[Cell, ...]
@@ -46,13 +47,13 @@ class Layout:
     bound: tuple[frozenset[str], ...]
 
     def order(self, exercises: Iterable[str]) -> list[str]:
-        """The exercises in the order of their tests."""
+        """Return the exercises in the order of their tests."""
         return sorted(exercises, key=lambda name: (self.tests[name], curriculum.NAMES.index(name)))
 
     def sources(self) -> dict[str, str]:
-        """The code of each exercise that the notebook says anything of.
+        """Return the code of each exercise that the notebook says anything of.
 
-        It is the stub where the answer is as it was handed out, else the text of its cells.
+        It is the stub if the answer is unchanged, else the text of its cells.
         """
         words = {
             word
@@ -60,16 +61,16 @@ class Layout:
             if self.runs(index)
             for word in set(_WORD.findall(cell.source))
         }
-        found = {}
+        texts = {}
         for name, entries in _ENTRIES.items():
             if not words & {*entries}:
                 continue
             own = [self.cells[index] for index in self.own[name]]
             if own and all(_plain(cell.source) == _plain_stub(name) for cell in own):
-                found[name] = _stub(name)
+                texts[name] = _stub(name)
             else:
-                found[name] = "\n\n".join(cell.source for cell in own)
-        return found
+                texts[name] = "\n\n".join(cell.source for cell in own)
+        return texts
 
     def labels(self) -> dict[str, str]:
         """How a message names each cell, by the name of its file in the process that runs it."""
@@ -80,11 +81,11 @@ class Layout:
         }
 
     def texts(self) -> dict[str, str]:
-        """The code of each cell, by the same names."""
+        """Return the code of each cell, by the same names."""
         return {f"cell_{index}": cell.source for index, cell in enumerate(self.cells)}
 
     def payload(self) -> dict[str, Any]:
-        """What the process that runs the cells has to know."""
+        """Return what the process that runs the cells has to know."""
         return {
             "cells": [
                 cell.source if self.runs(index) else None for index, cell in enumerate(self.cells)
@@ -99,12 +100,12 @@ class Layout:
         }
 
     def runs(self, index: int) -> bool:
-        """Whether a cell is run: one with tests is not."""
+        """Return whether a cell is run: one with tests is not."""
         cell = self.cells[index]
         return cell.kind == "code" and _exercise_tested(cell) is None
 
     def _kept(self, exercise: str) -> dict[str, list[str]]:
-        """The names of others that cells of an exercise write anew, by cell.
+        """Return the names of other exercises that cells of an exercise redefine, by cell.
 
         Where nothing else gives such a name a meaning, it is the answer to that other exercise.
         """
@@ -134,7 +135,7 @@ class Layout:
 
 
 def layout(cells: Sequence[Cell]) -> Layout:
-    """Where in these cells what stands."""
+    """Return the layout of these cells."""
     tests = dict.fromkeys(_ENTRIES, len(cells))
     for tagged in (False, True):  # a cell that nbgrader's name marks counts before a copy of it
         for index, cell in enumerate(cells):
@@ -160,12 +161,12 @@ def layout(cells: Sequence[Cell]) -> Layout:
 
 
 def _exercise_tested(cell: Cell) -> str | None:
-    """The exercise that a cell holds the tests of, if it does."""
+    """Return the exercise that a cell holds the tests of, if it does."""
     name = cell.grade_id.removesuffix(POINTS)
     if cell.grade_id.endswith(POINTS) and name in _ENTRIES:
         return name
-    found = _CHECK.match(cell.source) if cell.kind == "code" else None
-    return found[1] if found is not None and found[1] in _ENTRIES else None
+    matched = _CHECK.match(cell.source) if cell.kind == "code" else None
+    return matched[1] if matched is not None and matched[1] in _ENTRIES else None
 
 
 def _plain(source: str) -> list[str]:
@@ -180,12 +181,12 @@ def _plain(source: str) -> list[str]:
 
 @cache
 def _stub(name: str) -> str:
-    return stubs.stub((stubs.SOLUTIONS / f"{name}.py").read_text(encoding="utf-8"), name)
+    return stubs.stub((SOLUTIONS / f"{name}.py").read_text(encoding="utf-8"), name)
 
 
 @cache
 def _plain_stub(name: str) -> list[str]:
-    """The stub as a notebook has it: without its docstring and what it imports of others."""
+    """Return the stub as a notebook has it: without its docstring and what it imports of others."""
     source = _stub(name)
     lines = source.split("\n")
     tree = ast.parse(source)

@@ -15,11 +15,11 @@ MEMORY = 2 << 30
 
 
 class OutputsError(Exception):
-    """The data is no JSON, or took too much time or memory to read."""
+    """The data is not JSON, or took too much time or memory to read."""
 
 
 def without_outputs(data: bytes) -> bytes:
-    """The JSON of a notebook without what its cells put out. Raises `OutputsError`."""
+    """Return the JSON of a notebook without what its cells put out. Raises `OutputsError`."""
     # By its file, so that nothing else of the kit has to be imported.
     command = [sys.executable, "-I", __file__]
     try:
@@ -32,7 +32,7 @@ def without_outputs(data: bytes) -> bytes:
 
 
 def main() -> None:
-    """Reads a notebook from standard input and writes it, shorter, to standard output."""
+    """Read a notebook from standard input and write it, shorter, to standard output."""
     _limit()
     content = json.loads(sys.stdin.buffer.read().decode("utf-8-sig"))
     if isinstance(content, dict):

@@ -17,7 +17,7 @@ from itertools import accumulate
 from grader.curriculum import stubs
 
 RUN = 10  # tokens that are hashed together
-WINDOW = 6  # of so many runs in a row, one is kept
+WINDOW = 6  # of this many consecutive hashes, one is kept
 MAX_KEPT = 400
 
 _KEYWORDS = {word: word for word in keyword.kwlist}
@@ -37,7 +37,7 @@ _TOKEN = re.compile(
 
 
 def structure(exercise: str, source: str) -> tuple[int, ...]:
-    """The hashes kept of an answer, in order, without those of what was handed out."""
+    """Return the hashes kept of an answer, in order, without those of the stub."""
     given = _handed_out(exercise)
     runs = [run for run in _runs(source) if run not in given]
     kept = {min(runs[start : start + WINDOW]) for start in range(max(len(runs) - WINDOW + 1, 0))}
@@ -55,16 +55,16 @@ def _runs(source: str) -> list[int]:
 
 
 def _tokens(source: str) -> list[str]:
-    found = []
+    tokens = []
     for match in _TOKEN.finditer(source):
         kind = match.lastgroup
         if kind == "word":
-            found.append(_KEYWORDS.get(match[0], "name"))
+            tokens.append(_KEYWORDS.get(match[0], "name"))
         elif kind == "text":
-            found.append("text")
+            tokens.append("text")
         elif kind != "comment":
-            found.append(match[0])
-    return found
+            tokens.append(match[0])
+    return tokens
 
 
 @cache

@@ -39,7 +39,10 @@ _ACCEPTED = {
     "KeyError": {"KeyError"},
     "ValueError": {"ValueError", "AssertionError"},
     "IndexError": {"IndexError", "ValueError", "AssertionError"},
+    "LookupError": {"LookupError", "ValueError", "AssertionError"},
 }
+# The names by which a student knows them.
+_NAMED = {"LookupError": "KeyError or IndexError"}
 
 
 def assert_refuses(
@@ -50,19 +53,18 @@ def assert_refuses(
     `what` is the call and the reason in words: "MultiHeadAttention(10, 3): 10 features cannot be
     shared out among 3 heads". The words of the error contain those of `naming`.
     """
+    name = _NAMED.get(error.__name__, error.__name__)
     try:
         call()
     except StudentError as raised:
         if _ACCEPTED[error.__name__].isdisjoint(raised.kinds):
-            raise Mismatch(
-                f"{what}. It should raise {error.__name__}; yours raised {raised}."
-            ) from None
+            raise Mismatch(f"{what}. It should raise {name}; yours raised {raised}.") from None
         if naming not in raised.text:
             raise Mismatch(
-                f"{what}. The {error.__name__} should name {naming!r}; yours says: {raised}."
+                f"{what}. The {name} should name {naming!r}; yours says: {raised}."
             ) from None
         return
-    raise Mismatch(f"{what}. It should raise {error.__name__}; yours raised nothing.")
+    raise Mismatch(f"{what}. It should raise {name}; yours raised nothing.")
 
 
 def assert_defaults(student: Any, entry: str, wanted: Mapping[str, Any]) -> None:
@@ -70,10 +72,10 @@ def assert_defaults(student: Any, entry: str, wanted: Mapping[str, Any]) -> None
 
     One that it does not show, or that is of another kind (None, say), is left to other checks.
     """
-    found = student.defaults(entry)
+    result = student.defaults(entry)
     for name, value in wanted.items():
         kinds = (int, float) if isinstance(value, (int, float)) else (str,)
-        yours = found.get(name, value)
+        yours = result.get(name, value)
         if type(yours) in (*kinds, bool) and yours != value:
             raise Mismatch(
                 f"Without `{name}`, {entry} takes {yours!r}; the default should be {value!r}."
@@ -160,18 +162,18 @@ def assert_registers(module: RemoteModule, shapes: Mapping[str, Sequence[int]], 
 
     Other names for the same tensors are fine, as when an `nn.Sequential` holds a layer as well.
     """
-    found = {parameter.name: parameter for parameter in module.parameters()}
+    result = {parameter.name: parameter for parameter in module.parameters()}
     for name, shape in shapes.items():
-        if name not in found:
-            there = ", ".join(f"`{other}`" for other in found) or "none at all"
+        if name not in result:
+            there = ", ".join(f"`{other}`" for other in result) or "none at all"
             raise Mismatch(f"{what} has no parameter `{name}`. The parameters it has: {there}.")
-        if found[name].shape != tuple(shape):
+        if result[name].shape != tuple(shape):
             raise Mismatch(
-                f"The parameter `{name}` of {what} has shape {found[name].shape}; "
+                f"The parameter `{name}` of {what} has shape {result[name].shape}; "
                 f"it should have {tuple(shape)}."
             )
-    known = {found[name].storage for name in shapes}
-    extra = [name for name, parameter in found.items() if parameter.storage not in known]
+    known = {result[name].storage for name in shapes}
+    extra = [name for name, parameter in result.items() if parameter.storage not in known]
     if extra:
         names = ", ".join(f"`{name}`" for name in extra)
         raise Mismatch(f"{what} has parameters that do not belong to it: {names}.")

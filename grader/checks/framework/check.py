@@ -24,6 +24,8 @@ from typing import Any, TypeAlias
 
 import hypothesis
 from hypothesis import HealthCheck, Phase
+from hypothesis.internal.conjecture import providers
+from hypothesis.internal.constants_ast import Constants
 from hypothesis.strategies import SearchStrategy
 
 from grader import curriculum
@@ -32,6 +34,10 @@ from grader.curriculum import CurriculumError
 
 Drawn: TypeAlias = Inputs[Any] | SearchStrategy[Any]
 PREFIX = "test_"
+
+# hypothesis also tries the constants of all modules that this process has loaded from a clone. What
+# a seed draws must not depend on them, or a grade could not be repeated.
+providers._get_local_constants = Constants
 
 _declared: dict[str, dict[str, Check]] = {}
 

@@ -7,8 +7,11 @@ shrinks, so that a failing case is shown at its smallest.
 from __future__ import annotations
 
 import functools
+import math
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Concatenate, Generic, ParamSpec, TypeVar
 
@@ -20,6 +23,22 @@ from torch import Tensor
 P = ParamSpec("P")
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
+
+
+# By seed and count of normal numbers, what they were multiplied by.
+Draws = dict[tuple[int, int], float]
+_DRAWS: ContextVar[Draws | None] = ContextVar("draws", default=None)
+
+
+@contextmanager
+def remembered_draws() -> Iterator[Draws]:
+    """Remember the seeds of all normal numbers that are drawn in this block."""
+    draws: Draws = {}
+    token = _DRAWS.set(draws)
+    try:
+        yield draws
+    finally:
+        _DRAWS.reset(token)
 
 
 @dataclass(frozen=True)
@@ -38,13 +57,15 @@ class Numbers:
 
     def generator(self, purpose: str) -> torch.Generator:
         """A generator for this purpose, always at its start."""
-        seed = zlib.crc32(f"{self.run}/{self.case}/{purpose}".encode())
-        return torch.Generator().manual_seed(seed)
+        return torch.Generator().manual_seed(self._seed(purpose))
 
     def normal(
         self, purpose: str, *shape: int, scale: float = 1.0, dtype: torch.dtype = torch.float64
     ) -> Tensor:
         """Standard normal numbers times `scale`."""
+        draws = _DRAWS.get()
+        if draws is not None:
+            draws[self._seed(purpose), math.prod(shape)] = scale
         numbers = torch.randn(shape, generator=self.generator(purpose), dtype=torch.float64)
         return (numbers * scale).to(dtype)
 
@@ -74,6 +95,9 @@ class Numbers:
         """A permutation of `range(length)` that moves something, for a length of two or more."""
         shift = int(torch.randint(1, length, (), generator=self.generator(purpose)))
         return torch.arange(length).roll(shift)
+
+    def _seed(self, purpose: str) -> int:
+        return zlib.crc32(f"{self.run}/{self.case}/{purpose}".encode())
 
 
 @dataclass(frozen=True)

@@ -1,1 +1,1 @@
-"""The encoder and the decoder as they are handed out; `curriculum.handed_out` reads them."""
+"""The encoder and the decoder in the form in which they are provided, see `handed_out`."""

@@ -22,7 +22,7 @@ class DecoderLayer(WrappedLayer):
         tgt_mask: Tensor | None = None,
         memory_mask: Tensor | None = None,
     ) -> Tensor:
-        """`(B, Lt, d_model)`; the masks are True where a position may be looked at."""
+        """Return `(B, Lt, d_model)`; the masks are True where a position may be attended to."""
         return self.run(x, memory, tgt_mask=tgt_mask, memory_mask=memory_mask)
 
 

@@ -16,7 +16,7 @@ class EncoderLayer(WrappedLayer):
     attentions: ClassVar = {"self_attn": "self_attn"}
 
     def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        """`(B, L, d_model)`; the mask is True where a position may be looked at."""
+        """Return `(B, L, d_model)`; the mask is True where a position may be attended to."""
         return self.run(x, src_mask=mask)
 
 

@@ -1,6 +1,6 @@
 """torch's own layer, fed from parameters with the names that the exercises give them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import ClassVar
 
 import torch
@@ -35,6 +35,35 @@ class Connection(nn.Module):
     def __init__(self, d_model: int) -> None:
         super().__init__()
         self.norm = nn.LayerNorm(d_model)
+
+
+def torch_attention_weights(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Return the weights of the exercise's attention under the names of `nn.MultiheadAttention`."""
+    packed = {}
+    for kind in ("weight", "bias"):
+        packed[f"in_proj_{kind}"] = torch.cat([weights[f"{part}_proj.{kind}"] for part in "qkv"])
+        packed[f"out_proj.{kind}"] = weights[f"out_proj.{kind}"]
+    return packed
+
+
+def torch_layer_weights(
+    weights: Mapping[str, Tensor], attentions: Mapping[str, str]
+) -> dict[str, Tensor]:
+    """Return the weights of an exercise's layer under the names of torch's layer.
+
+    `attentions` are the names of the attentions in the exercise, and those in torch.
+    """
+    renamed: dict[str, Tensor] = {}
+    for ours, theirs in attentions.items():
+        below = {name.removeprefix(f"{ours}."): value for name, value in weights.items()}
+        packed = torch_attention_weights(below)
+        renamed |= {f"{theirs}.{name}": value for name, value in packed.items()}
+    for kind in ("weight", "bias"):
+        for name in ("linear1", "linear2"):
+            renamed[f"{name}.{kind}"] = weights[f"feed_forward.{name}.{kind}"]
+        for number in range(len(attentions) + 1):
+            renamed[f"norm{number + 1}.{kind}"] = weights[f"sublayers.{number}.norm.{kind}"]
+    return renamed
 
 
 class WrappedLayer(nn.Module):
@@ -72,10 +101,10 @@ class WrappedLayer(nn.Module):
             norm_first=norm_first,
             device="meta",
         )
-        self.torch_layer = (layer,)  # in a tuple, it is no part of this module
+        self.torch_layer = (layer,)  # in a tuple, so that it is not a submodule
 
     def run(self, *inputs: Tensor, **masks: Tensor | None) -> Tensor:
-        """What torch's layer makes of the inputs, with this module's parameters."""
+        """Return the output of torch's layer for the inputs, with this module's parameters."""
         (layer,) = self.torch_layer
         layer.train(self.training)
         keys = {name: inputs[-1] if name == "memory_mask" else inputs[0] for name in masks}
@@ -85,22 +114,10 @@ class WrappedLayer(nn.Module):
 
     def weights(self) -> dict[str, Tensor]:
         """This module's parameters under torch's names."""
-        own = dict(self.named_parameters())
-        found = {}
-        for ours, theirs in self.attentions.items():
-            for kind in ("weight", "bias"):
-                parts: list[Tensor] = [own[f"{ours}.{one}_proj.{kind}"] for one in "qkv"]
-                found[f"{theirs}.in_proj_{kind}"] = torch.cat(parts)
-                found[f"{theirs}.out_proj.{kind}"] = own[f"{ours}.out_proj.{kind}"]
-        for kind in ("weight", "bias"):
-            for name in ("linear1", "linear2"):
-                found[f"{name}.{kind}"] = own[f"feed_forward.{name}.{kind}"]
-            for number in range(len(self.sublayers)):
-                found[f"norm{number + 1}.{kind}"] = own[f"sublayers.{number}.norm.{kind}"]
-        return found
+        return torch_layer_weights(dict(self.named_parameters()), self.attentions)
 
     def additive(self, mask: Tensor | None, query: Tensor, key: Tensor) -> Tensor | None:
-        """The mask as numbers to add to the scores of every head. (B * H, Lq, Lk)"""
+        """Return the mask as numbers to add to the scores of every head, `(B * H, Lq, Lk)`."""
         if mask is None:
             return None
         shape = (query.size(0), self.n_heads, query.size(1), key.size(1))
@@ -131,6 +148,6 @@ class WrappedStack(nn.Module):
 
     def forward(self, x: Tensor, *rest: Tensor | None, **masks: Tensor | None) -> Tensor:
         """`(B, L, d_model)`, as it went in."""
-        for one in self.layers:
-            x = one(x, *rest, **masks)
+        for torch_layer in self.layers:
+            x = torch_layer(x, *rest, **masks)
         return x if self.norm is None else self.norm(x)

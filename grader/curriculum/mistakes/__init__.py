@@ -1,7 +1,8 @@
-"""The known mistakes: edits of right answers, one data file an exercise.
+"""The known mistakes: edits of right answers, one data file per exercise.
 
-Each says what is wrong and asks the question that leads on. An edit that no longer fits its answer
-is an error, not a mistake that nobody makes any more. The format of an entry:
+A student first gets the question, then the mistake, then nearly the answer: so `asks` must neither
+presuppose `tells` nor give the answer away. An edit that no longer fits its answer is an error, not
+a mistake that nobody makes any more. The format of an entry:
 
     [[mistake]]
     name = "scaled-by-d-k"
@@ -9,26 +10,32 @@ is an error, not a mistake that nobody makes any more. The format of an entry:
     replace = "query.size(-1)"
     tells = "Your scores are divided by d_k, not by its square root."
     asks = "What is the variance of a dot product of two random vectors of length d_k?"
-    read = "Paper, section 3.2.1, footnote 4."          # optional: where to read on
-    nearly = "Take the square root of `query.size(-1)`."  # optional: the last hint
+    nearly = "Put a square root around the number you divide by."
+    read = "Paper, section 3.2.1, footnote 4."  # optional: where to read on
     seen = "a repository"                    # optional: where people really made it
 
 A mistake of several edits has `edits = [["find", "replace"], ...]`. What is edited is the answer in
 `solutions/`, or with `form = "unrolled"` another right answer, forms/EXERCISE/unrolled.txt. What
 the same mistake looks like elsewhere stands under it as `[[mistake.also]]`, with its own edits.
+With `each = true` each of its edits is the mistake by itself, too: those at one sublayer connection
+together.
+With `unused = true`, which stands before `tells`, what the edit leaves unread of a function's
+arguments is proof by itself: code that fails and does not read them either has the mistake.
 """
 
 from __future__ import annotations
 
+import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from importlib import resources
 from typing import Any
 
 from grader.curriculum.exercises import CurriculumError
 
-_EDIT = {"find", "replace", "edits", "form"}
+_EDIT = {"find", "replace", "edits", "form", "each"}
+_CONNECTION = re.compile(r"\w+(?=\.(?:norm|dropout)\()")
 
 
 class MistakeError(CurriculumError):
@@ -51,7 +58,8 @@ class Mistake:
     """One way in which people get an exercise wrong.
 
     `tells` says what is wrong, `asks` the question that leads on, `read` where to read on, `nearly`
-    what to write but for the writing, `seen` where people really made it.
+    what to write but for the writing, `seen` where people really made it. An `unused` one is told
+    by the arguments that it leaves unread.
     """
 
     exercise: str
@@ -62,9 +70,10 @@ class Mistake:
     read: str = ""
     nearly: str = ""
     seen: str = ""
+    unused: bool = False
 
     def apply(self, source: str, number: int = 0) -> str:
-        """The answer `source` with this mistake in it, made in the way of that number.
+        """Return the answer `source` with this mistake in it, made in the way of that number.
 
         Raises `MistakeError` if it does not fit.
         """
@@ -86,18 +95,18 @@ def load(exercise: str) -> list[Mistake]:
         return []
     rows = tomllib.loads(file.read_text(encoding="utf-8"))["mistake"]
     try:
-        found = [_mistake(exercise, row) for row in rows]
+        known = [_mistake(exercise, row) for row in rows]
     except (TypeError, ValueError, KeyError) as error:
         raise MistakeError(f"grader/curriculum/mistakes/{exercise}.toml: {error}") from None
-    names = [one.name for one in found]
+    names = [mistake.name for mistake in known]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise MistakeError(f"grader/curriculum/mistakes/{exercise}.toml: twice: {', '.join(twice)}")
-    return found
+    return known
 
 
 def forms(exercise: str) -> dict[str, str]:
-    """The sources of the other right answers that mistakes edit, by name."""
+    """Return the sources of the other right answers that mistakes edit, by name."""
     folder = resources.files(__package__) / "forms" / exercise
     if not folder.is_dir():
         return {}
@@ -110,8 +119,20 @@ def forms(exercise: str) -> dict[str, str]:
 
 def _mistake(exercise: str, row: Mapping[str, Any]) -> Mistake:
     words = {key: value for key, value in row.items() if key not in _EDIT and key != "also"}
-    edits = tuple(_edit(one) for one in (row, *row.get("also", ())))
+    first, *others = (_edit(part) for part in (row, *row.get("also", ())))
+    edits = (first, *others, *(_single(first) if row.get("each") else ()))
     return Mistake(exercise=exercise, edits=edits, **words)
+
+
+def _single(edit: Edit) -> Iterator[Edit]:
+    """The replacements at one sublayer connection alone, for each that the edit has any at."""
+    by_connection: dict[str, list[tuple[str, str]]] = {}
+    for find, replace in edit.replacements:
+        connection = _CONNECTION.search(find)
+        if connection is not None:
+            by_connection.setdefault(connection[0], []).append((find, replace))
+    for replacements in by_connection.values():
+        yield Edit(edit.form, tuple(replacements))
 
 
 def _edit(row: Mapping[str, Any]) -> Edit:

@@ -23,7 +23,7 @@ class Variant:
 
 
 def variants(exercise: str) -> list[Variant]:
-    """Every known mistake of an exercise in every form that it is known in."""
+    """Return every known mistake of an exercise in every form that it is known in."""
     sources = {"": stubs.reference_source(exercise), **forms(exercise)}
     return [
         Variant((mistake.name,), _edited(mistake, number, sources))
@@ -33,16 +33,16 @@ def variants(exercise: str) -> list[Variant]:
 
 
 def misfits(exercise: str) -> list[str]:
-    """What is to be said of the edits that do not fit the answer any more, one line each."""
+    """Return a line for each edit that no longer fits the answer."""
     sources = {"": stubs.reference_source(exercise), **forms(exercise)}
-    found = []
+    problems = []
     for mistake in load(exercise):
         for number in range(len(mistake.edits)):
             try:
                 _edited(mistake, number, sources)
             except MistakeError as error:
-                found.append(str(error))
-    return found
+                problems.append(str(error))
+    return problems
 
 
 def _edited(mistake: Mistake, number: int, sources: dict[str, str]) -> str:
@@ -56,7 +56,7 @@ def _edited(mistake: Mistake, number: int, sources: dict[str, str]) -> str:
 
 
 def both(first: Mistake, second: Mistake) -> Variant | None:
-    """A right answer with two mistakes at once, if there is a form that takes both."""
+    """Return a right answer with two mistakes at once, if there is a form that takes both."""
     return together([first, second])
 
 
@@ -65,25 +65,25 @@ def together(some: Sequence[Mistake]) -> Variant | None:
     exercise = some[0].exercise
     sources = {"": stubs.reference_source(exercise), **forms(exercise)}
     for form, source in sources.items():
-        for edits in product(*(_edits(one, form) for one in some)):
+        for edits in product(*(_edits(mistake, form) for mistake in some)):
             for order in (edits, edits[::-1]):
                 with contextlib.suppress(MistakeError):
                     edited = source
                     for mistake, number in order:
                         edited = mistake.apply(edited, number)
-                    return Variant(tuple(one.name for one in some), edited)
+                    return Variant(tuple(mistake.name for mistake in some), edited)
     return None
 
 
 def contradict(first: Mistake, second: Mistake) -> bool:
-    """Whether two mistakes cannot both be in one answer: they edit the same place of it."""
+    """Return whether two mistakes cannot both be in one answer: they edit the same place of it."""
     if both(first, second) is not None:
         return False
     sources = {"": stubs.reference_source(first.exercise), **forms(first.exercise)}
     return any(
-        _overlap(one, other)
+        _overlap(place, other)
         for form, source in sources.items()
-        for one in _places(first, form, source)
+        for place in _places(first, form, source)
         for other in _places(second, form, source)
     )
 
@@ -97,11 +97,11 @@ def _overlap(some: Places, others: Places) -> bool:
 
 
 def _places(mistake: Mistake, form: str, source: str) -> list[Places]:
-    """Where a mistake changes a form, in each way that fits: only what differs counts."""
-    found = []
-    for one, number in _edits(mistake, form):
+    """Return the lines of a form that a mistake changes, for each way that fits."""
+    spots = []
+    for edited, number in _edits(mistake, form):
         places = []
-        for find, replace in one.edits[number].replacements:
+        for find, replace in edited.edits[number].replacements:
             if find not in source:  # but for what an earlier replacement makes
                 places.append((0, len(source)))
                 continue
@@ -110,19 +110,19 @@ def _places(mistake: Mistake, form: str, source: str) -> list[Places]:
             start = source.index(find)
             places.append((start + head, start + len(find) - tail))
         with contextlib.suppress(MistakeError):
-            one.apply(source, number)
-            found.append(tuple(places))
-    return found
+            edited.apply(source, number)
+            spots.append(tuple(places))
+    return spots
 
 
 def _alike(text: str, other: str) -> int:
     """With how many characters both begin."""
     pairs = enumerate(zip(text, other, strict=False))
-    return next((n for n, (one, two) in pairs if one != two), min(len(text), len(other)))
+    return next((n for n, (left, right) in pairs if left != right), min(len(text), len(other)))
 
 
 def _edits(mistake: Mistake, form: str) -> list[tuple[Mistake, int]]:
-    """The ways to make a mistake in a form: those meant for it, else those of the solution.
+    """Return the ways to make a mistake in a form: those meant for it, else those of the solution.
 
     Most of the solution's lines are in the other forms as well.
     """

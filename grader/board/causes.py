@@ -1,0 +1,215 @@
+"""What led to an error: arguments in another order, a layer of another width, a missing `return`.
+
+An error shows where it came out. These look at the calls on the way there and at the student's
+file, for what a person who looks over their shoulder would see.
+"""
+
+from __future__ import annotations
+
+import ast
+import collections.abc
+import dis
+import inspect
+import traceback as tracebacks
+from collections.abc import Iterator
+from types import FrameType, TracebackType
+from typing import Any, get_args, get_origin
+
+from torch import Tensor, nn
+
+from grader.board.statements import parsed
+from grader.board.workspace import HANDED_OUT, Workspace
+from grader.feedback.finding import Place
+
+_EXCHANGED = "{call} is {how} with {wrong}. {asks} Its `def` line has them in this order: {names}."
+_ONE, _SEVERAL = "Is each argument in its place?", "Are two arguments swapped?"
+_MADE = "It came from {call}."
+_WIDTH = (
+    "`{layer}` of {owner} was made for {takes} features and gets {gets}: the shape of its input is "
+    "{shape}. Is this the right layer, with the right input, and made with the right sizes?"
+)
+
+
+def exchanged_arguments(
+    traceback: TracebackType | None, workspace: Workspace
+) -> tuple[str, Place | None]:
+    """Return a sentence on a call that was given arguments of the wrong kind, and who calls.
+
+    The sentence is "" where there is no such call, the place None where the student's code isn't
+    what calls.
+    """
+    caller: tuple[FrameType, int] | None = None
+    for frame, number in tracebacks.walk_tb(traceback):
+        is_theirs = workspace.holds_code(frame.f_code.co_filename) is not None
+        if caller is not None and _is_known(frame, workspace):
+            told = _exchanged(frame)
+            if told:
+                file, inside = caller[0].f_code.co_filename, caller[0].f_code.co_qualname
+                theirs = workspace.holds_code(file) is not None
+                return told, workspace.place_at(file, caller[1], inside) if theirs else None
+        if is_theirs or _is_known(frame, workspace):
+            caller = frame, number
+        elif not _is_of_torch(frame):
+            caller = None  # a test, whose arguments are right
+    return "", None
+
+
+def _exchanged(frame: FrameType) -> str:
+    """Return a sentence on the arguments of a call that are of the wrong kind, or ""."""
+    given, kinds = _given(frame), _annotations(frame)
+    wrong = [
+        _shown(name, value)
+        for name, value in given.items()
+        if _is_of_another_kind(name, value, kinds.get(name))
+    ]
+    if not wrong:
+        return ""
+    self, name = frame.f_locals.get("self"), frame.f_code.co_name
+    is_made = name == "__init__"
+    return _EXCHANGED.format(
+        call=f"`{type(self).__name__ if is_made or name == 'forward' else name}`",
+        how="made" if is_made else "called",
+        wrong=" and ".join(wrong),
+        asks=_SEVERAL if len(wrong) > 1 else _ONE,
+        names=", ".join(given),
+    )
+
+
+def width_of_layer(traceback: TracebackType | None) -> str:
+    """Return a sentence on the `nn.Linear` that was given another number of features, or ""."""
+    frames = [frame for frame, _ in tracebacks.walk_tb(traceback)]
+    for number, frame in enumerate(frames):
+        layer, given = frame.f_locals.get("self"), frame.f_locals.get("input")
+        if frame.f_code is not nn.Linear.forward.__code__ or not isinstance(layer, nn.Linear):
+            continue
+        if not isinstance(given, Tensor) or not given.dim():
+            continue
+        for owner in (part.f_locals.get("self") for part in reversed(frames[:number])):
+            if isinstance(owner, nn.Module) and layer in owner.children():
+                name = next(name for name, part in owner.named_children() if part is layer)
+                return _WIDTH.format(
+                    layer=name,
+                    owner=type(owner).__name__,
+                    takes=layer.in_features,
+                    shape=tuple(given.shape),
+                    gets=given.size(-1),
+                )
+    return ""
+
+
+def constructor_call(traceback: TracebackType | None, workspace: Workspace, exercise: str) -> str:
+    """Return the call of another exercise's constructor that ended with the error, or ""."""
+    for frame in _constructors(traceback, workspace):
+        path = workspace.holds_code(frame.f_code.co_filename)
+        if path is None or path.stem != exercise:
+            given = ", ".join(f"{name}={value!r}" for name, value in _arguments(frame).items())
+            return _MADE.format(call=f"{type(frame.f_locals['self']).__name__}({given})")
+    return ""
+
+
+def without_return(source: str) -> tuple[str, int] | None:
+    """Return the first function that should return something and ends without, and its last line.
+
+    A function should if its `def` line says so, or if its name is `forward`.
+    """
+    for node in ast.walk(parsed(source)):
+        if not isinstance(node, ast.FunctionDef):
+            continue
+        promises = node.returns is not None and ast.unparse(node.returns) not in ("None", "'None'")
+        inside = [part for part in ast.walk(node) if isinstance(part, ast.Return | ast.Yield)]
+        raises = any(isinstance(statement, ast.Raise) for statement in node.body)
+        if not (promises or node.name == "forward") or raises:
+            continue
+        last = node.body[-1]
+        ends_in_value = isinstance(last, ast.Expr) and not isinstance(last.value, ast.Constant)
+        if ends_in_value or not any(part.value is not None for part in inside):
+            return node.name, last.lineno
+    return None
+
+
+def _constructors(traceback: TracebackType | None, workspace: Workspace) -> Iterator[FrameType]:
+    """Return the constructors of modules, the student's or provided, that the error passed through.
+
+    The innermost comes first.
+    """
+    for frame, _ in reversed(list(tracebacks.walk_tb(traceback))):
+        # `isinstance` would ask an object of the student's, which may raise.
+        is_module = issubclass(type(frame.f_locals.get("self")), nn.Module)
+        if frame.f_code.co_name == "__init__" and is_module and _is_known(frame, workspace):
+            yield frame
+
+
+def _is_known(frame: FrameType, workspace: Workspace) -> bool:
+    """Return whether it runs code of the workspace, or code that is provided there."""
+    file = frame.f_code.co_filename
+    return workspace.holds_code(file) is not None or file.endswith(HANDED_OUT)
+
+
+def _is_of_another_kind(name: str, value: object, kind: object) -> bool:
+    """Return whether an argument of this name and type may not have this value."""
+    kinds = get_args(kind) or (kind,)
+    if kind is int:
+        return type(value) is float or isinstance(value, Tensor | nn.Module)
+    if kind is float and name == "dropout":
+        return isinstance(value, int | float) and not 0 <= value <= 1
+    tensors = [one for one in kinds if hasattr(one, "dtypes")]
+    if not tensors:
+        is_function = any(get_origin(one) is collections.abc.Callable for one in kinds)
+        return is_function and isinstance(value, Tensor)
+    if isinstance(value, Tensor):
+        dtype = str(value.dtype).removeprefix("torch.")
+        return not any(dtype in one.dtypes for one in tensors)
+    return isinstance(value, nn.Module | float | int | str)
+
+
+def _shown(name: str, value: object) -> str:
+    """Return an argument in a few words."""
+    if isinstance(value, Tensor):
+        kind = str(value.dtype).removeprefix("torch.").rstrip("0123456789")
+        numbers = {"bool": "booleans", "int": "whole numbers", "uint": "whole numbers"}
+        return f"a tensor of {numbers.get(kind, 'floating-point numbers')} for `{name}`"
+    if isinstance(value, nn.Module):
+        return f"{type(value).__name__}, a module, for `{name}`"
+    return f"{name}={value!r}"
+
+
+def _is_of_torch(frame: FrameType) -> bool:
+    return str(frame.f_globals.get("__name__", "")).partition(".")[0] == "torch"
+
+
+def _given(frame: FrameType) -> dict[str, Any]:
+    """Return the arguments of a call by name, but for self and those assigned to since."""
+    code = frame.f_code
+    stored = {
+        name
+        for step in dis.get_instructions(code)
+        if step.opname.startswith("STORE_FAST")
+        for name in (step.argval if isinstance(step.argval, tuple) else (step.argval,))
+    }
+    return {
+        name: frame.f_locals[name]
+        for name in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+        if name != "self" and name in frame.f_locals and name not in stored
+    }
+
+
+def _arguments(frame: FrameType) -> dict[str, Any]:
+    """Return the arguments of a constructor by name, but for self; only plain values are shown."""
+    code = frame.f_code
+    names = code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount]
+    return {
+        name: frame.f_locals[name]
+        for name in names
+        if type(frame.f_locals.get(name)) in (bool, int, float, str, type(None))
+    }
+
+
+def _annotations(frame: FrameType) -> dict[str, Any]:
+    """Return the types that the `def` line gives its arguments."""
+    name, self = frame.f_code.co_name, frame.f_locals.get("self")
+    homes = [vars(kind) for kind in type(self).__mro__] if self is not None else [frame.f_globals]
+    for home in homes:
+        function = inspect.unwrap(home[name]) if callable(home.get(name)) else None
+        if inspect.isfunction(function) and function.__code__ is frame.f_code:
+            return dict(inspect.get_annotations(function))
+    return {}

@@ -1,0 +1,118 @@
+"""Runs the public tests of one exercise on the objects of a notebook."""
+
+from __future__ import annotations
+
+import ast
+import linecache
+import warnings
+from collections.abc import MutableMapping, Sequence
+from dataclasses import dataclass, replace
+from types import SimpleNamespace
+from typing import Any
+
+from grader.board.forbidden import watch
+from grader.board.hints import Shown, ask
+from grader.board.known import NoHintsError
+from grader.board.notebook_workspace import NotebookWorkspace
+from grader.board.probe import run_test
+from grader.board.result import Result
+from grader.board.workspace import public_tests
+from grader.curriculum import closure, find
+from grader.curriculum.hint_limit import HintLimit
+from grader.feedback.finding import Status
+from grader.feedback.text import WORDS
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What the public tests of an exercise found. `missing` are names that are not defined.
+
+    `hints` are those given so far; `no_hint` says why there are none.
+    """
+
+    exercise: str
+    results: tuple[Result, ...]
+    missing: tuple[str, ...] = ()
+    hints: Shown | None = None
+    no_hint: str = ""
+
+    @property
+    def status(self) -> Status:
+        """Passed, failed or to do."""
+        statuses = {result.status for result in self.results}
+        if self.missing or (Status.TODO in statuses and Status.FAILED not in statuses):
+            return Status.TODO
+        return Status.FAILED if statuses - {Status.PASSED} else Status.PASSED
+
+    @property
+    def right(self) -> bool:
+        """Whether all public tests passed."""
+        return self.status is Status.PASSED
+
+    @property
+    def headline(self) -> str:
+        """The outcome in one line."""
+        if self.missing:
+            return f"{self.exercise}: {not_defined(self.missing)}"
+        rights = sum(result.status is Status.PASSED for result in self.results)
+        return (
+            f"{self.exercise}: {WORDS[self.status]}, {rights} of {len(self.results)} tests passed."
+        )
+
+
+def not_defined(names: Sequence[str]) -> str:
+    """A sentence on names that the notebook does not define."""
+    if len(names) == 1:
+        return f"{names[0]} is not defined. Run its cell first."
+    return f"{', '.join(names[:-1])} and {names[-1]} are not defined. Run their cells first."
+
+
+def run(exercise: str, tests: str, namespace: dict[str, Any]) -> Outcome:
+    """Run the tests in the source `tests` on the names of the exercise in `namespace`."""
+    missing = tuple(name for name in find(exercise).entries if name not in namespace)
+    if missing:
+        return Outcome(exercise, (), missing)
+    workspace = NotebookWorkspace(namespace)
+    module = _module(exercise, tests, namespace)
+    results = []
+    for test in public_tests(tests):
+        rules = watch(workspace, exercise)
+        results.append(run_test(test, module.__getitem__, exercise, workspace, rules))
+        results[-1].where = ""
+    return Outcome(exercise, tuple(results))
+
+
+def hinted(
+    outcome: Outcome,
+    namespace: dict[str, Any],
+    given: MutableMapping[str, Any],
+    limit: HintLimit,
+) -> Outcome:
+    """Return the outcome with one hint more than `given` holds of this code, up to the `limit`."""
+    exercise = outcome.exercise
+    module = SimpleNamespace(**{name: namespace[name] for name in find(exercise).entries})
+    source = NotebookWorkspace(namespace).source(exercise)
+    try:
+        hints = ask(exercise, outcome.results, module, source, given, limit)
+        return replace(outcome, hints=hints)
+    except NoHintsError as error:
+        return replace(outcome, no_hint=f"There is no hint. {error}")
+
+
+def _module(exercise: str, tests: str, namespace: dict[str, Any]) -> dict[str, Any]:
+    """The namespace of the test module: the notebook's answers, then what the tests define."""
+    names = [entry for name in (*closure(exercise), exercise) for entry in find(name).entries]
+    module = {name: namespace[name] for name in names if name in namespace}
+    module["__name__"] = f"tests_of_{exercise}"
+    tree = ast.parse(tests)
+    tree.body = [node for node in tree.body if not _imports_an_exercise(node)]
+    file = f"<public tests of {exercise}>"
+    linecache.cache[file] = (len(tests), None, tests.splitlines(keepends=True), file)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        exec(compile(tree, file, "exec"), module)
+    return module
+
+
+def _imports_an_exercise(node: ast.stmt) -> bool:
+    return isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "exercises"

@@ -1,0 +1,103 @@
+"""From wrong numbers to a line: the question of the known mistake that would give these numbers.
+
+A public test sees that a number is wrong, and asks what holds for every wrong number. Where the
+known mistakes of the exercise are at hand, as they always are in a student's edition, one that
+explains all that the code answers asks its own question instead, and points to the line that is
+most like those in which it is made.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from dataclasses import replace
+
+from grader.board import known, probe
+from grader.board.result import Result
+from grader.board.statements import parsed
+from grader.board.workspace import Workspace
+from grader.curriculum import CurriculumError, find
+from grader.feedback.finding import Place, Status
+from grader.recognition.likeness import likely_line
+
+_IS_IT = "Is it this line?"
+
+
+def point(exercise: str, failures: Sequence[Result], workspace: Workspace) -> None:
+    """Give the first of these failures, and those that say the same, a better question and line.
+
+    Nothing changes where the cause is known already, where no known mistake explains what is wrong,
+    or where the instructor does not want hints to go that far.
+    """
+    if not failures or any(result.endless for result in failures):
+        return
+    shown = failures[0]
+    if shown.finding is None or not shown.is_comparison or not known.is_at_hand(exercise):
+        return
+    try:
+        limit = workspace.limit_of_hints
+        knowledge = known.load(exercise)
+    except (known.NoHintsError, CurriculumError):
+        return
+    module = probe.module(workspace, exercise)
+    named = known.diagnose(knowledge, module, patient=False) if module is not None else []
+    if not named:
+        return
+    place = _place(exercise, named[0], knowledge, workspace)
+    is_elsewhere = place is not None and not _concerns(place, shown, exercise, workspace)
+    if is_elsewhere or not limit.allows("question"):
+        return
+    asks = dict.fromkeys(knowledge.words[name]["asks"] for name in named[0])
+    help = shown.finding.help if shown.names_cause else " Or: ".join(asks)
+    places = shown.finding.places
+    if place is not None and limit.allows("line"):
+        help, places = f"{help} {_IS_IT}", (place,)
+    finding = replace(shown.finding, help=help, places=places)
+    said = shown.text()
+    for result in failures:
+        if result.status is Status.FAILED and result.text() == said:
+            result.finding = finding
+
+
+def _place(
+    exercise: str, names: Sequence[str], knowledge: known.Known, workspace: Workspace
+) -> Place | None:
+    """Return the line of the student's that is most like those where the mistake is made."""
+    source = workspace.source(exercise)
+    number = likely_line(source, [line for name in names for line in knowledge.lines[name]])
+    if number is None:
+        return None
+    return workspace.line(exercise, number, _around(source, number))
+
+
+def _around(source: str, number: int) -> str:
+    """Return the function that holds a line, as Python names it; "" outside of all."""
+    names = []
+    nodes: list[ast.stmt] = parsed(source).body
+    while nodes:
+        inner = [
+            node
+            for node in nodes
+            if isinstance(node, ast.ClassDef | ast.FunctionDef)
+            and node.lineno <= number <= (node.end_lineno or 0)
+        ]
+        names += [node.name for node in inner]
+        nodes = [statement for node in inner for statement in node.body]
+    return ".".join(names)
+
+
+def _concerns(place: Place, result: Result, exercise: str, workspace: Workspace) -> bool:
+    """Return whether the failing test runs the function or class that holds the line."""
+    entry = place.inside.partition(".")[0]
+    test = workspace.tests(exercise).get(result.test)
+    entries = find(exercise).entries
+    used = [name for name in entries if test is not None and name in test.uses]
+    if entry not in entries or entry in used or not used:
+        return True
+    tree = parsed(workspace.source(exercise))
+    return any(
+        isinstance(name, ast.Name) and name.id == entry
+        for node in tree.body
+        if isinstance(node, ast.ClassDef | ast.FunctionDef) and node.name in used
+        for name in ast.walk(node)
+    )

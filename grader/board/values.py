@@ -1,0 +1,56 @@
+"""What the names in a line of code held when it raised an error: shapes, whole numbers, None."""
+
+from __future__ import annotations
+
+import ast
+import linecache
+import traceback as tracebacks
+from collections.abc import Iterator
+from types import FrameType, TracebackType
+from typing import Any
+
+from torch import Tensor, nn
+
+from grader.board.statements import at_line
+from grader.board.workspace import Workspace
+
+
+def sizes(traceback: TracebackType | None, workspace: Workspace) -> str:
+    """Return the shapes of the tensors that the student's last line names, in a sentence, or ""."""
+    shapes, numbers = [], []
+    for name, value in _values(traceback, workspace):
+        if isinstance(value, Tensor):
+            shapes.append(f"{name} {tuple(value.shape)}")
+        elif isinstance(value, int) and not isinstance(value, bool):
+            numbers.append(f"{name} is {value}")
+    told = "; ".join([", ".join(shapes), *numbers])
+    return f"Shapes in this line: {told}." if shapes else ""
+
+
+def nones(traceback: TracebackType | None, workspace: Workspace) -> str:
+    """Return which names in the student's last line are None, in a sentence, or ""."""
+    names = [f"`{name}`" for name, value in _values(traceback, workspace) if value is None]
+    return f"{names[0]} is None here." if len(names) == 1 else ""
+
+
+def _values(traceback: TracebackType | None, workspace: Workspace) -> Iterator[tuple[str, Any]]:
+    """Yield the variables and the module's tensors in the student's last line, each once."""
+    last: tuple[FrameType, int] | None = None
+    for frame, number in tracebacks.walk_tb(traceback):
+        if workspace.holds_code(frame.f_code.co_filename) is not None:
+            last = frame, number
+    if last is None:
+        return
+    frame, number = last
+    statement = at_line("".join(linecache.getlines(frame.f_code.co_filename)), number)
+    seen: dict[str, Any] = {}
+    for node in ast.walk(statement) if statement is not None else ():
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+            if node.id in frame.f_locals:
+                seen[node.id] = frame.f_locals[node.id]
+        elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            owner = frame.f_locals.get(node.value.id)
+            held = {**owner._parameters, **owner._buffers} if isinstance(owner, nn.Module) else {}
+            if node.attr in held:
+                seen[ast.unparse(node)] = held[node.attr]
+    yield from seen.items()

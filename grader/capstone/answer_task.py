@@ -1,0 +1,87 @@
+"""A task whose questions have one right answer each: what is told and drawn of it."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from grader.capstone import drawing
+from grader.capstone.events import Translation
+from grader.capstone.exam import Example, Learnt, Progress
+from grader.capstone.task import BOLD, PLAIN, Line, Task, after
+
+LEARNT = 0.99  # the share of right answers from which nothing is wrong
+MOST_WRONG = 3
+
+
+class AnswerTask(Task):
+    """A task of `examples`, such as dates; `right` is said of those answered without a fault.
+
+    `loss` names what the training minimises. `unseen_attention` is said where the attention
+    cannot be drawn.
+    """
+
+    examples: str
+    right: str
+    loss: str
+    unseen_attention = "Its attention could not be seen from outside, so it is not drawn."
+
+    def measured(self, event: Progress) -> str:
+        """The share of unseen examples that are right."""
+        return f"{event.exact:.0%} of unseen {self.examples} right"
+
+    def has_learnt(self, learnt: Learnt) -> bool:
+        """Whether nearly all unseen examples are right."""
+        return learnt.exact >= LEARNT
+
+    def lines(self, learnt: Learnt) -> Iterator[Line]:
+        """How many unseen examples are right, also by group, and some that are not."""
+        right = round(learnt.exact * learnt.count)
+        yield (
+            f"{right} of {learnt.count} {self.examples} that it never saw {self.right} "
+            f"({learnt.exact:.1%}), {after(learnt)}.",
+            BOLD,
+        )
+        if shares := self.shares(learnt):
+            yield "  " + "   ".join(f"{name} {share:.0%}" for name, share in shares.items()), PLAIN
+        for example in learnt.wrong[:MOST_WRONG]:
+            yield f"  wrong: {self.wrong(example)}", PLAIN
+        if not any(answer.attention for answer in learnt.translations):
+            yield f"  {self.unseen_attention}", PLAIN
+
+    def shares(self, learnt: Learnt) -> Mapping[str, float]:
+        """The share of right answers by group, as far as that is worth telling."""
+        del learnt
+        return {}
+
+    def wrong(self, example: Example) -> str:
+        """An example and what the model made of it."""
+        return f"{example.source} → {example.got}, not {example.expected}"
+
+    def figures(self, learnt: Learnt, history: Sequence[Progress]) -> dict[str, Any]:
+        """The loss, what the task draws, and what each head attends to in some answers."""
+        drawn = {
+            "loss": drawing.loss(history, self.loss),
+            **self.pictures(learnt, history),
+        }
+        for number, answer in enumerate(learnt.translations, 1):
+            picture = drawing.heads(
+                answer, list(answer.target), self.read(answer), self.caption(answer)
+            )
+            if picture is not None:
+                drawn[f"attention-{number}"] = picture
+        return drawn
+
+    def pictures(self, learnt: Learnt, history: Sequence[Progress]) -> dict[str, Any]:
+        """Pictures of this task alone."""
+        del learnt, history
+        return {}
+
+    @abstractmethod
+    def read(self, answer: Translation) -> list[str]:
+        """The tokens that were read while this was answered."""
+
+    def caption(self, answer: Translation) -> str:
+        """The title of the answer's picture."""
+        return f"{answer.source} → {answer.target}"

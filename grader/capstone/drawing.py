@@ -1,0 +1,43 @@
+"""The pictures of a training."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from grader import pictures
+from grader.capstone.events import Translation
+from grader.capstone.exam import Progress
+from grader.capstone.task import LOOK_EVERY
+
+
+def loss(history: Sequence[Progress], name: str) -> Any:
+    """The loss at every report; `name` says what it is."""
+    curve = [event.step for event in history], [event.loss for event in history]
+    return pictures.curves({"loss": curve}, "Loss while learning", x_axis="step", y_axis=name)
+
+
+def looks(
+    history: Sequence[Progress],
+    measured: Callable[[Progress], float],
+    name: str,
+    title: str,
+    y_axis: str,
+) -> Any:
+    """What was measured of unseen examples at every look, or else at the end; `name` says what."""
+    events = [event for event in history if event.step % LOOK_EVERY == 0] or history[-1:]
+    curve = [event.step for event in events], [measured(event) for event in events]
+    return pictures.curves({name: curve}, title, x_axis="step", y_axis=y_axis)
+
+
+def heads(
+    answer: Translation, rows: Sequence[str], columns: Sequence[str], title: str
+) -> Any | None:
+    """What each head of each layer attends to; None if that does not fit the rows and columns."""
+    every = [head for layer in answer.heads for head in layer]
+    shape = [len(columns)] * len(rows)
+    if not every or any([len(row) for row in head] != shape for head in every):
+        return None
+    return pictures.attention_heads(
+        answer.heads, rows, columns, title, row_axis="written", column_axis="read"
+    )

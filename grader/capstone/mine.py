@@ -1,0 +1,128 @@
+"""A student's own small pieces in place of torch's, inside any model: `grader capstone --mine`.
+
+Modules of torch are exchanged for the student's, which share their parameters; torch's softmax and
+activations are answered by the student's functions while the model runs. Right pieces change
+nothing, and a sentence says so.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
+
+NEAR = 1e-4  # of logits, how far apart rounding may bring them
+
+Function = Callable[..., Any]
+
+
+class Mine(TorchFunctionMode):
+    """A student's pieces, by exercise, which are used in place of torch's once it is entered.
+
+    `used` counts how often each was put in, or called, in place of torch's.
+    """
+
+    def __init__(self, modules: Mapping[str, Any]) -> None:
+        super().__init__()
+        self.modules = modules
+        self.used = dict.fromkeys(modules, 0)
+
+    def __torch_function__(
+        self,
+        func: Any,
+        types: Any,
+        args: tuple[Any, ...] = (),
+        kwargs: Mapping[str, Any] | None = None,
+    ) -> Any:
+        """Answer torch's softmax and activations with the student's; all else is torch's."""
+        del types
+        named = dict(kwargs or {})
+        name = getattr(func, "__name__", "")
+        if name == "softmax" and "softmax" in self.modules and not named.get("dtype"):
+            return self._softmax(*args, **named)
+        if name in ("relu", "gelu") and "activations" in self.modules:
+            named.pop("inplace", None)
+            self.used["activations"] += 1
+            return getattr(self.modules["activations"], name)(args[0], **named)
+        return func(*args, **named)
+
+    def _softmax(self, x: Tensor, dim: int = -1, *_: Any, **__: Any) -> Any:
+        self.used["softmax"] += 1
+        return self.modules["softmax"].softmax(x, dim=dim)
+
+    def exchange(self, model: nn.Module) -> None:
+        """Put the student's modules in place of torch's own; parameters stay the same objects."""
+        for parent in list(model.modules()):
+            for name, module in list(parent.named_children()):
+                exercise, made = self._made(module)
+                if made is not None:
+                    made.train(module.training)
+                    for parameter in ("weight", "bias"):
+                        if getattr(module, parameter, None) is not None:
+                            setattr(made, parameter, getattr(module, parameter))
+                    setattr(parent, name, made)
+                    self.used[exercise] += 1
+
+    def _made(self, module: nn.Module) -> tuple[str, nn.Module | None]:
+        """The exercise that is about a module of torch, and the student's in its place."""
+        kind, modules = type(module), self.modules
+        made: nn.Module | None = None
+        exercise = ""
+        if kind is nn.Linear and "linear" in modules:
+            assert isinstance(module, nn.Linear)
+            bias = module.bias is not None
+            exercise = "linear"
+            made = modules[exercise].Linear(module.in_features, module.out_features, bias=bias)
+        elif kind is nn.Dropout and "dropout" in modules:
+            assert isinstance(module, nn.Dropout)
+            exercise, made = "dropout", modules["dropout"].Dropout(module.p)
+        elif kind is nn.LayerNorm and "layer_norm" in modules:
+            assert isinstance(module, nn.LayerNorm)
+            exercise = "layer_norm"
+            made = modules[exercise].LayerNorm(module.normalized_shape[0], eps=module.eps)
+        return exercise, made
+
+
+def put(
+    model: nn.Module, modules: Mapping[str, Any], inputs: Sequence[Tensor], already: Sequence[str]
+) -> tuple[Mine, str]:
+    """Exchange what torch does in a model for the student's, and say whether it is the same.
+
+    `inputs` are what the model is tried on. The model uses the pieces in `already` by itself.
+    """
+    mine = Mine(modules)
+    training = model.training
+    model.train(False)
+    with torch.no_grad():
+        before = model(*inputs)
+        mine.exchange(model)
+        with mine:
+            after = model(*inputs)
+    model.train(training)
+    return mine, _told(mine, already, _distance(before, after))
+
+
+def _distance(before: Any, after: Any) -> float:
+    if not isinstance(after, Tensor) or after.shape != before.shape:
+        return math.inf
+    scale = max(1.0, float(before.abs().max()))
+    distance = float((after - before).abs().max()) / scale
+    return distance if math.isfinite(distance) else math.inf
+
+
+def _told(mine: Mine, already: Sequence[str], distance: float) -> str:
+    used = [name for name, count in mine.used.items() if count]
+    names = ", ".join([*used, *already]) or "nothing"
+    words = f"Of your own pieces the model uses {names}."
+    if not used:
+        return f"{words} Nothing of torch's was exchanged."
+    if distance <= NEAR:
+        return f"{words} The result is the same as with torch's in their place."
+    return (
+        f"{words} The result is NOT the same as with torch's in their place: the logits differ by "
+        f"{distance:.2g} of the largest."
+    )

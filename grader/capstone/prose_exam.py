@@ -1,0 +1,102 @@
+"""The exam of a model that writes: how many bits a character of unseen text costs.
+
+The model scores the text with all of it before its eyes. So some of its tokens, drawn after it
+has scored them, are asked again with only what stands before them: what it expects there has to
+agree, and its probabilities must not sum to more than one.
+"""
+
+from __future__ import annotations
+
+import math
+import secrets
+import zlib
+from collections.abc import Sequence
+from dataclasses import replace
+
+from grader.capstone.events import Report, Scored, Trained
+from grader.capstone.exam import Examinee, Learnt, Progress, learnt
+
+WINDOW = 128  # tokens that the model sees at once, no more than it learns from at once
+STRIDE = 32  # tokens that are new in a window; the others are there as what stands before them
+SPOT_CHECKS = 64
+AGREES = 0.05  # between the two answers, in nats
+SUMS = 0.01  # beyond one, of all probabilities
+SAMPLES, SAMPLE = 4, 600  # parts of the text and their characters, scored on the way
+
+
+def context(place: int) -> int:
+    """Where the window begins in which the token at `place` is scored."""
+    return max(0, (place // STRIDE + 1) * STRIDE - WINDOW)
+
+
+def zlib_bits(text: str) -> float:
+    """The bits that a character of the text costs when zlib compresses it."""
+    return 8 * len(zlib.compress(text.encode(), 9)) / len(text)
+
+
+class ProseExam:
+    """The held-out text, and what a model's scores of it are worth."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        part = max(1, len(text) // SAMPLES)
+        starts = range(0, len(text), part)
+        self.sample = [text[start : start + min(part, SAMPLE)] for start in starts]
+
+    def progress(self, report: Report, before: Progress | None) -> Progress:
+        """A report, with the bits of a character of the samples at the last look."""
+        bits = before.bits if before else math.nan
+        if report.scores:
+            bits = _bits(report.scores, "".join(self.sample))
+        return Progress(report.step, report.seconds, report.loss, report.rate, bits=bits)
+
+    def hold(self, trained: Trained, examinee: Examinee) -> Learnt:
+        """Has the text scored, and checks what it says on some tokens of it."""
+        scored = examinee.scored(self.text)
+        refuted = self._wrong_tokens(scored)
+        places = secrets.SystemRandom().sample(
+            range(len(scored.ids)), min(SPOT_CHECKS, len(scored.ids))
+        )
+        for place in places:
+            refuted = refuted or _wrong_score(scored, place, examinee)
+        return replace(
+            learnt(trained),
+            bits=math.nan if refuted else _bits(scored.scores, self.text),
+            zlib=zlib_bits(self.text),
+            count=len(self.text),
+            refuted=refuted,
+        )
+
+    def _wrong_tokens(self, scored: Scored) -> str:
+        """Why these are not the tokens of the text, in a sentence; "" if they are."""
+        try:
+            tokens = [bytes.fromhex(token) for token in scored.vocabulary]
+            whole = b"".join(tokens[place] for place in scored.ids)
+        except (ValueError, IndexError):
+            whole = b""
+        if whole != self.text.encode() or len(scored.scores) != len(scored.ids):
+            return "The tokens of the unseen text do not make that text again."
+        return ""
+
+
+def _bits(scores: Sequence[float], text: str) -> float:
+    return -sum(scores) / math.log(2) / len(text)
+
+
+def _wrong_score(scored: Scored, place: int, examinee: Examinee) -> str:
+    """Why a token's score is not believed, in a sentence; "" if it is.
+
+    The token is asked again, with what stands before it in its window alone.
+    """
+    before = scored.ids[context(place) : place]
+    expected = examinee.predicted(before).scores
+    if len(expected) != len(scored.vocabulary):
+        return "It does not give a probability to every token of its vocabulary."
+    if math.fsum(map(math.exp, expected)) > 1 + SUMS:
+        return "The probabilities of the next token sum to more than one."
+    if abs(expected[scored.ids[place]] - scored.scores[place]) > AGREES:
+        return (
+            "What the model says of a token depends on what comes after it: with the text up to "
+            "that token alone, it gives it another probability."
+        )
+    return ""

@@ -1,0 +1,101 @@
+"""The task `prose`: a language model learns from Python's reference, and writes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from grader.capstone import drawing, prose, symptoms
+from grader.capstone.events import Translation
+from grader.capstone.exam import Exam, Learnt, Progress
+from grader.capstone.prose_exam import ProseExam
+from grader.capstone.sum_task import LANGUAGE_MODEL, USED
+from grader.capstone.task import (
+    BOLD,
+    PLAIN,
+    WARNING,
+    Alive,
+    Learner,
+    Line,
+    Plan,
+    Symptom,
+    Task,
+    after,
+)
+from grader.curriculum import whole_model
+
+LEARNT = 2.0  # bits of a character up to which nothing is wrong
+
+
+class ProseTask(Task):
+    """Python's reference, as tokens of several characters."""
+
+    name = "prose"
+    seconds = 180.0
+    entries = whole_model.entries(
+        (*LANGUAGE_MODEL, "training_loop", "sampling", "subwords"),
+        {**USED, "sampling": ("generate",)},
+    )
+    invitation = (
+        "Type the beginning of a text; an empty line ends it. For example: The with statement"
+    )
+
+    def exam(self, plan: Plan) -> Exam:
+        """The last part of the text."""
+        del plan
+        return ProseExam(prose.parts(prose.whole())[1])
+
+    def material(self, plan: Plan) -> str:
+        """The text without its last part."""
+        del plan
+        return prose.parts(prose.whole())[0]
+
+    def learner(self, pieces: Mapping[str, Any], plan: Plan, alive: Alive) -> Learner:
+        """The training of a language model; it learns merges first."""
+        from grader.capstone.prose_learner import ProseLearner
+
+        return ProseLearner(pieces, plan, alive)
+
+    def shown(self, answer: Translation) -> str:
+        """The beginning and how the model goes on."""
+        return answer.source + answer.target
+
+    def measured(self, event: Progress) -> str:
+        """The bits of a character of unseen text."""
+        return f"{event.bits:.2f} bits a character" if event.bits == event.bits else ""
+
+    def has_learnt(self, learnt: Learnt) -> bool:
+        """Whether it predicts unseen text well, and writes what it predicts."""
+        return learnt.bits <= LEARNT and bool(learnt.behaviour.greedy and learnt.behaviour.cached)
+
+    def lines(self, learnt: Learnt) -> Iterator[Line]:
+        """What a character of unseen text costs, and a text that the model wrote."""
+        if learnt.refuted:
+            yield f"How well it predicts cannot be measured, {after(learnt)}:", WARNING
+            yield f"  {learnt.refuted}", WARNING
+        else:
+            yield (
+                f"A character of text that it never saw costs {learnt.bits:.2f} bits, "
+                f"{after(learnt)}; zlib needs {learnt.zlib:.2f}.",
+                BOLD,
+            )
+        for text in learnt.translations:
+            yield "", PLAIN
+            for line in self.shown(text).splitlines():
+                yield f"  {line}", PLAIN
+
+    def symptoms(self, learnt: Learnt, history: Sequence[Progress]) -> Iterator[Symptom]:
+        """What the model does that one which learns does not, the most telling first."""
+        return symptoms.of_language_model(learnt, history)
+
+    def figures(self, learnt: Learnt, history: Sequence[Progress]) -> dict[str, Any]:
+        """The loss, and the bits of a character of unseen text."""
+        del learnt
+        bits = drawing.looks(
+            history,
+            lambda event: event.bits,
+            "unseen text",
+            "What a character of unseen text costs",
+            "bits",
+        )
+        return {"loss": drawing.loss(history, "cross-entropy of a token"), "bits": bits}

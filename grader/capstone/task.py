@@ -1,0 +1,214 @@
+"""What a task of the capstone is: a model to train, and what is told of it.
+
+A `Task` is the side that waits: it imports no torch, so that a command starts at once. Its
+`Learner` is the side that trains, in a process of its own or in a notebook's kernel.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from grader.capstone.events import Behaviour, Prediction, Report, Scored, Trained, Translation
+from grader.capstone.exam import Exam, Learnt, Progress
+
+LOOK_EVERY = 100  # steps between looks at unseen examples
+TELL_EVERY = 0.5  # seconds between reports
+BOLD, ALARM, WARNING, PLAIN = "bold", "bold red", "yellow", ""
+Line = tuple[str, str]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How long to train: `seconds`, and no more than `steps` if that is not 0.
+
+    At the end, the model is measured on `unseen` examples; 0 leaves the number to the task. On the
+    way, it is asked the exam's `sample`. `text` is what it learns from, where the task makes none.
+    The other options say how a model that writes draws its tokens.
+    """
+
+    seconds: float
+    seed: int
+    steps: int = 0
+    unseen: int = 0
+    sample: Sequence[str] = ()
+    text: str = ""
+    temperature: float = 0.8
+    top_k: int | None = None
+    top_p: float | None = None
+
+
+@dataclass(frozen=True)
+class Symptom:
+    """Something that the whole model does, and the exercises that it may come from."""
+
+    told: str
+    suspects: tuple[str, ...]
+
+
+Alive = Callable[[], None]
+
+
+class Learner(ABC):
+    """A model made of somebody's pieces, and its training.
+
+    Whatever a piece raises goes through; `ContractError` says that one gave back what no training
+    can go on with.
+    """
+
+    model: Any
+    optimiser: Any
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self.step = 0
+        self.seconds = 0.0
+        self.loss = math.nan
+
+    @abstractmethod
+    def example(self) -> Sequence[Any]:
+        """A few inputs of the model, as tensors."""
+
+    @abstractmethod
+    def advance(self, alive: Alive) -> list[float]:
+        """Train for a step or a few, calling `alive` before each; return their losses."""
+
+    @abstractmethod
+    def behaviour(self) -> Behaviour:
+        """What the trained model does, measured from outside."""
+
+    @abstractmethod
+    def shown(self) -> Sequence[str]:
+        """Texts whose answers are shown at the end."""
+
+    @abstractmethod
+    def answer(self, text: str) -> Translation:
+        """What the trained model makes of a text that somebody typed."""
+
+    def answers(self, texts: Sequence[str]) -> list[str]:
+        """What the model makes of the questions of an exam. Not every task has it."""
+        raise NotImplementedError
+
+    def scored(self, text: str) -> Scored:
+        """A text as tokens, and how probable the model finds each. Not every task has it."""
+        raise NotImplementedError
+
+    def predicted(self, ids: Sequence[int]) -> Prediction:
+        """What the model expects after these tokens. Not every task has it."""
+        raise NotImplementedError
+
+    def run(
+        self, stopped: Callable[[], bool], tell: Callable[[Report], None], alive: Alive
+    ) -> None:
+        """Train until the plan is done or `stopped` says so, and tell how it goes."""
+        began, told = time.monotonic(), 0.0
+        losses: list[float] = []
+        done = False
+        while not done:
+            losses += self.advance(alive)
+            self.seconds = time.monotonic() - began
+            done = stopped() or self.is_done() or not math.isfinite(losses[-1])
+            look = self.step % LOOK_EVERY == 0
+            if look or done or self.seconds - told > TELL_EVERY:
+                told, self.loss = self.seconds, sum(losses) / len(losses)
+                losses = []
+                rate = float(self.optimiser.param_groups[0]["lr"])
+                report = Report(self.step, self.seconds, self.loss, rate)
+                tell(self.look(report) if look and self.plan.sample else report)
+
+    def is_done(self) -> bool:
+        """Whether the plan's steps or seconds are over."""
+        last = bool(self.plan.steps) and self.step >= self.plan.steps
+        return last or self.seconds >= self.plan.seconds
+
+    def look(self, report: Report) -> Report:
+        """The report with what the model makes of the plan's sample."""
+        return replace(report, answers=self.answers(self.plan.sample))
+
+    def conclude(self, stopped: bool, sign: Callable[[str], None]) -> Trained:
+        """Measure what the trained model does; `sign` is told what is done next."""
+        sign("measuring what the model does")
+        behaviour = self.behaviour()
+        sign("writing")
+        return Trained(
+            step=self.step,
+            seconds=self.seconds,
+            loss=self.loss,
+            stopped=stopped,
+            behaviour=behaviour,
+            translations=[self.answer(text) for text in self.shown()],
+        )
+
+
+class Task(ABC):
+    """Something to learn. `tasks.find` gives one by its `name`, which `--task` calls it.
+
+    It trains for so many `seconds` if nobody says. `entries` are the exercises that the model is
+    made of, and the names used of each. `invitation` says what to type once the model is trained.
+    """
+
+    name: str
+    seconds: float
+    entries: Mapping[str, tuple[str, ...]]
+    invitation: str
+
+    @abstractmethod
+    def exam(self, plan: Plan) -> Exam:
+        """The unseen examples that the model is measured on."""
+
+    def material(self, plan: Plan) -> str:
+        """The text to learn from; "" where the learner makes its examples itself."""
+        del plan
+        return ""
+
+    @abstractmethod
+    def learner(self, pieces: Mapping[str, Any], plan: Plan, alive: Alive) -> Learner:
+        """Make the model of `pieces`, the entries of the exercises by name. Imports torch.
+
+        `alive` is called between what may take long.
+        """
+
+    def question(self, typed: str) -> str:
+        """What the model reads of what somebody typed. Raises ValueError with a sentence."""
+        return typed
+
+    @abstractmethod
+    def shown(self, answer: Translation) -> str:
+        """The model's answer as it is shown."""
+
+    def numbers(self, event: Progress) -> str:
+        """How the training goes, on one line."""
+        measured = self.measured(event)
+        return f"step {event.step}   loss {event.loss:.3f}   rate {event.rate:.4f}" + (
+            f"   {measured}" if measured else ""
+        )
+
+    @abstractmethod
+    def measured(self, event: Progress) -> str:
+        """What the last look at unseen examples measured; "" before the first."""
+
+    @abstractmethod
+    def has_learnt(self, learnt: Learnt) -> bool:
+        """Whether the model is so good that nothing can be wrong with its pieces."""
+
+    @abstractmethod
+    def lines(self, learnt: Learnt) -> Iterator[Line]:
+        """What came of the training, as lines and how each is printed."""
+
+    @abstractmethod
+    def symptoms(self, learnt: Learnt, history: Sequence[Progress]) -> Iterator[Symptom]:
+        """What the model does that one which learns does not, the most telling first."""
+
+    @abstractmethod
+    def figures(self, learnt: Learnt, history: Sequence[Progress]) -> dict[str, Any]:
+        """The pictures by file name."""
+
+
+def after(learnt: Learnt) -> str:
+    """How long the training took, as in "after 900 steps and 30 s, stopped early"."""
+    early = ", stopped early" if learnt.stopped else ""
+    return f"after {learnt.step} steps and {learnt.seconds:.0f} s{early}"

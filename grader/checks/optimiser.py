@@ -1,0 +1,292 @@
+"""Hidden checks of `optimiser`: Loshchilov and Hutter 2017, 2019; Pascanu and others 2013."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import torch
+from hypothesis import strategies as st
+from torch import Tensor
+
+from grader.checks.framework import check
+from grader.checks.framework.assertions import assert_defaults
+from grader.checks.framework.inputs import Numbers, random_numbers
+from grader.checks.framework.precision import assert_settings_kept, either_precision
+from grader.checks.optimiser_cases import (
+    DEFAULTS,
+    NAMES,
+    SHAPES,
+    Gradients,
+    Group,
+    OptimiserCase,
+    assert_follows,
+    cases,
+)
+from grader.feedback.comparison import Mismatch, assert_dtype, assert_matches
+from grader.remote.proxy import RemoteModule
+from grader.remote.wire import Once
+
+# So that everything shows: the decay takes 2 % of a parameter at each step, and steps in which the
+# update comes first or last differ by 1e-3.
+OPTIONS = {"lr": 0.05, "betas": (0.8, 0.95), "weight_decay": 0.4}
+# For checks of other things, in which a mistake with the decay does not cost a second time.
+PLAIN = {**OPTIONS, "weight_decay": 0.0}
+
+
+def _number(returned: Any) -> float | None:
+    """A number that came back as one, or as a tensor that holds one; None if it is neither."""
+    if isinstance(returned, Tensor) and returned.numel() == 1 and not returned.is_complex():
+        return float(returned.item())
+    return float(returned) if type(returned) in (int, float) else None
+
+
+def _assert_number(returned: Any, expected: float, call: str, what: str) -> None:
+    value = _number(returned)
+    if value is None:
+        got = (
+            "None: is a `return` missing?" if returned is None else f"a {type(returned).__name__}."
+        )
+        raise Mismatch(f"{call} should return {what}; yours returned {got}")
+    if not abs(value - expected) <= 1e-5 * max(abs(expected), 1e-3):
+        raise Mismatch(f"{call} returns {value:.6g}; it should be {expected:.6g}.")
+
+
+def _gradients(numbers: Numbers) -> dict[str, Tensor]:
+    """Gradients of comparable norms, each smaller than all together."""
+    sizes = {"matrix": 0.5, "bias": 0.8, "scale": 1.0}
+    returned = {}
+    for name, shape in SHAPES.items():
+        drawn = numbers.normal(f"gradient of {name}", *shape)
+        returned[name] = (drawn.sign() * (drawn.abs() + 0.5)) * sizes[name]
+    return returned
+
+
+def _norm(gradients: dict[str, Tensor]) -> float:
+    return float(torch.cat([gradient.flatten() for gradient in gradients.values()]).norm())
+
+
+def _model(student: Any) -> RemoteModule:
+    model: RemoteModule = student.give(
+        "Quadratic", {name: [*shape] for name, shape in SHAPES.items()}
+    )
+    return model.to(torch.float64)
+
+
+def _parameters(model: RemoteModule) -> list[Any]:
+    return [getattr(model, name) for name in NAMES]
+
+
+def _assert_gradients(model: RemoteModule, expected: dict[str, Tensor], when: str) -> None:
+    returned = model.gradients()
+    for name, gradient in expected.items():
+        left = returned.get(name) if isinstance(returned, dict) else None
+        if left is None:
+            raise Mismatch(f"`{name}` has no gradient any more {when}.")
+        assert_matches(left, gradient, f"gradient of `{name}` {when}")
+
+
+@check(points=1, inputs=random_numbers(), examples=3)
+def test_clipping_shortens_all_gradients_together(student: Any, numbers: Numbers) -> None:
+    """Gradients whose norm, taken together, is above `max_norm` are scaled to it; others stay.
+
+    Sees a norm for each parameter, a sum of norms, another norm than L2, numbers cut one by one, a
+    norm that is not returned or is that of afterwards, and gradients that are made longer.
+    """
+    gradients = _gradients(numbers)
+    norm = _norm(gradients)
+    for share in (0.9, 0.25, 1.1, 4.0):
+        model = _model(student)
+        model.set_gradients(gradients)
+        call = f"clip_gradients of gradients with the norm {norm:.4g}, max_norm={norm * share:.4g},"
+        returned = student.clip_gradients.recording(_parameters(model), norm * share)
+        _assert_number(returned, norm, call, "the norm before clipping")
+        factor = min(1.0, share)
+        wanted = {name: gradient * factor for name, gradient in gradients.items()}
+        _assert_gradients(model, wanted, f"after {call.rstrip(',')}")
+
+
+@check(points=1, inputs=random_numbers(), examples=2)
+def test_clipping_takes_what_parameters_there_are(student: Any, numbers: Numbers) -> None:
+    """Parameters without a gradient are skipped, and the parameters may be readable only once.
+
+    Sees a second loop over an iterator that is used up, and a norm of nothing that is an error.
+    """
+    gradients = _gradients(numbers)
+    del gradients["bias"]
+    norm = _norm(gradients)
+    model = _model(student)
+    model.set_gradients(gradients)
+    returned = student.clip_gradients.recording(Once(tuple(_parameters(model))), norm / 2)
+    call = "clip_gradients of an iterator"
+    _assert_number(returned, norm, call, "the norm before clipping")
+    wanted = {name: gradient / 2 for name, gradient in gradients.items()}
+    _assert_gradients(model, wanted, f"after {call}")
+    for parameters in (_parameters(_model(student)), []):
+        returned = student.clip_gradients.recording(parameters, 1.0)
+        _assert_number(returned, 0.0, "clip_gradients without any gradient", "0")
+
+
+@check(points=2, inputs=cases(5, OPTIONS), examples=3)
+@either_precision
+def test_steps_agree_with_torch(student: Any, case: OptimiserCase) -> None:
+    """Five steps of AdamW are those of torch.optim.AdamW, each parameter with its own state.
+
+    Sees a missing or wrong bias correction, decay that goes through the gradient or forgets the
+    learning rate, running means that are mixed up, shared or made anew, and updates that autograd
+    records. All parameters have a gradient at each step.
+    """
+    assert_defaults(student, "AdamW", {name: DEFAULTS[name] for name in ("lr", "eps")})
+    assert_defaults(student, "AdamW", {"weight_decay": DEFAULTS["weight_decay"]})
+    settings = student.global_settings()
+    model = case.made(student)
+    returned = case.take(model, case.optimiser(student, model), range(5))
+    assert_follows(returned, case)
+    for name in NAMES:
+        assert_dtype(returned[-1][name], case.dtype, f"`{name}` after five steps")
+    assert_settings_kept(settings, student.global_settings())
+
+
+@check(points=1, inputs=(cases(4, {}), cases(3, {"lr": 0.02, "weight_decay": 0.0})), examples=1)
+@either_precision
+def test_options_have_their_defaults(
+    student: Any, silent: OptimiserCase, partly: OptimiserCase
+) -> None:
+    """Without options, the steps are those of torch's defaults."""
+    betas = student.defaults("AdamW").get("betas", DEFAULTS["betas"])
+    if isinstance(betas, (tuple, list)) and tuple(betas) != DEFAULTS["betas"]:
+        raise Mismatch(
+            f"Without `betas`, AdamW takes {tuple(betas)!r}; the default should be (0.9, 0.999)."
+        )
+    for case in (silent, partly):
+        model = case.made(student)
+        optimiser = case.optimiser(student, model)
+        assert_follows(case.take(model, optimiser, range(len(case.gradients))), case)
+
+
+GROUPS = (
+    Group(("bias",), {"lr": 0.03, "weight_decay": 0.0}),
+    Group(("matrix", "scale"), {"betas": (0.5, 0.7), "eps": 0.2}),
+)
+PLAIN_GROUPS = (Group(("bias",), {"lr": 0.03}), Group(("matrix", "scale"), {"betas": (0.5, 0.7)}))
+
+
+@check(points=1, inputs=cases(4, OPTIONS, GROUPS, {2: (0.01, 0.08), 3: (0.2, 0.0)}), examples=2)
+@either_precision
+def test_groups_have_their_own_options(student: Any, case: OptimiserCase) -> None:
+    """Each group uses its own options, and the learning rate that it has at each step.
+
+    Sees options of the constructor or of the first group used for all, a learning rate that is kept
+    from the start, eps ignored or under the root.
+    """
+    model = case.made(student)
+    returned = case.take(model, case.optimiser(student, model), range(4))
+    assert_follows(
+        returned, case, help="Two groups, whose learning rates change before steps 3 and 4."
+    )
+
+
+# What decays never has a gradient here.
+LEFT = (Group(("matrix",), {"weight_decay": 0.4}), Group(("bias", "scale"), {}))
+MISSING = {0: ("matrix", "bias"), 1: ("matrix", "bias"), 2: ("matrix",), 3: ("matrix", "scale")}
+
+
+@check(points=1, inputs=cases(4, PLAIN, LEFT, missing=MISSING, zero=True), examples=2)
+@either_precision
+def test_parameters_without_a_gradient_are_skipped(student: Any, case: OptimiserCase) -> None:
+    """A parameter whose gradient is None is skipped, its t included; gradients keep their values.
+
+    Sees decay or old momentum without a gradient, one step count for all parameters, 0/0 where a
+    gradient is zero throughout, and gradients that are edited.
+    """
+    model = case.made(student)
+    optimiser = case.optimiser(student, model)
+    returned = []
+    for number, gradients in enumerate(case.gradients):
+        returned += case.take(model, optimiser, [number])
+        there = {name: given for name, given in gradients.items() if given is not None}
+        after = model.gradients()
+        for name, given in there.items():
+            kept = after.get(name) if isinstance(after, dict) else None
+            if not isinstance(kept, Tensor) or kept.shape != given.shape or (kept != given).any():
+                raise Mismatch(
+                    f"`step` changes the gradient of `{name}`.",
+                    help="Which line edits `parameter.grad` in place?",
+                )
+    assert_follows(
+        returned,
+        case,
+        help="In each step some parameters have no gradient; `matrix` never has one.",
+    )
+
+
+@check(points=1, inputs=cases(5, PLAIN, PLAIN_GROUPS, {2: (0.01, 0.08)}), examples=1)
+@either_precision
+def test_a_saved_state_resumes(student: Any, case: OptimiserCase) -> None:
+    """A new optimiser that loads an old one's state continues as the old one would have.
+
+    Sees running means and counts that are kept elsewhere than in `state`, or begun anew.
+    """
+    model = case.made(student)
+    optimiser = case.optimiser(student, model)
+    returned = case.take(model, optimiser, range(3))
+    state, twin = optimiser.state_dict.kept().copy(), model.copy()
+    resumed = case.optimiser(student, twin, lr=0.5)
+    resumed.load_state_dict(state)
+    returned += case.take(twin, resumed, range(3, 5))
+    assert_follows(returned, case, help="After step 3 the state is loaded into a new optimiser.")
+
+
+@check(points=1, inputs=cases(2, PLAIN), examples=1)
+@either_precision
+def test_a_closure_is_called_with_gradients_on(student: Any, case: OptimiserCase) -> None:
+    """`step` calls a closure once, with gradients on even inside no_grad, and returns its loss.
+
+    Sees a closure that is never called, called after the update or where nothing is recorded, and a
+    loss that is not returned.
+    """
+    model = case.made(student)
+    optimiser = case.optimiser(student, model)
+    # The closure makes each parameter's value its gradient.
+    gradients: Gradients = {name: value.clone() for name, value in case.values.items()}
+    first = replace(case, gradients=(gradients,))
+    loss = optimiser.step(model.closure)
+    if model.evaluations.get() != 1:
+        raise Mismatch(
+            f"`step(closure)` calls the closure {model.evaluations.get()} times, not once."
+        )
+    value = torch.stack([start.double().square().sum() / 2 for start in case.values.values()]).sum()
+    assert_matches(
+        loss, value, "result of step(closure)", help="It should be what the closure returned."
+    )
+    assert_follows([model.weights(NAMES)], first)
+
+
+@check(
+    points=1,
+    inputs=(st.integers(3, 30), st.integers(4, 60), random_numbers()),
+    examples=6,
+)
+def test_the_rate_follows_a_cosine(student: Any, warmup: int, rest: int, numbers: Numbers) -> None:
+    """The rate rises up to `warmup`, falls along a cosine up to `total`, and stays at `min_rate`.
+
+    Sees a cosine over the wrong span, a minimum or a half that is left out, a rate that rises again
+    after the end, and a division by a warm-up of zero.
+    """
+    high = 1.0 + numbers.normal("high", 1).abs().item()
+    low = 0.1 * high
+    for rising in (warmup, 0):
+        total = rising + 2 * rest
+        middle = {rising // 2, rising, rising + 1, rising + rest // 2, rising + rest}
+        for step in sorted({0, 1, *middle, total - 1, total, total + 1, total + rest, 2 * total}):
+            call = f"cosine_rate({step}, {high:.4g}, {low:.4g}, warmup={rising}, total={total})"
+            returned = student.cosine_rate(step, high, low, warmup=rising, total=total)
+            _assert_number(returned, _rate(step, high, low, rising, total), call, "a float")
+
+
+def _rate(step: int, high: float, low: float, warmup: int, total: int) -> float:
+    if step < warmup:
+        return high * step / warmup
+    turned = min(step - warmup, total - warmup) / (total - warmup) * math.pi
+    return low + (high - low) * (0.5 + 0.5 * math.cos(turned))

@@ -1,0 +1,91 @@
+"""`grader override`: points for a check by hand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from grader.cli.app import INSTRUCTORS, UsageError, app
+from grader.cli.kept import kept_report
+from grader.feedback.results import CheckResult, Report, points
+from grader.report import data, overrides
+from grader.report.overrides import Given, OverridesError
+from grader.report.terminal import Terminal
+
+LONGEST_NOTE = 500
+
+
+@app.command(rich_help_panel=INSTRUCTORS)
+def override(
+    grades: Annotated[
+        Path, typer.Argument(metavar="GRADES", help="The file that `grader grade --json` wrote.")
+    ],
+    submission: Annotated[str, typer.Argument(metavar="SUBMISSION", help="Whose.")],
+    exercise: Annotated[str, typer.Argument(metavar="EXERCISE", help="In which exercise.")],
+    check: Annotated[
+        str, typer.Argument(metavar="CHECK", help="The check's title or name, or a part of it.")
+    ],
+    given: Annotated[
+        float | None, typer.Argument(metavar="POINTS", help="What it is to have.")
+    ] = None,
+    note: Annotated[
+        str, typer.Option(metavar="TEXT", help="Why, for the student and for you.")
+    ] = "",
+    remove: Annotated[
+        bool, typer.Option("--remove", help="Take back what was given: the grader's points count.")
+    ] = False,
+) -> None:
+    """Give a check other points than the grader, with a note; it stays when you grade again."""
+    note = " ".join(note.split())
+    if remove == (given is not None):
+        raise UsageError('Give POINTS and --note "…", or --remove.')
+    if not remove and not note:
+        raise UsageError('Say why: --note "…". The student reads it.')
+    if len(note) > LONGEST_NOTE:
+        raise UsageError(f"The note has {len(note)} characters; at most {LONGEST_NOTE} are shown.")
+    file = overrides.path_of(grades)
+    try:
+        report, kept = kept_report(grades), overrides.read(file)
+        report, _ = overrides.applied(report, kept)
+        named = overrides.found(report, submission, exercise, check)
+        others = [entry for entry in kept if entry.key != named.key]
+        if given is not None:
+            others.append(replace(named, points=_worth(report, named, given), note=note))
+        elif len(others) == len(kept):
+            raise OverridesError(f"{_words(report, named)[1].title} has no points by hand.")
+        overrides.write(file, others)
+        report, _ = overrides.applied(report, others)
+        data.write_json(report, grades)
+    except OverridesError as error:
+        raise UsageError(str(error)) from None
+    except OSError as error:
+        raise UsageError(f"The points could not be written: {error}.") from None
+    total, now = _words(report, named)
+    terminal = Terminal()
+    terminal.say(f"{submission}, {exercise}, {now.title} {now.by_hand or points(now)}")
+    terminal.say(f"{submission} has {total} points. Pages and tables are made anew with:")
+    terminal.say(f"  grader report {grades} --html DIR --csv FILE")
+
+
+def _words(report: Report, named: Given) -> tuple[str, CheckResult]:
+    """Return a submission's points in words, and the check that is named."""
+    for result in report.submissions:
+        for exercise in result.exercises:
+            for check in exercise.checks:
+                if (result.submission, exercise.exercise, check.check) == named.key:
+                    return points(result), check
+    raise AssertionError(named)
+
+
+def _worth(report: Report, named: Given, given: float) -> float:
+    """Return the points if the check can have so many."""
+    _, check = _words(report, named)
+    if not 0 <= given <= check.max_points:
+        raise OverridesError(
+            f"{check.title} {check.max_points:g} points are the most that it can have, and 0 the "
+            f"least; not {given:g}."
+        )
+    return given

@@ -1,0 +1,312 @@
+"""What the commonest errors of Python and torch mean, in plain words."""
+
+from __future__ import annotations
+
+import re
+
+from grader.feedback.slips import SLIPS, Hint
+from grader.feedback.torch_calls import torch_call
+
+_PRODUCT = (
+    r"The size of tensor a \(\d+\) must match the size of tensor b|"
+    r"Expected size for first two dimensions of batch2"
+)
+_SIZES = (
+    r"The size of tensor a \((\d+)\) must match the size of tensor b \((\d+)\) "
+    r"at non-singleton dimension (\d+)"
+)
+_WHOSE = (
+    "The last axis is that of the keys, the one before it that of the queries. Whose mask is this: "
+    "that of the sentence which attends, or of the one that is attended to?"
+)
+_MULTIPLIES = r"(?=.*(?:matmul|bmm|\w @|\) @|\] @))"
+SOMETHING_IS_NONE = "Something is None that should be a value."
+_NOT_GIVEN = "`{0}` is None if it is not given. Check `if {0} is not None` first."
+_TWO_RESULTS = (
+    "This is a tuple, not a tensor. Did a call return two results, as attention does with output "
+    "and weights? Unpack them: `output, weights = …`."
+)
+
+HINTS: tuple[Hint, ...] = (
+    Hint(  # torch names the mask first here
+        _SIZES,
+        "The mask does not fit the scores: on axis {2} the scores have size {1}, the mask {0}. "
+        + _WHOSE,
+        at=r"masked_fill",
+    ),
+    Hint(
+        _SIZES,
+        "The mask does not fit the scores: on axis {2} the scores have size {0}, the mask {1}. "
+        + _WHOSE,
+        at=r"\w\s*\+\s*\w*mask",
+    ),
+    Hint(
+        _SIZES,
+        "What the sublayer returns does not fit x: on axis {2} one has size {0}, the other {1}. "
+        "Attention returns one row per query: is the query x, or made from x?",
+        at=r"\w+\s*\+\s*(?:self\.)?(?:dropout\()?(?:self\.)?sublayer\(",
+    ),
+    Hint(
+        _SIZES,
+        "A mean or sum does not fit x: on axis {2} one has size {0}, the other {1}. Both drop "
+        "their axis; `keepdim=True` keeps it, with size 1.",
+        at=r"mean|var|std|sigma|\bmu\b|sum",
+    ),
+    Hint(
+        r"'Tensor' object is not callable",
+        "A tensor is called here like a function. Where a function is expected, pass the "
+        "function itself, or a `lambda`, not what it returns.",
+    ),
+    Hint(
+        _PRODUCT,
+        "`{0}` reverses all axes. With axes of sentences or heads in front, a matrix product needs "
+        "only the last two swapped: `transpose(-2, -1)`.",
+        at=_MULTIPLIES + r".*[\w\])](\.T|\.t\(\))(?!\w)",
+    ),
+    Hint(
+        _PRODUCT,
+        "`transpose` swaps the axes {0} and {1} here. With axes of sentences or heads in front "
+        "these aren't the last two, which a matrix product needs: `transpose(-2, -1)`.",
+        at=_MULTIPLIES + r".*transpose\((?:\w+,\s*)?(\d),\s*(\d)\)",
+    ),
+    Hint(
+        r"mat1 and mat2 shapes cannot be multiplied \((\w+) and (\w+)\)",
+        "A matrix product needs equal inner sizes; here {0} meets {1}. "
+        "Which axis should be last in each?",
+    ),
+    Hint(
+        r"Expected size for first two dimensions of batch2 tensor to be: (\[.*?\]) "
+        r"but got: (\[.*?\])",
+        "A matrix product needs equal inner sizes: the second tensor begins with {1} where {0} "
+        "is needed (the first number counts all matrices together). Is one of the two made from "
+        "the wrong sequence, or are its axes in another order?",
+    ),
+    Hint(
+        _SIZES,
+        "Two tensors do not fit together: on axis {2} one has size {0}, the other {1}. "
+        "Print both shapes.",
+    ),
+    Hint(
+        r"shape '(\[.*?\])' is invalid for input of size (\d+)",
+        "A tensor of {1} numbers cannot take the shape {0}: the sizes must multiply to {1}.",
+    ),
+    Hint(
+        r"view size is not compatible with input tensor's size and stride",
+        "`view` needs numbers that are in order in memory; after a transpose they aren't. "
+        "`reshape` copies where it must.",
+    ),
+    Hint(
+        r"Dimension out of range \(expected to be in range of (\[.*?\]), but got (-?\d+)\)",
+        "There is no axis {1}: this tensor has the axes {0}. Print its shape.",
+    ),
+    Hint(
+        r"expanded size of the tensor \((\d+)\) must match the existing size \((\d+)\) "
+        r"at non-singleton dimension (\d+)",
+        "A tensor of size {1} on axis {2} cannot be stretched to {0}: only an axis of size 1 can.",
+    ),
+    Hint(
+        r"have the same dtype|expected scalar type",
+        "A layer that is made in `forward` is new in every call: its weights are random, in "
+        "float32, and never trained. Make it in __init__.",
+        at=r"(?<!\w)nn\.[A-Z]\w*\(.*\)\(",
+    ),
+    Hint(
+        r"have the same dtype, but got Bool",
+        "Booleans, such as a mask, were passed where numbers are needed. Are all arguments given, "
+        "in the right order?",
+    ),
+    Hint(
+        r"(expected m1 and m2 to have the same dtype|expected scalar type \w+ but found \w+"
+        r"|mat1 and mat2 must have the same dtype|must have the same dtype)",
+        "Tensors of different dtypes meet. Did you make one yourself? Give it the dtype of the "
+        "input, or make it a buffer.",
+    ),
+    Hint(
+        r"Input dtype must be either a floating point or complex dtype|"
+        r"not implemented for '(?:Long|Bool|Int)'",
+        "This needs floating-point numbers and got integers or booleans. `.float()` converts.",
+    ),
+    Hint(
+        r"\"bitwise_\w+\" not implemented for '\w+'|operator\.invert\) is only implemented on",
+        "`&`, `|` and `~` are for booleans, and these are floating-point numbers. A comparison "
+        "such as `!= 0` makes booleans, and so does `.bool()`.",
+    ),
+    Hint(
+        r"only one element tensors can be converted|elements? cannot be converted to Scalar",
+        "This needs one number, and the tensor holds many. Functions of `math` take single "
+        "numbers: for a tensor there are torch.sqrt, torch.exp and so on.",
+    ),
+    Hint(
+        r"'bool' object is not callable|no attribute 'requires_grad'",
+        "`requires_grad` is True or False and cannot be called. The method that sets it ends in _: "
+        "`requires_grad_(False)`.",
+        at=r"\.requires_grad\(",
+    ),
+    Hint(
+        r"argument 'input' \(position 1\) must be Tensor, not (?:int|float)",
+        "torch's functions take tensors, and this is a Python number. Is it a sum that had nothing "
+        "to add? `math` has the same functions for numbers.",
+    ),
+    Hint(
+        r"Boolean value of Tensor with more than one value is ambiguous",
+        "`if`, `and`, `or` and `not` want one True or False, not a tensor of them. "
+        "For tensors there are `&`, `|`, `~` and torch.where; whether something was given asks "
+        "`is not None`.",
+    ),
+    Hint(
+        r"masked_fill_? only supports boolean masks",
+        "`masked_fill` needs a mask of booleans; a comparison makes one.",
+    ),
+    Hint(
+        r"leaf Variable that requires grad is being used in an in-place operation",
+        "A parameter, or a tensor that was given to you, is edited in place (`+=`, `x[...] =`, "
+        "`fill_`). `y = x + …` makes a new tensor. A parameter is filled before it becomes one, or "
+        "under torch.no_grad().",
+    ),
+    Hint(
+        r"does not require grad and does not have a grad_fn",
+        "The result has lost its connection to the parameters: is there a `detach`, `.data`, "
+        "`.item()` or torch.tensor(...) on the way?",
+    ),
+    Hint(
+        r"variables needed for gradient computation has been modified by an inplace operation",
+        "A tensor from which `backward` computes gradients was changed in place on the way forward "
+        "(`+=`, `x[...] =`, `add_`, `copy_`). `y = x + …` makes a new tensor.",
+    ),
+    Hint(
+        r"must implement either the backward or vjp method",
+        "A torch.autograd.Function passes on gradients only if it has a `backward`. An ordinary "
+        "function needs none: autograd knows the gradient of every operation of torch.",
+    ),
+    Hint(
+        r"tensors used as indices must be|index .* is out of bounds|index out of range",
+        "An index does not fit the tensor that it is used on. Print the index and the shape.",
+    ),
+    Hint(
+        r"tuple expected at most|not enough values to unpack|too many values to unpack",
+        "The number of names on the left differs from the number of values on the right.",
+    ),
+    Hint(
+        r"cannot assign (?:module|parameters?|buffers?) before (?:Module|\w+)\.__init__\(\) call",
+        "`super().__init__()` must be the first line of __init__.",
+    ),
+    Hint(
+        r"Module \[(\w+)\] is missing the required \"forward\" function",
+        "{0} has no `forward`. Is it spelled like that, and indented to be inside the class?",
+    ),
+    Hint(
+        r"bad operand type for unary ~: 'NoneType'",
+        "A mask that isn't given is None, and None has no `~`. Check `if mask is not None` first.",
+    ),
+    Hint(
+        r"masked_fill_?\(\) received .*? got \((?:value=\w+, )?(?:mask=)?(?:NoneType|bool)\b",
+        "`masked_fill` gets a mask that is not a tensor: one that was not given is None, and "
+        "`None == 0` is False. Check `if mask is not None` first.",
+    ),
+    Hint(
+        r"(\w+)\(\) (?:received an invalid combination of arguments|missing \d+ required "
+        r"positional arguments?: \"dim)",
+        "torch's `{0}` needs other arguments than these. On which axes should it work, say?",
+    ),
+    Hint(r"'NoneType' object", _NOT_GIVEN, at=r"(?<![\w.])(?:(\w*mask\w*)[.\[]|(dropout)\()"),
+    Hint(
+        r"unsupported operand type\(s\) for .*NoneType",
+        _NOT_GIVEN,
+        at=r"(?<![\w.])(\w*mask\w*)(?=\s*[-+*&|])|[-+*&|]\s*(\w*mask\w*)(?![\w(.])",
+    ),
+    Hint(
+        r"NoneType",
+        f"{SOMETHING_IS_NONE} Is a `return` missing, was an argument not given, or may it be None, "
+        "so that `is not None` has to be asked first?",
+    ),
+    Hint(
+        r"'tuple' object has no attribute '(?!detach)|must be Tensor, not tuple|"
+        r"unsupported operand type\(s\) for .*'tuple'|can only concatenate tuple",
+        _TWO_RESULTS,
+    ),
+    Hint(
+        r"'Tensor' object has no attribute '(\w+)'",
+        "A tensor has no `{0}`. Is it spelled right?",
+    ),
+    Hint(
+        r"module '([\w.]+)' has no attribute '(\w+)'",
+        "`{0}` has no `{1}`. Is it spelled right?",
+    ),
+    Hint(
+        r"'([A-Z]\w*)' object has no attribute '(to|eval|train|parameters|named_parameters|"
+        r"modules|state_dict|load_state_dict|register_buffer|register_parameter)'",
+        "{0} is not a module: it has no `{1}`, as every nn.Module has. Does its class inherit from "
+        "nn.Module?",
+    ),
+    Hint(
+        r"'(?!Tensor|NoneType)([A-Z]\w*)' object is not callable",
+        "{0} cannot be called. Every nn.Module can: does its class inherit from nn.Module?",
+    ),
+    Hint(
+        r"'(\w+)' object has no attribute '(\w+)'",
+        "{0} has no `{1}`. Is it spelled right, and made in __init__?",
+    ),
+    Hint(
+        r"(\w+(?:\.\w+)?)\(\) (?:got an unexpected keyword argument|missing \d+ required|"
+        r"takes (?:from )?\d+)",
+        "{0} is called with other arguments than it takes. Compare the call with its `def` line.",
+    ),
+    Hint(r"^UnboundLocalError", "A name is used before it gets a value in this function."),
+    Hint(
+        r"^NameError: name '(\w+)' is not defined",
+        "Python does not know the name `{0}` here. Is it spelled right, or is an import missing?",
+    ),
+    Hint(
+        r"^ModuleNotFoundError: No module named '([\w.]+)'",
+        "There is no module `{0}`. Is it spelled right and installed?",
+    ),
+    Hint(
+        r"^RuntimeError: function '\w+' already has a docstring",
+        "A file of torch's own is loaded a second time here. What an exercise rules out, it rules "
+        "out in a copy of torch as well; `import torch` gives everything that may be used.",
+    ),
+    Hint(
+        r"torch keeps this to itself while your code is graded",
+        "This part of torch does what the exercise asks for. It may not be used, in whatever way "
+        "the code comes to it.",
+    ),
+    Hint(r"^RecursionError", "The code calls itself without end."),
+    Hint(r"^ZeroDivisionError", "Something is divided by zero."),
+    Hint(r"^SystemExit", "The code calls exit() or sys.exit(), which would end everything."),
+    Hint(
+        r"reading from stdin while output is captured",
+        "The code waits for input(). Nobody can type here.",
+    ),
+    Hint(
+        r"^(?:IndentationError|TabError)",
+        "The lines of one block must begin with the same number of spaces.",
+    ),
+    Hint(
+        r"^SyntaxError: (?:\(unicode error\)|.*null bytes|encoding problem)",
+        "The file is not plain text in UTF-8. Save it as such in your editor.",
+    ),
+    Hint(
+        r"circular import",
+        "Two files import each other, so that neither can be finished.",
+    ),
+    Hint(
+        r"^SyntaxError",
+        "Python cannot read this line. A bracket, quote or colon is often missing here or on the "
+        "line before.",
+    ),
+)
+
+
+def hint_for(error: str, line: str = "") -> str:
+    """What "Type: text", raised at that line of the student's, means; "" when that is unknown."""
+    return _first(SLIPS, error, line) or torch_call(error, line) or _first(HINTS, error, line)
+
+
+def _first(hints: tuple[Hint, ...], error: str, line: str) -> str:
+    """What the first hint that matches says; "" if none does."""
+    for hint in hints:
+        matched, there = re.search(hint.pattern, error), re.search(hint.at, line)
+        if matched and there:
+            groups = [group for group in matched.groups() + there.groups() if group is not None]
+            return hint.means.format(*groups, "", "")
+    return ""

@@ -1,0 +1,222 @@
+"""What is meant where Python or torch is used as it cannot be: a shape called, a method not called.
+
+Most of these end before anything is computed, so that there are no numbers to look at. The text of
+the error names what was in the wrong place; here it says what belongs there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Hint:
+    """A pattern in "Type: text of the error", and what it means; `{0}` … are the groups.
+
+    A hint with `at` is given only where the student's line holds that pattern as well; its groups
+    count on from those of `pattern`.
+    """
+
+    pattern: str
+    means: str
+    at: str = ""
+
+
+_METHOD = "builtin_function_or_method|method_descriptor|method\\b"
+_SIZE_OF = "`x.shape[1]` and `x.size(1)` are the size of axis 1."
+_TWO_OF = (
+    "`{0}` with a `dim` returns two things, the values and where they stand. `.values` takes the "
+    "first; `torch.a{0}` returns nothing else."
+)
+
+SLIPS: tuple[Hint, ...] = (
+    Hint(
+        r"'torch\.Size' object is not callable",
+        f"`shape` is a tuple, not a function: it takes square brackets or none. {_SIZE_OF}",
+    ),
+    Hint(
+        rf"(?:{_METHOD})",
+        f"`size` is a function: without brackets it isn't called. {_SIZE_OF}",
+        at=r"\.size(?![\w(])",
+    ),
+    Hint(
+        rf"^TypeError.*(?:{_METHOD})",
+        "`{0}` is a function: without `()` it isn't called.",
+        at=r"\.(dim|numel|item|tolist|float|long|bool|t|exp|log|sqrt|square|clone|detach|sum|mean|"
+        r"max|min|any|all|lower|upper|split|strip|encode|decode|items|keys|values|parameters)"
+        r"(?![\w(])",
+    ),
+    Hint(
+        r"zeros\(\)|ones\(\)|empty\(\)|randn?\(\)|full\(\)",
+        f"`size` is a function: without brackets it isn't called. {_SIZE_OF}",
+        at=r"\.size(?![\w(])",
+    ),
+    Hint(
+        r"must be (?:real number|Number), not torch\.Size|"
+        r"'torch\.Size' object cannot be interpreted|"
+        r"^TypeError: .*(?:got torch\.Size|'torch\.Size' and|(?:and|not) 'torch\.Size')",
+        "A shape was passed where one number is needed. Which of its sizes do you want? "
+        "`x.size(-1)` is the last.",
+    ),
+    Hint(
+        r"^TypeError: (zeros|ones|empty|randn?)\(\) takes 1 positional",
+        "`{0}` takes sizes, which are whole numbers, and one of these is something else.",
+    ),
+    Hint(
+        r"t\(\) expects a tensor with <= 2 dimensions, but self is (\d+)D",
+        "`.t()` is for matrices, and this tensor has {0} axes. `transpose(-2, -1)` swaps the last "
+        "two.",
+    ),
+    Hint(
+        r"transpose\(\) (?:missing|takes|received)",
+        "`transpose` takes the two axes that it swaps: `transpose(-2, -1)`. For another order of "
+        "all axes there is `permute`.",
+    ),
+    Hint(
+        r"permute\(.*number of dimensions in the tensor input does not match.*"
+        r"input\.dim\(\) = (\d+)",
+        "`permute` takes all axes of the tensor in their new order, here {0} of them. "
+        "`transpose` swaps two.",
+    ),
+    Hint(r"'torch\.return_types\.(max|min)'|not torch\.return_types\.(max|min)", _TWO_OF),
+    Hint(
+        r"softmax\(\) missing \d+ required",
+        "`softmax` needs the axis along which its results sum to one: `dim=-1` is the last.",
+    ),
+    Hint(
+        r"unsqueeze\(\) missing|unsqueeze\(\) takes",
+        "`unsqueeze` needs the position of the new axis of size 1: `unsqueeze(0)` puts it first, "
+        "`unsqueeze(-1)` last.",
+    ),
+    Hint(
+        r"'(?:int|float)' object is not iterable",
+        "A number cannot be gone through. `range(n)` counts from 0 to n - 1.",
+    ),
+    Hint(
+        r"'(?:int|float)' object is not subscriptable",
+        "A single number has no parts: what stands before the square brackets is not a tensor or "
+        "a list.",
+    ),
+    Hint(
+        r"only integer tensors of a single element can be converted to an index",
+        "This counts, and got a whole tensor. `x.size(1)` is the size of axis 1.",
+        at=r"\brange\(|\barange\(",
+    ),
+    Hint(
+        r"failed to unpack the object .* got float|'float' object cannot be interpreted",
+        "A size is a whole number, and `/` gives a fraction. `//` divides whole numbers.",
+    ),
+    Hint(
+        r"selected index k out of range",
+        "`topk` was asked for more numbers than that axis has.",
+    ),
+    Hint(
+        r"failed to unpack the object at pos \d+ with error \"type must be tuple of ints,"
+        r"\s*but got ((?!torch)\w+)\"|"
+        r"arange\(\): argument '\w+' \(position \d+\) must be Number, not (Tensor)",
+        "A size is a whole number, and this is a {0}. Of a tensor, `x.size(1)` is the size of "
+        "axis 1.",
+    ),
+    Hint(
+        r"argument '\w+' \(position \d+\) must be Tensor, not (?!tuple|NoneType|list|int|float|str|"
+        r"bool|torch)(\w+)",
+        "`{0}(…)` makes the layer; a second pair of brackets applies it, as in `{0}()(x)`. Is it "
+        "made once, in __init__, and called with a tensor in `forward`?",
+    ),
+    Hint(
+        r"^TypeError: unsupported operand type\(s\) for .*'(?!int|float|str|bool|list|tuple|dict|"
+        r"set|Tensor|NoneType|Parameter|builtin|torch|method|function|generator)([A-Z]\w+)'",
+        "{0} is a layer here, not a tensor: is it called with its input, as in `self.layer(x)`?",
+    ),
+    Hint(
+        r"Tensors must have same number of dimensions: got (\d+) and (\d+)",
+        "Tensors can be joined only if they have equally many axes; these have {0} and {1}. "
+        "`unsqueeze` adds one.",
+    ),
+    Hint(
+        r"Sizes of tensors must match except in dimension (\d+)\. Expected size (\d+) but got "
+        r"size (\d+)",
+        "They are joined along axis {0}, so all other axes must have equal sizes; one has {1}, "
+        "the other {2}. Along which axis should they grow?",
+    ),
+    Hint(
+        r"cat\(\): argument 'tensors' .* must be tuple of Tensors, not Tensor|cat\(\) received",
+        "`cat` takes its tensors in one list: `torch.cat([a, b], dim=…)`.",
+    ),
+    Hint(
+        r"expected sequence of length (\d+) at dim \d+ \(got (\d+)\)",
+        "A tensor needs rows of equal length: here one has {0} entries and another {1}.",
+    ),
+    Hint(
+        r"The shape of the mask .* does not match the shape of the indexed tensor",
+        "Square brackets take a mask of the tensor's own shape only. `masked_fill` and "
+        "`torch.where` stretch a smaller one.",
+    ),
+    Hint(
+        r"too many indices for tensor of dimension (\d+)",
+        "More axes are indexed than the tensor has: it has {0}. Print its shape.",
+    ),
+    Hint(
+        r"too many values to unpack \(expected (\d+)\)|not enough values to unpack \(expected "
+        r"(\d+)",
+        "The tensor has another number of axes than there are names on the left, {0}. Print its "
+        "shape.",
+        at=r"\.(?:shape|size\(\))\s*(?:#|$)",
+    ),
+    Hint(
+        r"not enough values to unpack \(expected (\d+), got (\d+)\)|too many values to unpack",
+        "`chunk` and `split` cut axis 0 unless they are told another `dim`: `dim=-1` cuts the "
+        "features.",
+        at=r"\.(?:chunk|split)\(\s*\w+\s*\)",
+    ),
+    Hint(
+        r"Expected tensor for argument #1 'indices' to have one of the following scalar types",
+        "An embedding looks up ids, whole numbers, and got other numbers. Does it get the ids "
+        "themselves?",
+    ),
+    Hint(
+        r"ModuleList\.extend should be called with an iterable, but got (?:type )?(\w+)",
+        "nn.ModuleList takes a list of layers, such as `[Layer() for _ in range(n)]`.",
+    ),
+    Hint(
+        r"([\w.]+) is not a Module subclass",
+        "A list of modules holds layers that are made, with brackets: `Layer(…)`, not `Layer`.",
+    ),
+    Hint(
+        r"Module \[(ModuleList|ModuleDict)\] is missing the required",
+        "An nn.{0} only keeps modules and cannot be called. Go through it with `for`, or take one "
+        "with square brackets.",
+    ),
+    Hint(
+        r"'Tensor' object has no attribute 'len'",
+        f"A tensor has no `len`. {_SIZE_OF}",
+    ),
+    Hint(
+        r"'Tensor' object has no attribute 'append'",
+        "A tensor has a fixed size. `torch.cat` joins two to a new one; a list can be appended to.",
+    ),
+    Hint(
+        r"'list' object has no attribute '(\w+)'",
+        "This is a list of Python's, without `{0}`. `torch.stack` and `torch.cat` make one tensor "
+        "of several; nn.ModuleList is a list for layers.",
+    ),
+    Hint(
+        r"'(?:int|float)' object has no attribute '(\w+)'",
+        "This is a plain number of Python's, without `{0}`. Did it come from `.item()`, `len` or "
+        "`sum`?",
+    ),
+    Hint(
+        r"unsupported operand type\(s\) for .*'str'|can only concatenate str|"
+        r"can't concat (?:str|bytes|int)|must be str, not (?:bytes|int)",
+        "A text meets something else, a number or bytes. Convert one of the two.",
+    ),
+    Hint(
+        r"Index tensor must have the same number of dimensions as (?:input|self) tensor",
+        "`gather` and `scatter` need an index with as many axes as the tensor. `unsqueeze` adds "
+        "one.",
+    ),
+    Hint(
+        r"can't convert (?:cuda|mps)",
+        "numpy and Python read tensors of the CPU only: `.cpu()` first.",
+    ),
+)

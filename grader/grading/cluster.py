@@ -1,0 +1,373 @@
+"""Grades a class on a Dask cluster (https://distributed.dask.org), not on this machine alone.
+
+The cases are drawn here, once, and sent to each worker once. A worker has a judge, fork server and
+a jail of its own. What comes back is plain results; a worker that is lost costs the submission it
+was at, which goes to another, and a scheduler that is lost costs what was under way.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import contextlib
+import hashlib
+import json
+import logging
+import math
+import platform
+import socket
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from grader.feedback.results import SubmissionResult, kept_result, submission_fields
+from grader.grading.workers import ATTEMPTS, Plan, WorkforceError, failed, record_checks
+from grader.sandbox import jail
+from grader.submission import Submission
+
+if TYPE_CHECKING:
+    from distributed import Client, Future, LocalCluster
+
+    from grader.grading.judge import Judge
+    from grader.grading.recording import Recordings
+
+PREFIX, LOCAL = "dask:", "local"
+CONNECT_SECONDS = 10.0
+# How long a scheduler may be away before the run stops; --json keeps what is done.
+AWAY_SECONDS = 120.0
+# Submissions sent ahead for each worker, so that none waits for its next one.
+AHEAD = 4
+
+_ROUNDING = 1e-6  # of points
+
+
+class ClusterError(WorkforceError):
+    """The cluster cannot be used. The message says why and what to do."""
+
+
+class _LostError(Exception):
+    """The scheduler has gone, and what it was told with it."""
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What has to be the same on all machines, or equal code would get unequal grades."""
+
+    python: str
+    torch: str
+    kit: str
+    jail: str
+
+    def differences(self, other: Machine) -> list[str]:
+        """Return how the other machine differs from this one, in words."""
+        pairs = (
+            ("Python", self.python, other.python),
+            ("torch", self.torch, other.torch),
+            ("this kit in version", self.kit, other.kit),
+        )
+        return [
+            f"it has {name} {theirs}, here is {own}" for name, own, theirs in pairs if own != theirs
+        ]
+
+
+@cache
+def machine() -> Machine:
+    """This machine's versions, and why it has no jail, if it has none."""
+    from importlib.metadata import version
+
+    return Machine(
+        python=".".join(platform.python_version_tuple()[:2]),
+        torch=version("torch").partition("+")[0],
+        kit=_kit(),
+        jail=" ".join(f"{problem.what} {problem.fix}" for problem in jail.missing()),
+    )
+
+
+def _kit() -> str:
+    """Return a short name of what the kit's files hold."""
+    root = Path(__file__).parents[2]
+    kinds = ("*.py", "*.toml", "*.txt")
+    files = [
+        file
+        for name in ("grader", "solutions")
+        for kind in kinds
+        for file in (root / name).rglob(kind)
+    ]
+    digest = hashlib.sha256()
+    for file in sorted(files):
+        digest.update(hashlib.sha256(file.read_bytes()).digest())
+    return digest.hexdigest()[:8]
+
+
+def recruit(where: str) -> Callable[[Plan, int, Iterable[str]], Workforce]:
+    """Return where `workers.grade` gets its workers: `where` is "dask:ADDRESS" or "dask:local".
+
+    Raises `ClusterError` for anything else, and where Dask is not installed.
+    """
+    address = where.removeprefix(PREFIX)
+    if address == where or not address:
+        raise ClusterError(
+            f"--on takes dask:ADDRESS, say dask:tcp://192.0.2.7:8786, or dask:local, not {where!r}."
+        )
+    try:
+        import distributed  # noqa: F401 - to say so now and not when the cases are drawn
+    except ModuleNotFoundError as error:
+        raise ClusterError(
+            f"{error.name} is not installed. In the kit's folder: pip install -c constraints.txt "
+            "-e '.[grader,cluster]'"
+        ) from None
+    # `ClusterError` reports a lost scheduler in a sentence; Dask's own log is not needed.
+    for name in ("distributed", "distributed.client"):  # which has a level of its own
+        logging.getLogger(name).setLevel(logging.CRITICAL)
+    return lambda plan, count, exercises: Workforce(plan, count, exercises, address)
+
+
+class Workforce:
+    """The workers of a cluster, which take each a submission at a time."""
+
+    def __init__(self, plan: Plan, count: int, exercises: Iterable[str], address: str) -> None:
+        self.plan = plan
+        self.stack = contextlib.ExitStack()
+        self.address = address
+        if address == LOCAL:
+            self.address = self.stack.enter_context(_local(count)).scheduler_address
+        with self._client(patience=0.0) as client:
+            _refuse_others(client, plan)
+        self.recordings = record_checks(plan, exercises)
+
+    def __enter__(self) -> Workforce:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Give back what the workers keep for this run: each a process with torch in it."""
+        with self.stack, contextlib.suppress(ClusterError), self._client(patience=0.0) as client:
+            client.run(_end_judges, on_error="return")
+
+    def results(self, work: dict[str, Submission]) -> Iterator[tuple[str, SubmissionResult]]:
+        """Yield the result of each submission, in the order in which they finish.
+
+        Raises `ClusterError` if the scheduler is lost and does not come back.
+        """
+        left = dict(work)
+        while left:
+            with contextlib.suppress(_LostError), self._client() as client:
+                _refuse_others(client, self.plan)
+                for key, result in _Shift(client, self.plan, self.recordings).results(left):
+                    del left[key]
+                    yield key, result
+
+    def _client(self, patience: float = AWAY_SECONDS) -> Client:
+        """Return a connection to the scheduler, which may be away for so many seconds.
+
+        Raises `ClusterError` if it does not come.
+        """
+        from distributed import Client
+
+        began = time.monotonic()
+        while True:
+            try:
+                client = Client(self.address, timeout=CONNECT_SECONDS, set_as_default=False)
+            except (OSError, TimeoutError, ValueError) as error:
+                if time.monotonic() - began >= patience:
+                    raise ClusterError(
+                        f"No scheduler answers at {self.address} ({_plain(error)}). Start one with "
+                        "`dask scheduler`, workers with `dask worker ADDRESS --nthreads 1`, or try "
+                        "--on dask:local."
+                    ) from None
+                time.sleep(1.0)
+            else:
+                return client
+
+
+class _Shift:
+    """Tasks sent to a scheduler and their results, as long as the scheduler lives."""
+
+    def __init__(self, client: Client, plan: Plan, recordings: Recordings) -> None:
+        self.client = client
+        self.plan = plan
+        try:
+            (self.recordings,) = client.scatter([recordings], broadcast=True, hash=False)
+        except Exception as error:
+            raise _LostError from error
+
+    def results(self, work: dict[str, Submission]) -> Iterator[tuple[str, SubmissionResult]]:
+        from distributed import as_completed
+
+        waiting = deque((key, submission, 1) for key, submission in work.items())
+        tasks: dict[Future, tuple[str, Submission, int]] = {}
+        finished = as_completed(loop=self.client.loop)
+        while waiting or tasks:
+            ahead = AHEAD * max(self._workers(), 1)  # which asks the scheduler
+            while waiting and len(tasks) < ahead:
+                future = self._send(waiting[0][1])
+                tasks[future] = waiting.popleft()
+                finished.add(future)
+            for future in finished.next_batch():
+                key, submission, attempt = tasks.pop(future)
+                outcome = sound(_outcome(future), self.plan, submission)
+                future.release()
+                if isinstance(outcome, SubmissionResult):
+                    yield key, outcome
+                elif attempt < ATTEMPTS:
+                    _refuse_others(self.client, self.plan)
+                    waiting.appendleft((key, submission, attempt + 1))
+                else:
+                    yield key, failed(submission, self.plan.exercises, outcome)
+
+    def _workers(self) -> int:
+        known = self.client.scheduler_info(n_workers=-1)
+        if "workers" not in known:  # the scheduler went as it was asked
+            raise _LostError
+        return len(known["workers"])
+
+    def _send(self, submission: Submission) -> Future:
+        try:
+            return self.client.submit(
+                grade_one, self.plan, self.recordings, submission, pure=False, retries=0
+            )
+        except Exception as error:
+            raise _LostError from error
+
+
+def _outcome(future: Future) -> object:
+    """Return a task's result, or, in words, why there is none. Raises `_LostError`."""
+    if future.status in ("cancelled", "lost", "pending"):
+        raise _LostError
+    error = future.exception() if future.status == "error" else None
+    if error is not None:
+        return f"{type(error).__name__}: {_plain(error)}"
+    return future.result()
+
+
+def sound(outcome: object, plan: Plan, submission: Submission) -> SubmissionResult | str:
+    """Return a worker's result if it can be one, else in words that it cannot.
+
+    A worker that is broken sends what it likes. One that is hostile is another matter: what Dask
+    itself reads from the network may run code, so only TLS keeps those out.
+    """
+    if isinstance(outcome, str):
+        return _plain(outcome)
+    try:
+        assert isinstance(outcome, SubmissionResult)
+        result = kept_result(json.dumps(submission_fields(outcome)))
+        names = tuple(exercise.exercise for exercise in result.exercises)
+        earnings = [(exercise.points, exercise.max_points) for exercise in result.exercises]
+        earnings.append((result.points, result.max_points))
+        within = all(got is None or 0 <= got <= most + _ROUNDING for got, most in earnings)
+        total = math.fsum(exercise.points or 0.0 for exercise in result.exercises)
+        earned = result.points is None or abs(total - result.points) <= _ROUNDING
+        if (
+            set(names) == set(plan.exercises)
+            and len(names) == len(set(names))
+            and result.submission == submission.name
+            and within
+            and earned
+        ):
+            return result
+    except (AssertionError, AttributeError, RecursionError, TypeError, ValueError):
+        pass
+    return "A worker of the cluster sent something that is not a result of this submission."
+
+
+def _local(count: int) -> LocalCluster:
+    from distributed import LocalCluster
+
+    return LocalCluster(
+        n_workers=count,
+        threads_per_worker=1,
+        processes=True,
+        dashboard_address=None,
+        memory_limit=0,
+        silence_logs=logging.CRITICAL,
+    )
+
+
+def _refuse_others(client: Client, plan: Plan) -> None:
+    """Raise `ClusterError` where a worker is not as this machine is, or where there is none."""
+    own = machine()
+    try:
+        machines = client.run(_machine_of_worker, on_error="return")
+    except Exception as error:
+        raise _LostError from error
+    if not machines:
+        try:
+            client.wait_for_workers(1, timeout=AWAY_SECONDS)
+        except TimeoutError:
+            raise ClusterError(
+                "The cluster has no workers. Start some: dask worker ADDRESS --nthreads 1"
+            ) from None
+        return _refuse_others(client, plan)
+    for address, theirs in machines.items():
+        if not isinstance(theirs, Machine):
+            raise ClusterError(
+                f"The worker {address} cannot run this kit ({_plain(theirs)}). Install the same "
+                "version of it there, with the extras [grader,cluster]."
+            )
+        differences = own.differences(theirs)
+        if differences:
+            raise ClusterError(
+                f"The worker {address} would grade otherwise: {'; '.join(differences)}. Install "
+                "the same on both, with constraints.txt."
+            )
+        if plan.isolation == "jail" and theirs.jail:
+            raise ClusterError(f"The worker {address} has no jail. {theirs.jail}")
+    return None
+
+
+def _plain(error: object) -> str:
+    lines = str(error).split("\n")
+    return lines[0][:200] or type(error).__name__
+
+
+# What follows runs in a worker. The judge lives in a thread of its own: its fork server ends with
+# the thread that started it, and two submissions at a time would share torch's settings.
+_thread = ThreadPoolExecutor(1, thread_name_prefix="judge")
+_judges: dict[tuple[Plan, str], Judge] = {}
+
+
+def _machine_of_worker() -> Machine:
+    return machine()
+
+
+def grade_one(plan: Plan, recordings: Recordings, submission: Submission) -> SubmissionResult | str:
+    """Grade one submission in a worker of the cluster, or say in words why it could not be."""
+    return _thread.submit(_grade, plan, recordings, submission).result()
+
+
+def _grade(plan: Plan, recordings: Recordings, submission: Submission) -> SubmissionResult | str:
+    try:
+        return _judge(plan, recordings).grade(submission)
+    except Exception as error:
+        return f"{type(error).__name__}: {_plain(error)} (on {socket.gethostname()})"
+
+
+def _judge(plan: Plan, recordings: Recordings) -> Judge:
+    """Return the judge of this run; that of an earlier one is dismissed."""
+    import torch
+
+    from grader.grading.judge import Judge
+    from grader.sandbox.host import Host
+
+    key = (replace(plan, jobs=1), str(id(recordings)))
+    if key not in _judges:
+        _dismiss()
+        torch.set_num_threads(1)
+        host = Host(plan.program, plan.isolation, expected=plan.expected)
+        _judges[key] = Judge(plan.exercises, recordings, host, searches=plan.search)
+    return _judges[key]
+
+
+async def _end_judges() -> None:
+    await asyncio.wrap_future(_thread.submit(_dismiss))
+
+
+@atexit.register
+def _dismiss() -> None:
+    while _judges:
+        _, judge = _judges.popitem()
+        judge.host.close()

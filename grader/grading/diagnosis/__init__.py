@@ -1,0 +1,1 @@
+"""Names the mistake: which known ones explain what is wrong in a submission."""

@@ -1,0 +1,233 @@
+"""Several mistakes at once: known ones put into one answer, one after the other.
+
+Real code has three or four faults, and where they mix in the same numbers none of them looks as it
+does alone. So the one that explains something by itself is put into the right answer, then to it
+the one that explains most of the rest there, and so on, as long as with each of them one check more
+comes out exactly as it does with the student's code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from grader.grading.diagnosis.combined import Combined, Names
+from grader.grading.question import Goal
+from grader.recognition.evidence import Evidence
+from grader.recognition.features import Prints
+from grader.recognition.thresholds import (
+    AGAINST_TOGETHER,
+    ALONE,
+    GAIN,
+    LOOKED_AT,
+    MOST_LOOKED_AT,
+    MOST_TOGETHER,
+    STARTS,
+    SURE,
+    TRIED,
+)
+
+
+@dataclass(frozen=True)
+class Composed:
+    """Mistakes in one answer, and what it replies where the student's is wrong.
+
+    `explained` is how much comes out as in the student's answer (`explains` says where), `against`
+    what cannot be there if these are the mistakes, `whole` in how many checks all that is wrong
+    comes out. Each of the mistakes stands with those that do the same in its place.
+    """
+
+    mistakes: Names
+    either: tuple[Names, ...]
+    prints: Prints
+    explains: Tensor
+    explained: float
+    against: float
+    whole: int
+
+
+def compose(
+    combined: Combined,
+    evidence: Evidence,
+    begun: Sequence[str],
+    refused: AbstractSet[str] = frozenset(),
+) -> Composed | None:
+    """Mistakes that together explain what is wrong: more than the one begun with, or None.
+
+    Where none is begun with, the ones that explain most by themselves are tried; those in `refused`
+    are not. Where two are, nothing is: of 27 answers in which that was tried none had a third.
+    """
+    if len(begun) > 1:
+        return None
+    return _Composition(combined, evidence, refused).grown(tuple(begun))
+
+
+class _Composition:
+    """The mistakes of one student."""
+
+    def __init__(self, combined: Combined, evidence: Evidence, refused: AbstractSet[str]) -> None:
+        self.refused = refused
+        self.combined = combined
+        self.library = library = combined.library
+        self.evidence = evidence
+        self.theirs = evidence.theirs
+        self.total = float(self._weight(evidence.wrong))
+        # What is no number does not mix: there another wrong reply speaks against a mistake.
+        leaves = torch.tensor([path != "" for probe in library.probes for _, path in probe.keys])
+        self.discrete = leaves & (library.right.rounding == 0)
+
+    def grown(self, begun: Names) -> Composed | None:
+        pairs = [self._grown(start) for start in ([begun] if begun else self._starts())]
+        return max((pair for pair in pairs if pair), key=lambda pair: pair.explained, default=None)
+
+    def _starts(self) -> Sequence[Names]:
+        """The mistakes that by themselves explain most, and show nothing that is not there."""
+        library = self.library
+        shown = library.shown & self.theirs.said
+        same = self.evidence.same
+        strong = self._weight(self.evidence.telling(shown & self.evidence.wrong & same))
+        denied = self._weight(shown & self._denied(same))
+        score = torch.where(denied <= AGAINST_TOGETHER * self.total, strong, 0.0)
+        return [(name,) for name in self._ordered(score, GAIN * self.total)][:STARTS]
+
+    def _grown(self, start: Names) -> Composed | None:
+        state = begun = self._composed(start, tuple((name,) for name in start))
+        while (
+            state is not None
+            and len(state.mistakes) < MOST_TOGETHER
+            and state.explained < SURE * self.total
+        ):
+            more = self._step(state)
+            if more is None:
+                break
+            state = more
+        if state is not begun:
+            return state
+        if state is None:
+            return None
+        return state if state.whole or state.explained >= ALONE * self.total else None
+
+    def _step(self, state: Composed) -> Composed | None:
+        """With one mistake more, the one that lets most come out; None if no check more does."""
+        left = self.evidence.wrong & ~state.prints.same(self.theirs)
+        tried = [name for name in self._near(left) if name not in state.mistakes][:TRIED]
+        least = state.explained + GAIN * self.total
+        looked_at: list[Composed] = []
+        for name in self._likeliest(state.mistakes, tried, left):
+            pairs = self._composed(
+                (*state.mistakes, name), (*state.either, (name,)), least, state.whole + 1
+            )
+            if (
+                pairs
+                and pairs.whole > state.whole
+                and pairs.explained >= least
+                and pairs.against <= max(state.against, AGAINST_TOGETHER * self.total)
+            ):
+                looked_at.append(pairs)
+        if not looked_at:
+            return None
+        first = max(looked_at, key=lambda pair: pair.explained)
+        same = [pair for pair in looked_at if not self._told_apart(first, pair)]
+        last = tuple(pair.mistakes[-1] for pair in (first, *(x for x in same if x is not first)))
+        return Composed(**{**vars(first), "either": (*state.either, last)})
+
+    def _likeliest(self, begun: Names, tried: Sequence[str], left: Tensor) -> list[str]:
+        """Those of the mistakes that let most come out in a short check."""
+        strong = left & ~self.evidence.crashed
+        goals = {number: self._goal(strong, number) for number in self._probes(left)[:2]}
+        gains: list[tuple[float, str]] = []
+        for name in tried:
+            least = gains[LOOKED_AT - 1][0] if len(gains) >= LOOKED_AT else 0.0
+            gain = 0.0
+            for number, goal in goals.items():
+                goal_of_more = goal.at_least(max(least, gain))
+                prints = self.combined.prints((*begun, name), number, goal_of_more)
+                gain = max(gain, goal.fulfilled(prints) if prints else 0.0)
+            gains = sorted([*gains, (gain, name)], key=lambda pair: -pair[0])
+        # In a short check many look the same, and the first of them is not likelier than the last.
+        least = gains[min(LOOKED_AT, len(gains)) - 1][0] if gains else 0.0
+        even = [name for gain, name in gains if gain > 0 and gain >= least]
+        return even[:MOST_LOOKED_AT]
+
+    def _told_apart(self, first: Composed, other: Composed) -> bool:
+        differs = first.prints.differs(other.prints) & self.theirs.said
+        return bool(differs.any())
+
+    def _goal(self, marks: Tensor, number: int) -> Goal:
+        """That any of these marks come out in a probe."""
+        where = self.library.checks == number
+        return Goal.of(self.theirs, marks, self.library.weights, where)
+
+    def _composed(
+        self, names: Names, either: tuple[Names, ...], least: float = 0.0, whole: int = 0
+    ) -> Composed | None:
+        """These mistakes in one answer.
+
+        None if no form takes them, or if they explain less than `least` or fewer checks than
+        `whole`; that is seen before all is asked.
+        """
+        if not self.combined.made(names):
+            return None
+        wrong = self.evidence.wrong
+        some = self._probes(wrong)
+        parts = {}
+        explained, wholes = self.total, len(some)  # at most
+        for number in some:
+            goal = self._goal(wrong, number)
+            others = explained - goal.most
+            needed = least - others if wholes > whole else goal.most
+            made = self.combined.prints(names, number, goal.at_least(needed))
+            if made is None:
+                return None
+            parts[number] = made
+            gained = goal.fulfilled(made)
+            explained, wholes = others + gained, wholes - (gained < goal.most)
+            if wholes < whole:
+                return None
+        prints = Prints.join(
+            [
+                parts[number] if number in parts else Prints.blank(len(probe.keys))
+                for number, probe in enumerate(self.library.probes)
+            ]
+        )
+        if not bool(prints.said.any()):
+            return None
+        same = prints.same(self.theirs)
+        shown = prints.differs(self.library.right) & self.theirs.said
+        return Composed(
+            names,
+            either,
+            prints,
+            wrong & same,
+            float(self._weight(wrong & same)),
+            float(self._weight(shown & self._denied(same))),
+            len(some) - len(self._probes(wrong & ~same)),
+        )
+
+    def _denied(self, same: Tensor) -> Tensor:
+        """Where what a mistake shows cannot be hidden by another one."""
+        return ~self.evidence.wrong | (self.discrete & ~same)
+
+    def _near(self, left: Tensor) -> list[str]:
+        """The mistakes that show where something is left, those first that show little besides."""
+        shown = self.library.shown & self.theirs.said
+        there = self._weight(shown & left) / self._weight(left).clamp(min=1e-9)
+        beside = self._weight(shown & ~self.evidence.wrong) / self._weight(shown).clamp(min=1e-9)
+        return self._ordered(torch.where(there > 0, 3 + there - 2 * beside, 0.0), 0.0)
+
+    def _ordered(self, score: Tensor, least: float) -> list[str]:
+        order = score.argsort(descending=True).tolist()
+        names = [self.library.names[index] for index in order if float(score[index]) > least]
+        return [name for name in dict.fromkeys(names) if name not in self.refused]
+
+    def _probes(self, where: Tensor) -> list[int]:
+        """The checks in which something is, the shortest first."""
+        some = set(self.library.checks[where].tolist())
+        return sorted(some, key=lambda number: int((self.library.checks == number).sum()))
+
+    def _weight(self, where: Tensor) -> Tensor:
+        return (where * self.library.weights).sum(dim=-1)

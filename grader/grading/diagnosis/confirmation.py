@@ -1,0 +1,161 @@
+"""Whether a mistake that was found is there on other inputs, too.
+
+What was found rests on one example of each check, and there a mistake may look like another one by
+chance: d_k is the root of the number of keys, or two searches end with the same sentence. So the
+right answer with the mistakes in it is asked other examples. A mistake stays only if the answer
+with it comes nearer to the student's than the answer without it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from grader.curriculum.mistakes.variants import contradict
+from grader.grading.diagnosis.combined import Combined, Names
+from grader.grading.question import Goal
+from grader.recognition.features import Prints
+from grader.recognition.thresholds import (
+    AGAINST_ALONE,
+    AGAINST_BESIDE,
+    CONFIRMING_CHECKS,
+    CONFIRMING_EXAMPLES,
+)
+
+
+@dataclass(frozen=True)
+class _Balance:
+    """How much of what a mistake changes is as the student's, with it and without it.
+
+    Where it is not `shown` it changes nothing.
+    """
+
+    shown: bool
+    near: float
+    far: float
+
+
+def confirmed(
+    combined: Combined,
+    names: Sequence[str],
+    theirs: Prints,
+    explains: Tensor,
+    spare: Callable[[int], Prints],
+) -> tuple[str, ...]:
+    """Those of the mistakes that other examples bear out, in their order.
+
+    `theirs` are the marks of the student's answer, of which the mistakes explain those that
+    `explains` says; `spare` gives its marks in the spare example of a number. A mistake that no
+    other example shows is believed if it is the only one. Of two that cannot be in one answer the
+    first is taken.
+    """
+    mistakes = _compatible(combined, names)
+    for name in reversed(mistakes):
+        row = _nearest(combined, name, theirs, explains)
+        own = _own(combined, row, theirs) & explains
+        rest = tuple(sorted(mistake for mistake in mistakes if mistake != name))
+        added = own if bool(own.any()) else _added(combined, name, rest, theirs, explains)
+        spares = _spares(combined, added if bool(added.any()) else explains)
+        alone = _balance(combined, row, (), spares, spare) if bool(own.any()) else None
+        beside = None
+        if rest or alone is None:
+            beside = _balance(combined, tuple(sorted((*rest, name))), rest, spares, spare)
+        if not _borne_out(alone, beside, only=not rest):
+            mistakes = tuple(mistake for mistake in mistakes if mistake != name)
+    return mistakes
+
+
+def _borne_out(alone: _Balance | None, beside: _Balance | None, only: bool) -> bool:
+    """Whether a mistake is there, by how it stands alone and beside the others, if there are."""
+    seen = [sight for sight in (alone, beside) if sight is not None and sight.shown]
+    # Another fault hides a mistake, but does not make right what it makes wrong.
+    if alone is not None and alone.far > AGAINST_ALONE * alone.near:
+        return False
+    if beside is not None and not only:
+        # What is seen of it could not be with the others there.
+        weaker = alone is None or alone.near < beside.near
+        if not beside.shown or (weaker and beside.far > AGAINST_BESIDE * beside.near):
+            return False
+    return not seen or any(sight.near > 0 and sight.near >= sight.far for sight in seen)
+
+
+def _compatible(combined: Combined, names: Sequence[str]) -> tuple[str, ...]:
+    """The mistakes without those that cannot be in one answer with one before."""
+    library = combined.library.mistakes
+    mistakes: list[str] = []
+    for name in names:
+        if not any(contradict(library[mistake], library[name]) for mistake in mistakes):
+            mistakes.append(name)
+    return tuple(mistakes)
+
+
+def _nearest(combined: Combined, name: str, theirs: Prints, explains: Tensor) -> int:
+    """Of the forms of a mistake, the row of the one that leaves most of the student's marks."""
+    library = combined.library
+    return max(
+        library.forms(name),
+        key=lambda row: float(((_own(combined, row, theirs) & explains) * library.weights).sum()),
+    )
+
+
+def _own(combined: Combined, row: int, theirs: Prints) -> Tensor:
+    """What of the student's marks a mistake leaves by itself."""
+    library = combined.library
+    return library.shown[row] & library.known[row].same(theirs)
+
+
+def _added(combined: Combined, name: str, rest: Names, theirs: Prints, explains: Tensor) -> Tensor:
+    """What of the marks that are explained a mistake leaves beside the others only."""
+    library = combined.library
+    more = torch.zeros_like(explains)
+    if not rest or not combined.made((*rest, name)) or not combined.made(rest):
+        return more
+    for number in sorted(set(library.checks[explains].tolist())):
+        where = library.checks == number
+        goal = Goal.of(theirs, explains, library.weights, where)
+        both = combined.prints((*rest, name), number, goal)
+        without = combined.prints(rest, number, goal)
+        if both is not None:
+            added = both.same(theirs[where])
+            more[where] = added if without is None else added & both.differs(without)
+    return more & explains
+
+
+def _spares(combined: Combined, there: Tensor) -> list[int]:
+    """The numbers of examples of the checks in which something is."""
+    library = combined.library
+    numbers = sorted(set(library.checks[there].tolist()), key=lambda n: library.probes[n].cost)
+    spares: list[int] = []
+    for check in (library.probes[number].check for number in numbers):
+        some = [number for number, question in enumerate(library.spares) if question.check == check]
+        if len(spares) < CONFIRMING_CHECKS * CONFIRMING_EXAMPLES:
+            spares += some[-CONFIRMING_EXAMPLES:]
+    return spares
+
+
+def _balance(
+    combined: Combined,
+    made: Names | int,
+    without: Names,
+    spares: Sequence[int],
+    spare: Callable[[int], Prints],
+) -> _Balance | None:
+    """How an answer with mistakes stands to the student's; None if there is no such answer.
+
+    `made` is the one with mistakes, as `Combined.spare` takes it; `without` the other one.
+    """
+    shown, near, far = False, 0.0, 0.0
+    for number in spares:
+        with_it, other = combined.spare(made, number), combined.spare(without, number)
+        if with_it is None or other is None:
+            return None
+        student = spare(number)
+        differs = with_it.differs(other) & student.said
+        weights = torch.tensor(combined.library.spares[number].weights)
+        shown = shown or bool(differs.any())
+        near += float(((differs & with_it.same(student)) * weights).sum())
+        far += float(((differs & other.same(student)) * weights).sum())
+    return _Balance(shown, near, far)

@@ -1,0 +1,464 @@
+"""Names a student's mistakes: the known ones that explain what is wrong.
+
+What a mistake explains are the marks that it leaves and that the student's answer leaves too. The
+one that explains most is named; what it explains is taken out, and the rest looked at again, since
+real code has two or three faults at once. Where two faults mix in the same numbers, pairs of the
+known mistakes that come near are made and looked at as one, and where something is left, more of
+them (`composition`). What does not explain all is tried on other examples (`confirmation`). Where
+the evidence is thin nothing is said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from functools import partial
+from itertools import combinations
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from grader.curriculum import stubs
+from grader.curriculum.mistakes import Mistake
+from grader.curriculum.mistakes.variants import contradict
+from grader.feedback.results import Diagnosis
+from grader.grading.diagnosis import fingerprints
+from grader.grading.diagnosis.combined import Combined
+from grader.grading.diagnosis.composition import compose
+from grader.grading.diagnosis.confirmation import confirmed
+from grader.grading.diagnosis.fingerprints import Library
+from grader.grading.diagnosis.requests import Requests
+from grader.grading.question import Goal, Outcome, Question
+from grader.recognition.branches import Split, denied, enough, inside_only, share, splits
+from grader.recognition.evidence import Evidence, Explanation, alike, explain
+from grader.recognition.features import Branch, Prints
+from grader.recognition.thresholds import (
+    BETTER,
+    CLEAN,
+    ENOUGH_PROBES,
+    ENOUGH_THERE,
+    FEW_PROBES,
+    MAX_ALIKE,
+    MAX_MISTAKES,
+    MAX_SPARES,
+    MOST_SPENT,
+    MOSTLY,
+    NEAR,
+    ROUNDS,
+    SIGHTS,
+    SURE,
+    WIDE,
+)
+
+Ask = Callable[[Question], Sequence[Any] | None]
+Graded = Callable[[str], Outcome | None]
+
+
+@dataclass(frozen=True)
+class Diagnosed:
+    """The mistakes that were named, and the failing checks that they do not explain."""
+
+    mistakes: tuple[Diagnosis, ...]
+    unexplained: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class _Found:
+    """Mistakes, each with those that do the same, and the branch if they are in one alone.
+
+    `explains` says which marks they explain.
+    """
+
+    either: Sequence[tuple[tuple[str, ...], Branch | None]]
+    explains: Tensor
+
+
+class _Spares:
+    """What a student's code replies to the spare examples, each asked at the first need."""
+
+    def __init__(self, library: Library, ask: Ask) -> None:
+        self.library = library
+        self.ask = ask
+        self.replies: dict[int, Prints] = {}
+
+    def prints(self, number: int, branch: Branch | None = None) -> Prints:
+        """The marks of the replies to an example; those in the branch alone, if one is given."""
+        probe = self.library.spares[number]
+        if number not in self.replies:
+            self.replies[number] = _read(probe, self.ask)
+        marks = self.replies[number]
+        return marks.without(torch.tensor(probe.outside(branch))) if branch else marks
+
+
+class Diagnostician:
+    """Names the mistakes of one exercise."""
+
+    def __init__(self, exercise: str) -> None:
+        self.library = fingerprints.load(exercise)
+        self.combined = Combined(self.library)
+        self.requests = Requests(self.library)
+
+    def diagnose(
+        self,
+        passed: Mapping[str, bool],
+        ask: Ask,
+        graded: Graded = lambda _: None,
+        unread: AbstractSet[str] = frozenset(),
+    ) -> Diagnosed:
+        """The mistakes that explain a student's replies, the one that explains most first.
+
+        `passed` says which checks were passed and which failed; others are not asked for. `ask`
+        puts a question to the student's code and returns its replies, or None if it did not survive
+        it. `graded` tells where the replies to the largest case of a failing check are wrong.
+        `unread` are the arguments that no line of the student's source reads.
+        """
+        theirs = self.prints(passed, ask, graded)
+        spares = _Spares(self.library, ask)
+        named: list[tuple[tuple[str, ...], Branch | None]] = []
+        mistakes = self._found(theirs, spares)
+        for (first, *others), branch in mistakes.either:
+            marks = inside_only(self.library, theirs, branch) if branch else theirs
+            same = dict.fromkeys((*alike(self.library, first, marks), *others))
+            names = self._told_apart(self._by_reading(list(same), unread), passed, spares, branch)
+            if len(names) <= MAX_ALIKE and not any(set(names) & set(one) for one, _ in named):
+                named.append((names, branch))
+        told = [name for names, _ in named for name in names]
+        left_unread = self._left_unread(unread, passed, told)
+        named[1:1] = [((name,), branch) for name, branch in left_unread.items()]
+        diagnoses = tuple(self._diagnosis(*one) for one in named[:MAX_MISTAKES])
+        if not diagnoses:
+            return Diagnosed((), tuple(name for name, state in passed.items() if not state))
+        return Diagnosed(diagnoses, self._unexplained(theirs, mistakes.explains))
+
+    def _by_reading(self, names: list[str], unread: AbstractSet[str]) -> list[str]:
+        """Those of mistakes that look the same that leave unread what the student's code does."""
+        told = [name for name in names if name in self.library.unread]
+        fitting = [name for name in told if self.library.unread[name] <= unread]
+        return fitting or [name for name in names if name not in told] or names
+
+    def _left_unread(
+        self, unread: AbstractSet[str], passed: Mapping[str, bool], told: Sequence[str]
+    ) -> dict[str, Branch | None]:
+        """The mistakes of not reading an argument, beside those that were `told`; and the branch.
+
+        They are there whatever else is wrong, so they need no more than a check that fails.
+        """
+        library = self.library
+        failed = {name for name, state in passed.items() if not state}
+        branches = sorted({argument.partition(" ")[2] for argument in unread})  # "": everywhere
+        found: dict[str, Branch | None] = {}
+        for words in branches:
+            split = (argument.partition(" ") for argument in unread)
+            there = {argument for argument, _, branch in split if branch == words}
+            for name, arguments in library.unread.items():
+                others = [library.mistakes[other] for other in (*told, *found)]
+                if (
+                    arguments <= there
+                    and library.fails([name]) & failed
+                    and not any(contradict(mistake, library.mistakes[name]) for mistake in others)
+                    and name not in (*told, *found)
+                ):
+                    found[name] = Branch("", words) if words else None
+        return found
+
+    def _found(self, theirs: Prints, spares: _Spares) -> _Found:
+        """The mistakes that explain most: those of the whole answer, or those of its branches."""
+        library = self.library
+        if not bool(theirs.differs(library.right).any()):
+            return self._confirmed(theirs, spares)
+        alone = share(
+            library, theirs, [explanation.explains for explanation in explain(library, theirs)]
+        )
+        ways = splits(library, theirs) if alone <= SURE else []
+        for split in ways[:1]:
+            if split.explained >= alone + BETTER:
+                causes = self._in_branches(theirs, split, spares)
+                if causes.either and share(library, theirs, [causes.explains]) >= alone + BETTER:
+                    return causes
+        whole = self._confirmed(theirs, spares)
+        reached = share(library, theirs, [whole.explains]) if whole.either else 0.0
+        if not whole.either and not ways:  # other examples spoke against what seemed to be all
+            ways = splits(library, theirs)
+        # Two faults that mix in one branch: looked for where all others are right.
+        for split in [way for way in ways if way.clean][:1]:
+            if reached + BETTER < 1.0:
+                causes = self._in_branches(theirs, split, spares)
+                if causes.either and share(library, theirs, [causes.explains]) >= reached + BETTER:
+                    return causes
+        return whole
+
+    def _in_branches(self, theirs: Prints, split: Split, spares: _Spares) -> _Found:
+        """The mistakes of each branch, with the branch unless they are everywhere."""
+        library = self.library
+        either: dict[tuple[str, ...], Branch | None] = {}
+        parts = [torch.zeros_like(theirs.said)]
+        sides = []
+        for branch, marks in split.sides:
+            found = self._confirmed(marks, spares, branch)
+            if self._enough(marks, found):
+                sides.append((branch, found))
+        mixed = len(sides) < len(split.sides)
+        for branch, found in sides:
+            parts.append(found.explains)
+            for names, _ in found.either:
+                alone = denied(library, theirs, names[0], branch, mixed)
+                if not (alone and mixed):
+                    either[names] = branch if alone and names not in either else None
+        return _Found(list(either.items()), torch.stack(parts).any(dim=0))
+
+    def _enough(self, marks: Prints, found: _Found) -> bool:
+        """Whether these explain enough of what is wrong in a branch to be named with it."""
+        if share(self.library, marks, [found.explains]) >= ENOUGH_THERE:
+            return True
+        alone = explain(self.library, marks)
+        known = {name for cause in alone for name in cause.mistakes}
+        return {names[0] for names, _ in found.either} <= known and enough(
+            self.library, marks, alone
+        )
+
+    def _confirmed(self, theirs: Prints, spares: _Spares, branch: Branch | None = None) -> _Found:
+        """The mistakes found, each with those that do the same in its place, and what they explain.
+
+        Where one does not explain all in several checks, other examples are asked, and what these
+        do not bear out is left out when the rest is looked for again. In a `branch`, `theirs` are
+        the marks that the answer leaves there.
+        """
+        refused: set[str] = set()
+        either: list[tuple[str, ...]] = []
+        parts: list[Tensor] = []
+        for _ in range(ROUNDS):
+            before = either, parts
+            explained = explain(self.library, theirs, self._better_pair, refused)
+            begun = [name for cause in explained for name in cause.mistakes]
+            checks = self._explained_alone(explained)
+            more = None
+            if not checks:
+                more = compose(self.combined, Evidence(self.library, theirs), begun, refused)
+            parts = [cause.explains for cause in explained] + ([more.explains] if more else [])
+            either = [(name,) for name in begun] + list(more.either[len(begun) :] if more else ())
+            if not either:  # without what was refused the rest is no more than it was
+                either, parts = before
+            if not either or checks >= SIGHTS:
+                break
+            explains = torch.stack(parts).any(dim=0)
+            names = [first for first, *_ in either]
+            spare = partial(spares.prints, branch=branch)
+            kept = confirmed(self.combined, names, theirs, explains, spare)
+            either = [one for one in either if one[0] in kept]
+            if len(kept) == len(names):
+                break
+            refused |= set(names) - set(kept)
+        nothing = torch.zeros_like(theirs.said)
+        explains = torch.stack([nothing, *parts]).any(dim=0)
+        return _Found([(names, None) for names in either], explains)
+
+    def _explained_alone(self, explained: Sequence[Explanation]) -> int:
+        """In how many checks one known mistake shows all that is wrong, and nothing else.
+
+        0 if there is more wrong than that.
+        """
+        if len(explained) != 1 or len(explained[0].mistakes) != 1:
+            return 0
+        if min(explained[0].precision, explained[0].recall) <= SURE:
+            return 0
+        return len(set(self.library.checks[explained[0].explains].tolist()))
+
+    def _unexplained(self, theirs: Prints, explained: Tensor) -> tuple[str, ...]:
+        """The checks in which most of what is wrong is none of this."""
+        library = self.library
+        wrong = theirs.differs(library.right)
+        left = wrong & ~explained
+        checks = []
+        for number, probe in enumerate(library.probes):
+            weights = library.weights * (library.checks == number)
+            if float((left * weights).sum()) > MOSTLY * float((wrong * weights).sum()):
+                checks.append(probe.check)
+        return tuple(checks)
+
+    def prints(
+        self, passed: Mapping[str, bool], ask: Ask, graded: Graded = lambda _: None
+    ) -> Prints:
+        """What the student's code answers to every probe, as far as it survives them.
+
+        A check that was passed was answered right, whatever the contract leaves free there. Once
+        the replies leave no doubt which mistake it is, the rest is not asked.
+        """
+        library = self.library
+        found = [
+            library.right[library.checks == number]
+            if passed.get(probe.check)
+            else Prints.blank(len(probe.keys))
+            for number, probe in enumerate(library.probes)
+        ]
+        waiting = sorted(
+            (n for n, probe in enumerate(library.probes) if passed.get(probe.check) is False),
+            key=lambda number: library.probes[number].cost,
+        )
+        likely = self._fail_no_more(passed)
+        count = 0
+        while waiting:
+            number, count = waiting.pop(0), count + 1
+            where = library.checks == number
+            found[number] = _read(library.questions[number], ask)
+            likely = likely[library.known[likely][:, where].equal(found[number]).all(dim=-1)]
+            if not waiting or count < FEW_PROBES or not self._agree(likely, waiting):
+                continue
+            row = int(likely[0])
+            doubtful = self._doubtful(row, waiting, graded)
+            if doubtful is None or (count >= ENOUGH_PROBES and self._shows_before(waiting)):
+                for other in waiting:
+                    found[other] = library.known[row][library.checks == other]
+                break
+            waiting.remove(doubtful)
+            waiting.insert(0, doubtful)
+        return Prints.join(found)
+
+    def _fail_no_more(self, passed: Mapping[str, bool]) -> Tensor:
+        """The answers with a mistake that pass every check that the student's passes."""
+        right = torch.tensor([bool(passed.get(probe.check)) for probe in self.library.probes])
+        return (~(self.library.failed & right).any(dim=-1)).nonzero()[:, 0]
+
+    def _agree(self, likely: Tensor, numbers: list[int]) -> bool:
+        """Whether these answers fail what has not been asked yet, and in the same way."""
+        if not len(likely) or not bool(self.library.failed[likely][:, numbers].all()):
+            return False
+        rows = self.library.known[likely][:, torch.isin(self.library.checks, torch.tensor(numbers))]
+        return bool(rows.equal(rows[0]).all())
+
+    def _shows_before(self, numbers: list[int]) -> bool:
+        """Whether there is no mistake that shows in these probes and in no other."""
+        others = [n for n in range(len(self.library.probes)) if n not in numbers]
+        failed = self.library.failed
+        return bool((failed[:, others].any(dim=-1) | ~failed[:, numbers].any(dim=-1)).all())
+
+    def _doubtful(self, row: int, numbers: list[int], graded: Graded) -> int | None:
+        """Which of these probes may show more than that mistake; None if there is no doubt.
+
+        First those that another mistake shows in which has not been seen yet, and would not be seen
+        in the graded replies either: the one that settles most of them for what it costs. Then
+        those from checks that did not go wrong as that mistake does.
+        """
+        library = self.library
+        shows = library.shown & library.known[row].said
+        there = (shows.float() @ library.columns) > 0
+        others = [n for n in range(len(library.probes)) if n not in numbers]
+        unseen = there[:, numbers].any(dim=-1) & ~there[:, others].any(dim=-1)
+        right, wrong = self.requests.right[row], self.requests.shown
+        unseen &= ~(wrong & right & self.requests.of(numbers)).any(dim=-1)
+        unseen &= torch.tensor([name != library.names[row] for name in library.names])
+        if bool(unseen.any()):
+            settled = there[unseen].sum(dim=0).tolist()
+            return max(numbers, key=lambda n: settled[n] / (1 + library.probes[n].cost))
+        return next((n for n in numbers if not self._as_graded(row, n, graded)), None)
+
+    def _as_graded(self, row: int, number: int, graded: Graded) -> bool:
+        """Whether the check that this probe is from went wrong as that mistake does there."""
+        question = self.library.questions[number]
+        prints = self.library.known[row][self.library.checks == number]
+        return graded(question.check) == question.outcome(prints)
+
+    def _better_pair(
+        self, evidence: Evidence, single: Explanation | None, taken: set[str]
+    ) -> Explanation | None:
+        near = [name for name in evidence.near() if name not in taken]
+        wide = ((near[0], other) for other in near[NEAR:WIDE])
+        likely = evidence.promising([*combinations(near[:NEAR], 2), *wide])
+        fitting: dict[tuple[str, str], Prints] = {}
+        goals = {number: self._goal(evidence, number) for number in evidence.probes()}
+        spent = 0
+        for pair in likely:
+            prints, cost = self._pair_prints(pair, evidence, goals)
+            spent += cost
+            if prints is not None:
+                fitting[pair] = prints
+            if spent >= MOST_SPENT or (prints is not None and evidence.complete(prints)):
+                break
+        if not fitting:
+            return single
+        rows = Prints.stack(list(fitting.values()))
+        same, shown = rows.same(evidence.theirs), rows.differs(self.library.right)
+        found = evidence.best(same, shown, list(fitting), taken)
+        if found is None or found.precision < CLEAN:
+            return single
+        gain = found.recall - (single.recall * single.precision if single else 0.0)
+        return found if gain > 0.1 else single
+
+    def _pair_prints(
+        self, pair: tuple[str, str], evidence: Evidence, goals: Mapping[int, Goal]
+    ) -> tuple[Prints | None, int]:
+        """What both mistakes at once answer where the student's answer is wrong; and its cost.
+
+        The cheapest probe is looked at first: a pair that does not fit there is not looked at any
+        further.
+        """
+        parts: dict[int, Prints] = {}
+        cost = 0
+        for number, goal in goals.items():
+            cost += self.library.probes[number].cost
+            found = self.combined.prints(pair, number, goal)
+            if found is None or not evidence.mostly(found, self.library.checks == number):
+                return None, cost
+            parts[number] = found
+        prints = [
+            parts[number] if number in parts else Prints.blank(len(probe.keys))
+            for number, probe in enumerate(self.library.probes)
+        ]
+        return Prints.join(prints), cost
+
+    def _goal(self, evidence: Evidence, number: int) -> Goal:
+        """That nearly all of what is left to explain in a probe comes out."""
+        where = self.library.checks == number
+        goal = Goal.of(evidence.theirs, evidence.left, self.library.weights, where)
+        return goal.at_least(CLEAN * goal.most)
+
+    def _told_apart(
+        self, names: list[str], passed: Mapping[str, bool], asked: _Spares, branch: Branch | None
+    ) -> tuple[str, ...]:
+        """Those of the mistakes that remain after inputs on which they differ."""
+        library = self.library
+        if len(names) < 2:
+            return tuple(names)
+        spares = [n for n, probe in enumerate(library.spares) if passed.get(probe.check) is False]
+        for number in spares[:MAX_SPARES]:
+            forms = {name: self._forms(name, number) for name in names}
+            first, *others = [form for some in forms.values() for form in some]
+            theirs = asked.prints(number, branch)
+            if not any(bool((first.differs(other) & theirs.said).any()) for other in others):
+                continue
+            left = [
+                name
+                for name, some in forms.items()
+                if not all(bool(form.differs(theirs).any()) for form in some)
+            ]
+            if left:
+                return tuple(left)
+        return tuple(names)
+
+    def _forms(self, name: str, number: int) -> list[Prints]:
+        """What a known mistake answers to one of the spare probes, in every form that it has."""
+        spares = [self.combined.spare(row, number) for row in self.library.forms(name)]
+        return [answer for answer in spares if answer is not None]
+
+    def _diagnosis(self, names: tuple[str, ...], branch: Branch | None) -> Diagnosis:
+        mistakes = [self.library.mistakes[name] for name in names]
+        message = _message(mistakes)
+        if branch is not None:
+            message = f"Only {branch.words}: {message}"
+        return Diagnosis(names, message, _hints(mistakes[0]) if len(mistakes) == 1 else ())
+
+
+def _read(probe: Question, ask: Ask) -> Prints:
+    replies = ask(probe)
+    return Prints.blank(len(probe.keys)) if replies is None else probe.read(replies)
+
+
+def _message(mistakes: Sequence[Mistake]) -> str:
+    first, *others = (f"{mistake.tells}\n{mistake.asks}" for mistake in mistakes)
+    return "\nOr, which looks the same from here:\n".join([first, *others])
+
+
+def _hints(mistake: Mistake) -> tuple[str, ...]:
+    read = mistake.read or stubs.further_reading(mistake.exercise)
+    return tuple(hint for hint in (read, mistake.nearly) if hint)

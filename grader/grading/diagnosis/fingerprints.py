@@ -1,0 +1,232 @@
+"""What an answer is known by: its replies to a fixed set of requests, in their normal form.
+
+The requests are examples of every check that carries points, drawn from a seed that never changes,
+so that the fingerprints of the known mistakes are made once for a version of the kit and kept on
+disk. A student's code is asked the same, in its sandbox, once a check has failed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import warnings
+import zlib
+from collections.abc import Sequence
+from functools import cached_property, partial
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from grader.checks.framework.inputs import Draws, remembered_draws
+from grader.curriculum import mistakes, reference, stubs
+from grader.curriculum.mistakes.variants import variants
+from grader.grading.question import Question
+from grader.grading.recording import Recording, Recordings
+from grader.recognition import cache
+from grader.recognition.configuration import settings
+from grader.recognition.features import Fingerprints, Prints, Probe, rows_from
+from grader.recognition.unused import unused
+from grader.remote import wire
+from grader.remote.nested import sendable
+from grader.remote.proxy import Student
+from grader.remote.server import Server
+from grader.remote.session import Diverged, Recorder, Replay, answers
+
+SEED = 1706
+
+
+class Library(Fingerprints):
+    """The fingerprints of an exercise, with the mistakes, and examples kept for telling apart."""
+
+    def __init__(
+        self,
+        exercise: str,
+        probes: Sequence[Question],
+        spares: Sequence[Question],
+        rows: Prints,
+        failed: Tensor,
+        draws: Draws,
+    ) -> None:
+        """`rows` and `failed` are those of `Fingerprints`, in the order of `variants`.
+
+        `draws` are the seeds of the random numbers in the requests.
+        """
+        self.exercise = exercise
+        self.draws = draws
+        self.questions = probes
+        self.spares = spares
+        self.mistakes = {mistake.name: mistake for mistake in mistakes.load(exercise)}
+        self.variants = variants(exercise)
+        names = [name for variant in self.variants for name in variant.mistakes]
+        super().__init__(probes, names, rows, failed)
+
+    @classmethod
+    def make(cls, exercise: str) -> Library:
+        """Asks every edited answer. Takes seconds."""
+        answer = reference.module(exercise)
+        with remembered_draws() as draws:
+            recordings = [
+                recording for recording in Recordings(SEED).of(exercise) if recording.check.points
+            ]
+        # The largest example of every check shows most.
+        drawn = [
+            [probe(recording.check.name, case.requests, answer) for case in recording.cases]
+            for recording in recordings
+        ]
+        probes = [some[-1] for some in drawn]
+        spares = [one for some in drawn for one in some[:-1]]
+        # What has a single example has none to spare: another draw has.
+        single = {recording.check.name for recording in recordings if len(recording.cases) == 1}
+        spares += [
+            probe(recording.check.name, recording.cases[-1].requests, answer)
+            for recording in Recordings(SEED + 1).of(exercise)
+            if recording.check.name in single
+        ]
+        rows = [Prints.join([probe.right_prints for probe in probes])]
+        failed = []
+        for variant in variants(exercise):
+            module = reference.variant(exercise, variant.source)
+            if isinstance(module, ModuleType):
+                replies = [probe.answered(module) for probe in probes]
+                rows.append(Prints.join([*map(Probe.read, probes, replies)]))
+                failed.append([*map(partial(_fails, module), recordings, probes, replies)])
+            else:
+                rows.append(Prints.blank(len(rows[0].codes)))
+                failed.append([False for _ in probes])
+        return cls(exercise, probes, spares, Prints.stack(rows), torch.tensor(failed), draws)
+
+    @cached_property
+    def unread(self) -> dict[str, frozenset[str]]:
+        """By mistake that is told so, the arguments that it leaves unread."""
+        forms = {"": stubs.reference_source(self.exercise), **mistakes.forms(self.exercise)}
+        return {
+            name: unused(entry.apply(forms[entry.edits[0].form]))
+            - unused(forms[entry.edits[0].form])
+            for name, entry in self.mistakes.items()
+            if entry.unused
+        }
+
+    def holds(self, source: str) -> bool:
+        """Whether an answer behaves as the reference does, or as one known mistake."""
+        module = reference.variant(self.exercise, source)
+        if not isinstance(module, ModuleType):
+            return True
+        theirs = Prints.join([probe.asked(module) for probe in self.questions])
+        rows = Prints.stack([self.right, *(self.known[i] for i in range(len(self.variants)))])
+        return bool(rows.equal(theirs).all(dim=-1).any())
+
+    def fails(self, names: Sequence[str]) -> set[str]:
+        """The checks that answers with one of these mistakes fail."""
+        rows = [row for row, name in enumerate(self.names) if name in names]
+        failed = self.failed[rows].any(dim=0).tolist()
+        return {probe.check for probe, fails in zip(self.probes, failed, strict=True) if fails}
+
+    def faults(self, name: str) -> list[str]:
+        """What is amiss with an entry: an edit that no check catches, others that look the same."""
+        faults = []
+        for index, variant in enumerate(self.variants):
+            if name not in variant.mistakes:
+                continue
+            if not bool(self.failed[index].any()):
+                faults.append("no check catches it")
+            row = self.known[index]
+            equal = self.known.equal(row).all(dim=-1).tolist()
+            for other, same in zip(self.variants, equal, strict=True):
+                if same and other.mistakes != variant.mistakes:
+                    faults.append(f"looks the same as {other.mistakes[0]}")
+        return list(dict.fromkeys(faults))
+
+    def encoded(self) -> bytes:
+        """The library as bytes, without the mistakes' sources."""
+        data = {
+            **self.rows_data(),
+            "probes": [_probe_data(probe) for probe in self.probes],
+            "spares": [_probe_data(probe) for probe in self.spares],
+            "draws": [(*draw, scale) for draw, scale in self.draws.items()],
+        }
+        return zlib.compress(wire.encode(data), 1)
+
+    @classmethod
+    def decoded(cls, exercise: str, packed: bytes) -> Library:
+        """The library that `encoded` wrote."""
+        data = wire.decode_trusted(wire.body(zlib.decompress(packed)))
+        probes, spares = (
+            [Question(**{**one, "requests": sendable(one["requests"])}) for one in data[name]]
+            for name in ("probes", "spares")
+        )
+        draws = {(seed, count): scale for seed, count, scale in data["draws"]}
+        return cls(exercise, probes, spares, rows_from(data), data["failed"], draws)
+
+
+def _fails(module: ModuleType, recording: Recording, probe: Probe, replies: Sequence[Any]) -> bool:
+    """Whether the check refuses these replies to its largest example."""
+    asked = [
+        (request, reply)
+        for before, request, reply in zip(
+            [{}, *probe.requests], probe.requests, replies, strict=False
+        )
+        if not _repeats(before, request)
+    ]
+    replay = Replay([request for request, _ in asked], [reply for _, reply in asked])
+    arguments = recording.cases[-1].arguments
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                recording.check.body(Student(replay, recording.seed), **arguments)
+            except Diverged:
+                live = Student(Recorder(Server(module)), recording.seed)
+                recording.check.body(live, **arguments)
+    except Exception:
+        return True
+    return False
+
+
+def _repeats(before: dict[str, Any], request: dict[str, Any]) -> bool:
+    return request["op"] == "load" == before.get("op") and not request.get("strict", True)
+
+
+def _probe_data(probe: Probe) -> dict[str, Any]:
+    return {
+        "check": probe.check,
+        "requests": list(probe.requests),
+        "right": list(probe.right),
+        "settings": list(probe.settings),
+    }
+
+
+def load(exercise: str) -> Library:
+    """The library of an exercise: from disk, where it is made at the first need."""
+    file = cache.file(exercise, "fingerprints")
+    prints = _read(exercise, file)
+    if prints is not None:
+        return prints
+    with cache.made_once(file):
+        library = _read(exercise, file)
+        if library is None:
+            library = Library.make(exercise)
+            with contextlib.suppress(OSError):
+                cache.write(file, cache.sealed(library.encoded()))
+    return library
+
+
+def _read(exercise: str, file: Path) -> Library | None:
+    """The library from disk, None if there is none that can be trusted or read: it is made anew."""
+    packed = cache.unsealed(file)
+    if packed is None:
+        return None
+    with contextlib.suppress(Exception):  # whatever is wrong with it, making it anew fixes that
+        return Library.decoded(exercise, packed)
+    return None
+
+
+def probe(check: str, requests: Sequence[dict[str, Any]], answer: ModuleType) -> Question:
+    """A probe of these requests. Weights that do not fit are told of, and then passed over."""
+    asked: list[dict[str, Any]] = []
+    for request in requests:
+        asked.append(request)
+        if request["op"] == "load" and request.get("strict", True):
+            asked.append({**request, "strict": False})
+    return Question(check, asked, answers(answer, asked), settings(answer, asked))

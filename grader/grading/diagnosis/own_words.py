@@ -1,0 +1,68 @@
+"""What a named mistake looks like in the student's own code: their numbers, and their line.
+
+The numbers are those of a check that the mistake fails. The line is where the code raised; else the
+one most like the line that the mistake is made in, if no other is nearly as like it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import cache
+
+from grader.curriculum import mistakes, stubs
+from grader.curriculum.mistakes.variants import Variant, variants
+from grader.feedback import quoting, text
+from grader.feedback.finding import Place
+from grader.feedback.results import CheckResult, Diagnosis
+from grader.grading.diagnosis.fingerprints import Library
+from grader.grading.explanation import quoted
+from grader.recognition.likeness import Words, likely_line, simple_statements, words
+
+
+def in_own_words(
+    diagnosis: Diagnosis,
+    library: Library,
+    checks: Sequence[CheckResult],
+    source: str,
+    confirms: Callable[[int], bool] | None = None,
+) -> Diagnosis:
+    """The diagnosis with what it is seen by, in the results of the checks and in the source.
+
+    A line that is only like a wrong one is shown if it `confirms` that, where that can be asked.
+    """
+    fails = library.fails(diagnosis.mistakes)
+    found = [
+        check.finding for check in checks if check.check in fails and check.finding is not None
+    ]
+    numbers = next(filter(None, map(quoting.numbers, found)), "")
+    raised = [finding.places for finding in found if finding.places]
+    line = quoting.line(raised[0]) if raised else ""
+    if not line:
+        place = line_of(diagnosis.mistakes, library.exercise, source)
+        if place is not None and (confirms is None or confirms(place.line)):
+            line = f"Is it here? {text.place(place)}"
+    return replace(diagnosis, shows="\n".join(filter(None, (numbers, line))))
+
+
+def line_of(names: Sequence[str], exercise: str, source: str) -> Place | None:
+    """The student's line that is most like those in which these mistakes are made, if one is."""
+    wrong = [line for name in names for line in wrong_lines(exercise, name)]
+    number = likely_line(source, wrong)
+    return None if number is None else Place(f"{exercise}.py", number, quoted(source, number))
+
+
+@cache
+def wrong_lines(exercise: str, name: str) -> list[Words]:
+    """What the lines that a mistake changes are made of, as they are with it."""
+    forms = (stubs.reference_source(exercise), *mistakes.forms(exercise).values())
+    before = {line for source in forms for line in simple_statements(source)}
+    wrong = [variant.source for variant in _variants(exercise) if name in variant.mistakes]
+    return [
+        words(line) for source in wrong for line in simple_statements(source) if line not in before
+    ]
+
+
+@cache
+def _variants(exercise: str) -> list[Variant]:
+    return variants(exercise)

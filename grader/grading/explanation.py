@@ -1,0 +1,72 @@
+"""What went wrong, as a finding in terms of the student's code."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import PurePosixPath
+
+from grader.curriculum.rules import AT_IMPORT, rule
+from grader.feedback.exceptions import hint_for
+from grader.feedback.finding import Finding, Place
+from grader.feedback.mismatch import Mismatch
+from grader.remote.session import StudentError, Use, clean
+
+MAX_LINE = 160
+
+_BY_NAME = (
+    "The exercise gives the names and shapes of all parameters; weights are put in by name. Is it "
+    "an nn.Parameter, or inside a module, that `self` holds under this name?"
+)
+
+_SHAPES = "The exercise gives the shapes of all parameters. Which sizes should it be made from?"
+
+
+def explain(error: Exception, sources: Mapping[str, str]) -> Finding:
+    """Return the finding of a failed check. `sources` are the student's files, by exercise."""
+    if isinstance(error, StudentError):
+        return _raised(error, sources)
+    if isinstance(error, Mismatch):
+        return error.finding
+    if isinstance(error, AssertionError):
+        return Finding(str(error))
+    return Finding(
+        "What your code returned is not of the form that the exercise describes, "
+        f"so that it could not be checked ({type(error).__name__}: {clean(str(error))})."
+    )
+
+
+def _raised(error: StudentError, sources: Mapping[str, str]) -> Finding:
+    if "MissingParameterError" in error.kinds:
+        return Finding(f"Your module has no parameter called `{error.text}`. {_BY_NAME}")
+    if "ParameterShapeError" in error.kinds:
+        return Finding(f"The parameter {error.text}.", help=_SHAPES)
+    raised = f"Your code raised {error}"
+    places = _places(error, sources)
+    meaning = hint_for(str(error), places[0].source if places else "")
+    if meaning:
+        return Finding(meaning, help=raised, places=places)
+    return Finding(raised, places=places)
+
+
+def explain_use(
+    uses: Sequence[Use], exercise: str, sources: Mapping[str, str], imported: bool
+) -> Finding:
+    """The finding of calls that the exercise rules out, noticed in a call or at its import."""
+    headline = rule(exercise).message([use.name for use in uses])
+    places = (place for use in uses for place in _places(use, sources))
+    return Finding(headline, None, AT_IMPORT if imported else "", tuple(dict.fromkeys(places)))
+
+
+def _places(noticed: StudentError | Use, sources: Mapping[str, str]) -> tuple[Place, ...]:
+    if noticed.file is None or noticed.line is None:
+        return ()
+    name = PurePosixPath(noticed.file).stem
+    own = quoted(sources.get(name, ""), noticed.line)
+    return (Place(f"{name}.py", noticed.line, own),) if own else ()
+
+
+def quoted(source: str, line: int) -> str:
+    """Return a line of a student's source, fit to show and not too long; "" where there is none."""
+    lines = source.splitlines()
+    own = lines[line - 1].strip() if 0 < line <= len(lines) else ""
+    return clean(own, MAX_LINE).replace("\n", " ")

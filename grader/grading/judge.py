@@ -1,0 +1,356 @@
+"""Runs the hidden checks on one student's work and returns what they found; it prints nothing."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import cache, partial
+
+from grader import curriculum
+from grader.checks import framework
+from grader.curriculum import stubs
+from grader.curriculum.rules import rule
+from grader.feedback.finding import Finding, Status
+from grader.feedback.results import (
+    CheckResult,
+    ExerciseResult,
+    Integration,
+    SubmissionResult,
+    SuspectLine,
+)
+from grader.grading import cell_report, integration, ordinary_calls
+from grader.grading.diagnosis.diagnostician import Diagnosed, Diagnostician
+from grader.grading.diagnosis.own_words import in_own_words
+from grader.grading.exercise_run import Doubt, ExerciseRun, RightReplies, check_result
+from grader.grading.question import Outcome
+from grader.grading.recording import Recording, Recordings
+from grader.grading.search.search import Search
+from grader.grading.search.suspicion import suspects
+from grader.grading.student_process import StudentProcess
+from grader.recognition.unused import unused
+from grader.remote.budget import Budget
+from grader.remote.channel import Times
+from grader.remote.session import Interrupted, clean
+from grader.sandbox.host import Host
+from grader.submission import Submission
+from grader.submission.notebook import Layout
+from grader.submission.structure import structure
+
+SUBMISSION_SECONDS, SUBMISSION_IDLE = 120.0, 20.0
+MAX_DIAGNOSED = 10_000
+_NO_WORDS = "The grader failed while it looked for the cause; the points stand"
+_UNWATCHED = "The code hung or died when it ran once more to see what of torch it calls"
+# Where the student's code came back, with whatever.
+_ANSWERED = {Status.PASSED, Status.FAILED, Status.ERROR, Status.TODO}
+
+
+class Judge:
+    """Grades submissions on a set of exercises, all on the same cases."""
+
+    def __init__(
+        self,
+        exercises: Iterable[str],
+        recordings: Recordings,
+        host: Host,
+        times: Times | None = None,
+        shrink: bool = True,
+        searches: bool = False,
+    ) -> None:
+        """With `searches`, search for the wrong line where no known mistake fits."""
+        # In the curriculum's order, in which no reference comes before the student's own answer:
+        # what one exercise needs stays in the process that the next one is loaded into.
+        self.exercises = tuple(sorted(exercises, key=curriculum.NAMES.index))
+        self.recordings = recordings
+        self.host = host
+        self.times = times
+        self.searches = searches
+        self.diagnosticians: dict[str, Diagnostician] = {}
+        self.diagnosed: dict[Hashable, Diagnosed] = {}
+        self.right = RightReplies()
+        self.shrink = shrink
+
+    def _run(
+        self, name: str, process: StudentProcess, before: ExerciseRun | None = None
+    ) -> ExerciseRun:
+        """Return a run of an exercise in a separate process, after a shared one ended in doubt."""
+        passed = before.passed if before else None
+        return ExerciseRun(name, process, self.right, shrink=self.shrink, passed=passed)
+
+    def _in_shared_process(self, name: str, process: StudentProcess) -> ExerciseRun:
+        """Return a run in a process in which code of other exercises has run, or may."""
+        return ExerciseRun(name, process, self.right, alone=False)
+
+    def prepare(self) -> None:
+        """Make now what the first submission would wait for."""
+        for name in self.exercises:
+            self.recordings.of(name)
+            self._diagnostician(name)
+
+    def grade(self, submission: Submission) -> SubmissionResult:
+        """Grade every exercise of the submission. Raises `HostError` if the sandbox fails."""
+        budget = Budget("The whole submission", SUBMISSION_SECONDS, SUBMISSION_IDLE)
+        shared = [name for name in self.exercises if not rule(name).apart]
+        with self._process(submission, shared, budget) as process:
+            order = submission.layout.order(self.exercises) if submission.layout else self.exercises
+            by_name = {
+                name: replace(
+                    self._exercise(name, submission, process),
+                    structure=structure(name, submission.sources.get(name, "")),
+                )
+                for name in order
+            }
+            results = tuple(by_name[name] for name in self.exercises)
+            integrated = self._integration(submission, process)
+        return SubmissionResult(
+            submission=submission.name,
+            points=sum(result.points or 0.0 for result in results),
+            max_points=sum(result.max_points for result in results),
+            exercises=results,
+            integration=integrated,
+        )
+
+    def _process(
+        self,
+        submission: Submission,
+        rules: Iterable[str],
+        budget: Budget,
+        past_errors: bool = False,
+    ) -> StudentProcess:
+        """A process for the submission, with these exercises' rules. No code is in it yet."""
+        if submission.layout is None:
+            return StudentProcess(submission.sources, rules, self.host, budget, self.times)
+        texts = submission.layout.texts()
+        notebook = {**submission.layout.payload(), "past_errors": past_errors}
+        return StudentProcess(texts, rules, self.host, budget, self.times, notebook)
+
+    def _exercise(
+        self, name: str, submission: Submission, process: StudentProcess
+    ) -> ExerciseResult:
+        if name in submission.problems:
+            return unchecked(name, Status.ERROR, submission.problems[name])
+        if name not in submission.sources:
+            return unchecked(
+                name, Status.MISSING, submission.absent.get(name, f"There is no file {name}.py.")
+            )
+        if stubs.is_untouched(submission.sources[name]):
+            return unchecked(name, Status.TODO, "Not started: the file is unchanged.")
+        if submission.layout:
+            return self._in_notebook(name, submission, submission.layout, process)
+        before = None
+        if name in process.rules:
+            if process.holds_code:
+                before = self._in_shared_process(name, process)
+                with contextlib.suppress(Doubt):
+                    return self._found(before)
+                process.leave()
+            before = self._run(name, process, before)
+            with contextlib.suppress(Doubt):
+                result = self._found(before)
+                if before.verdict is not None:
+                    process.leave()
+                return result
+            process.leave()
+        with self._process(submission, [name], process.budget) as own:
+            return self._found(self._run(name, own, before))
+
+    def _in_notebook(
+        self, name: str, submission: Submission, layout: Layout, process: StudentProcess
+    ) -> ExerciseResult:
+        """Return an exercise of a notebook, whose cells run once for all that is right.
+
+        What is not is examined where they run again, with no rule but its own, and nothing before
+        its tests but the cells.
+        """
+        if name in process.given:
+            process.leave()  # its reference has come into the process
+        before = None
+        if name in process.rules:
+            before = self._in_shared_process(name, process)
+            with contextlib.suppress(Doubt):
+                result = self._found(before)
+                result = _remarked(result, process, layout)
+                return _with(result, cell_report.report(name, process.cells, layout, passed=True))
+        with self._process(submission, [name], process.budget) as own:
+            result = self._found(self._run(name, own, before))
+            told, result = own.cells, _remarked(result, own, layout)
+        passed = result.status is Status.PASSED
+        result = _with(result, cell_report.report(name, told, layout, passed))
+        if passed or not cell_report.stopped(name, told, layout):
+            return result
+        with self._process(submission, [name], process.budget, past_errors=True) as beyond:
+            without = self._found(self._run(name, beyond), searches=False)
+        return _with(result, cell_report.without(result, without))
+
+    def _integration(self, submission: Submission, process: StudentProcess) -> Integration | None:
+        """Return whether the student's own pieces work as one model, if their model is graded."""
+        own = {
+            name: source
+            for name, source in submission.sources.items()
+            if not stubs.is_untouched(source)
+        }
+        if "transformer" not in self.exercises or "transformer" not in own:
+            return None
+        if process.holds_code:
+            integrated = integration.run(own, process)
+            if integrated.status is Status.PASSED:
+                return integrated
+        with self._process(replace(submission, sources=own), (), process.budget) as free:
+            return integration.run(own, free)
+
+    def _found(self, examination: ExerciseRun, searches: bool = True) -> ExerciseResult:
+        name = examination.exercise
+        results = [examination.check(recording) for recording in self.recordings.of(name)]
+        remarks = tuple(examination.process.remarks.get(name, ()))
+        result = replace(summary(name, results, examination.verdict), remarks=remarks)
+        if result.points:
+            remarks = (*remarks, *self._unusual_calls(examination))
+            result = replace(result, remarks=remarks)
+        if result.status is Status.PASSED or examination.verdict is not None:
+            return result
+        try:
+            return self._explained(result, examination, searches and self.searches)
+        except Interrupted:  # of words only: the points were found before
+            return result
+        except Exception as error:
+            failed = f"{_NO_WORDS} ({type(error).__name__}: {clean(str(error))})."
+            return replace(result, remarks=(*remarks, failed))
+
+    def _unusual_calls(self, examination: ExerciseRun) -> list[str]:
+        """Remarks on what the answer calls that no known right answer does."""
+        texts = examination.process.texts(examination.exercise)
+        if not ordinary_calls.needs_watching(examination.exercise, texts.values()):
+            return []
+        calls = examination.watched(self.recordings.watched(examination.exercise))
+        if calls is None:
+            return [_UNWATCHED]
+        return ordinary_calls.remarks(examination.exercise, calls)
+
+    def _explained(
+        self, wrong: ExerciseResult, examination: ExerciseRun, searches: bool
+    ) -> ExerciseResult:
+        """The result with the mistakes that explain what is wrong, and the lines to look at."""
+        name, results = wrong.exercise, wrong.checks
+        passed = {
+            result.check: result.status is Status.PASSED
+            for result in results
+            if result.status in _ANSWERED
+        }
+        diagnostician, source = self._diagnostician(name), examination.process.sources.get(name, "")
+        diagnosed = self._diagnosed(examination, passed)
+        confirms = partial(self._confirms, wrong, examination.process) if searches else None
+        diagnoses = (
+            in_own_words(mistake, diagnostician.library, results, source, confirms)
+            for mistake in diagnosed.mistakes
+        )
+        wrong = replace(wrong, diagnoses=tuple(diagnoses))
+        if not searches:
+            return wrong
+        return replace(wrong, lines=self._lines(wrong, diagnosed.unexplained, examination.process))
+
+    def _lines(
+        self, result: ExerciseResult, unexplained: Sequence[str], process: StudentProcess
+    ) -> tuple[SuspectLine, ...]:
+        """Return the suspect lines for checks that no known mistake explains."""
+        failing, passing = self._by_verdict(result)
+        failing = [recording for recording in failing if recording.check.name in unexplained]
+        if not failing:
+            return ()
+        fix = Search(result.exercise, process, self.right).fix(failing, passing)
+        return suspects(fix, result, process.sources) if fix else ()
+
+    def _confirms(self, result: ExerciseResult, process: StudentProcess, line: int) -> bool:
+        """Return whether an edit of that line helps, so that it may accompany a named mistake."""
+        search = Search(result.exercise, process, self.right)
+        return search.confirms(line, *self._by_verdict(result))
+
+    def _by_verdict(self, result: ExerciseResult) -> tuple[list[Recording], list[Recording]]:
+        """Return the checks that failed and cost points, and those that were passed."""
+        wrong = {
+            check.check
+            for check in result.checks
+            if check.max_points and check.status in (Status.FAILED, Status.ERROR)
+        }
+        right = {check.check for check in result.checks if check.status is Status.PASSED}
+        recordings = self.recordings.of(result.exercise)
+        return (
+            [recording for recording in recordings if recording.check.name in wrong],
+            [recording for recording in recordings if recording.check.name in right],
+        )
+
+    def _diagnosed(self, examination: ExerciseRun, passed: Mapping[str, bool]) -> Diagnosed:
+        """Return the mistakes that explain the failures; equal replies are diagnosed once."""
+        diagnostician = self._diagnostician(examination.exercise)
+        replies = {
+            name: examination.refused.get(name) for name, state in passed.items() if not state
+        }
+        recordings = {
+            recording.check.name: recording
+            for recording in self.recordings.of(examination.exercise)
+        }
+
+        @cache
+        def graded(check: str) -> Outcome | None:
+            return examination.outcome(recordings[check])
+
+        unread = unused(examination.process.sources.get(examination.exercise, ""))
+        if None in replies.values():
+            return diagnostician.diagnose(passed, examination.ask, graded, unread)
+        key = (examination.exercise, unread, *passed.items(), *replies.items())
+        if key not in self.diagnosed:
+            if len(self.diagnosed) >= MAX_DIAGNOSED:
+                self.diagnosed.clear()
+            self.diagnosed[key] = diagnostician.diagnose(passed, examination.ask, graded, unread)
+        return self.diagnosed[key]
+
+    def _diagnostician(self, name: str) -> Diagnostician:
+        if name not in self.diagnosticians:
+            self.diagnosticians[name] = Diagnostician(name)
+        return self.diagnosticians[name]
+
+
+def _remarked(result: ExerciseResult, process: StudentProcess, layout: Layout) -> ExerciseResult:
+    """Return the result with the remarks on the cells of the exercise as well."""
+    remarks = [process.remarks.get(f"cell_{cell}", ()) for cell in layout.own[result.exercise]]
+    return replace(
+        result, remarks=(*(remark for each in remarks for remark in each), *result.remarks)
+    )
+
+
+def _with(result: ExerciseResult, more: Finding | None) -> ExerciseResult:
+    """Return the result with something more that concerns all of the exercise."""
+    if more is None or result.finding is None:
+        return replace(result, finding=more or result.finding)
+    help = "\n".join(filter(None, (result.finding.help, more.headline, more.help)))
+    places = (*result.finding.places, *more.places)
+    return replace(result, finding=replace(result.finding, help=help, places=places))
+
+
+def summary(
+    name: str, results: Sequence[CheckResult], verdict: tuple[Status, Finding] | None
+) -> ExerciseResult:
+    """Return the exercise's result from its checks. A `verdict` on the whole costs all points."""
+    max_points = curriculum.find(name).points
+    if verdict is not None:
+        status, finding = verdict
+        lost = tuple(replace(result, points=0.0) for result in results)
+        return ExerciseResult(name, status, 0.0, max_points, finding, lost)
+    points = sum(result.points for result in results)
+    return ExerciseResult(name, _status(results), points, max_points, None, tuple(results))
+
+
+def _status(results: Sequence[CheckResult]) -> Status:
+    counted = {result.status for result in results if result.max_points} - {Status.NOT_RUN}
+    if counted <= {Status.PASSED}:
+        return Status.PASSED
+    if len(counted) == 1:
+        return counted.pop()
+    return Status.FAILED
+
+
+def unchecked(name: str, status: Status, message: str) -> ExerciseResult:
+    """Return the result of an exercise that no check could be run on: no points."""
+    results = tuple(check_result(check, Status.NOT_RUN) for check in framework.load(name))
+    return ExerciseResult(
+        name, status, 0.0, curriculum.find(name).points, Finding(message), results
+    )

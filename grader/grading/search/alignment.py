@@ -1,0 +1,89 @@
+"""Where a student's source differs from a right answer that is nearly the same.
+
+Many write what the paper's formulas and the stub's docstring suggest, statement by statement. Then
+the few statements that a right answer has otherwise are where to look first. That is a guess too,
+and it decides nothing but what is tried first.
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from functools import cache
+
+from grader.curriculum import mistakes, stubs
+from grader.recognition.likeness import parsed
+
+MOST = 300  # statements
+NEARLY = 0.7  # of the statements, those that have to be the same
+FEW = 4  # statements that may be different
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A simple statement, or the first line of one that holds others, and the lines it is on."""
+
+    text: str
+    first: int
+    last: int
+
+
+# By line, the statements that a right answer has there.
+Differences = dict[int, str]
+
+
+def differences(exercise: str, source: str) -> Differences | None:
+    """The lines that differ from the right answer most like the source, with what that has there.
+
+    None where no right answer is nearly the same, or the source is no Python, or too long.
+    """
+    own = _statements(source)
+    if not own:
+        return None
+    texts = [line.text for line in own]
+    matchers = [
+        (SequenceMatcher(None, texts, right, autojunk=False), right) for right in _right(exercise)
+    ]
+    best, right = max(matchers, key=lambda matcher: matcher[0].ratio())
+    changed = [block for block in best.get_opcodes() if block[0] != "equal"]
+    count = sum(max(end - start, stop - begin) for _, start, end, begin, stop in changed)
+    if best.ratio() < NEARLY or count > FEW:
+        return None
+    differing: Differences = {}
+    for _, start, end, begin, stop in changed:
+        wanted = "\n".join(right[begin:stop])
+        # Where something is missing, the statements around that place.
+        for line in own[start:end] or own[max(start - 1, 0) : start + 1]:
+            differing.update(dict.fromkeys(range(line.first, line.last + 1), wanted))
+    return differing
+
+
+@cache
+def _right(exercise: str) -> list[list[str]]:
+    sources = (stubs.reference_source(exercise), *mistakes.forms(exercise).values())
+    return [[statement.text for statement in _statements(source)] for source in sources]
+
+
+def _statements(source: str) -> list[Statement]:
+    """The statements in their order, but for texts that stand alone."""
+    tree = parsed(source)
+    nodes = [node for node in ast.walk(tree) if isinstance(node, ast.stmt)] if tree else []
+    if len(nodes) > MOST:
+        return []
+    nodes.sort(key=lambda node: (node.lineno, node.col_offset))
+    try:
+        return [_statement(node) for node in nodes if not _is_text(node)]
+    except RecursionError:
+        return []
+
+
+def _statement(node: ast.stmt) -> Statement:
+    body = getattr(node, "body", None)
+    last = body[0].lineno - 1 if body else node.end_lineno or node.lineno
+    text = ast.unparse(node)
+    return Statement(text.partition("\n")[0] if body else text, node.lineno, max(node.lineno, last))
+
+
+def _is_text(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)

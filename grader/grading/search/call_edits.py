@@ -1,0 +1,260 @@
+"""The small edits of one call in a student's source: its axes, its arguments, the call itself."""
+
+from __future__ import annotations
+
+import ast
+import copy
+from collections.abc import Iterator
+from itertools import chain, permutations
+
+from grader.grading.search.signatures import Signatures
+from grader.grading.search.slips import arguments
+from grader.grading.search.source import Edit, Scope, Source
+
+_MISSING = "missing argument"
+_AXES = (-1, -2, 1, 0, 2, -3, 3)
+_PAIRS = ((-2, -1), (1, 2), (0, 1), (2, 3), (0, 2), (1, 3))
+# Where whole numbers are axes: the methods, and the functions whose first argument is a tensor.
+_AXIS_CALLS = {
+    "all", "amax", "amin", "any", "argmax", "cat", "chunk", "concat", "cumsum", "flatten", "flip",
+    "index_select", "log_softmax", "logsumexp", "max", "mean", "min", "movedim", "norm", "permute",
+    "prod", "repeat_interleave", "select", "size", "softmax", "split", "squeeze", "stack", "std",
+    "sum", "swapaxes", "transpose", "unbind", "unsqueeze", "var", "gather", "topk", "sort",
+}  # fmt: skip
+_REDUCING = {"amax", "amin", "any", "all", "logsumexp", "mean", "norm", "prod", "std", "sum", "var"}
+_NEED_AXIS = _REDUCING | {"softmax", "log_softmax", "max", "min", "argmax", "cumsum"}
+_PAIRED = {"transpose", "swapaxes", "movedim"}
+_PRODUCTS = {"matmul", "bmm", "mm"}
+_LOOKALIKES = (
+    ("sin", "cos"), ("triu", "tril"), ("zeros", "ones"), ("zeros_like", "ones_like"),
+    ("any", "all"), ("sum", "mean"), ("var", "std"), ("min", "max"), ("softmax", "log_softmax"),
+    ("exp", "log"), ("exp", "expm1"), ("log", "log1p"), ("sqrt", "rsqrt"), ("sqrt", "square"),
+    ("floor", "ceil"), ("relu", "gelu"), ("rand", "randn"), ("uniform_", "normal_"),
+    ("xavier_uniform_", "xavier_normal_"), ("logical_and", "logical_or"), ("minimum", "maximum"),
+    ("view", "reshape"), ("repeat", "repeat_interleave"), ("eq", "ne"), ("lt", "le"), ("gt", "ge"),
+    ("argmax", "argmin"), ("empty", "zeros"), ("list", "nn.ModuleList"),
+)  # fmt: skip
+_OTHERS = dict(chain(_LOOKALIKES, (pair[::-1] for pair in _LOOKALIKES)))
+
+
+def call_edits(
+    source: Source, scope: Scope, node: ast.Call, signatures: Signatures
+) -> Iterator[Edit]:
+    """The edits of a call in a function."""
+    name = _called(node)
+    text = source.segment(node)
+    if name in _AXIS_CALLS:
+        yield from _axes(source, node, name)
+    if name in ("view", "reshape", "permute"):
+        yield from _shape(source, node, name)
+    if name in _REDUCING and not any(keyword.arg == "keepdim" for keyword in node.keywords):
+        yield source.replaced(node, "keepdim", _with(node, "keepdim=True"), 1)
+    if name in ("var", "std"):
+        plain = copy.deepcopy(node)
+        plain.keywords = [
+            keyword for keyword in plain.keywords if keyword.arg not in ("correction", "unbiased")
+        ]
+        for wanted in ("correction=0", "correction=1"):
+            yield source.replaced(node, "correction", _with(plain, wanted), 1)
+    if name in ("masked_fill", "masked_fill_", "where") and node.args:
+        hidden = node.args[1 if len(node.args) == 3 and name != "where" else 0]
+        if not isinstance(hidden, ast.UnaryOp):
+            yield source.replaced(hidden, "not", f"~{atom(source, hidden)}", 1)
+        for value in node.args[1:]:
+            for filling in ('float("-inf")', "-1e9"):
+                yield source.replaced(value, "constant", filling, 2)
+    if name in ("cat", "concat") and node.args and isinstance(node.args[0], (ast.Tuple, ast.List)):
+        parts = source.segment(node.args[0])
+        paired = f"torch.stack({parts}, dim=-1).flatten(-2)"
+        yield source.replaced(node, "order", paired, 1)
+    if name in _PRODUCTS:
+        for argument in node.args:
+            turned = f"{atom(source, argument)}.transpose(-2, -1)"
+            yield source.replaced(argument, "transpose", turned, 1)
+    if name == "shape" and isinstance(node.func, ast.Attribute) and len(node.args) == 1:
+        picked = f"{source.segment(node.func)}[{source.segment(node.args[0])}]"
+        yield source.replaced(node, "index", picked, 1)
+    yield from _without_call(source, node, name, text)
+    for number, (_, change) in enumerate(arguments(node)):
+        changed = copy.deepcopy(node)
+        change(changed)
+        dropped = not len(node.args) <= number < 2 * len(node.args) - 1
+        kind = "extra argument" if dropped else "argument order"
+        yield source.replaced(node, kind, ast.unparse(changed), 3 if dropped else 2)
+    yield from _missing(source, scope, node, name)
+    yield from _asked_for(source, scope, node, signatures)
+    yield from _another(source, scope, node)
+
+
+def _called(node: ast.Call) -> str:
+    if isinstance(node.func, ast.Attribute):
+        return node.func.attr
+    return node.func.id if isinstance(node.func, ast.Name) else ""
+
+
+def _axes(source: Source, node: ast.Call, name: str) -> Iterator[Edit]:
+    given = [
+        *node.args,
+        *(keyword.value for keyword in node.keywords if keyword.arg in ("dim", "axis")),
+    ]
+    numbers = [value for value in given if whole_number(value) is not None]
+    for number in numbers:
+        for axis in _AXES:
+            if axis != whole_number(number):
+                yield source.replaced(number, "axis", str(axis), 1)
+    if name in _PAIRED and len(numbers) == 2:
+        start = source.segment(numbers[0]), source.segment(numbers[1])
+        for pair in _PAIRS:
+            changed = copy.deepcopy(node)
+            changed.args[-2:] = [ast.Constant(value) for value in pair]
+            if set(map(str, pair)) != set(start):
+                yield source.replaced(node, "axis", ast.unparse(changed), 1)
+    if name in _NEED_AXIS and not numbers:
+        for axis in (-1, -2, 1):
+            yield source.replaced(node, "axis", _with(node, f"dim={axis}"), 1)
+            if name in _REDUCING:
+                yield source.replaced(node, "axis", _with(node, f"dim={axis}, keepdim=True"), 1)
+    if name == "size" and not given:
+        for axis in (-1, -2, 0, 1):
+            yield source.replaced(node, "axis", _with(node, str(axis)), 2)
+
+
+def _shape(source: Source, node: ast.Call, name: str) -> Iterator[Edit]:
+    """`view` for a transpose and a view, and sizes in another order."""
+    text = source.segment(node)
+    sizes = [ast.unparse(argument) for argument in node.args]
+    receiver = receiver_of(source, node)
+    if receiver is None:
+        return
+    if name == "permute":
+        if all(whole_number(argument) is not None for argument in node.args) and 2 < len(sizes) < 5:
+            for order in permutations(range(len(sizes))):
+                listed = ", ".join(map(str, order))
+                yield source.replaced(node, "axis", f"{receiver}.permute({listed})", 2)
+        return
+    for pair in ((1, 2), (-2, -1)):
+        axes = f"{pair[0]}, {pair[1]}"
+        before = f"{receiver}.transpose({axes}).reshape({', '.join(sizes)})"
+        yield source.replaced(node, "shape", before, 1)
+        yield source.replaced(node, "shape", f"{text}.transpose({axes})", 2)
+    for left, right in ((1, 2), (2, 3)):
+        if len(sizes) > right:
+            other = [*sizes]
+            other[left], other[right] = other[right], other[left]
+            listed = ", ".join(other)
+            yield source.replaced(node, "shape", f"{receiver}.reshape({listed})", 2)
+            turned = f"{receiver}.reshape({listed}).transpose({left}, {right})"
+            yield source.replaced(node, "shape", turned, 1)
+
+
+def _without_call(source: Source, node: ast.Call, name: str, text: str) -> Iterator[Edit]:
+    """A call dropped, made twice, or another one of the same form in its place."""
+    kind = "transpose" if name in _PAIRED or name in ("t", "permute") else "extra call"
+    receiver = receiver_of(source, node)
+    inner = receiver if receiver is not None else source.segment(node.args[0]) if node.args else ""
+    if inner and not inner.startswith("*"):
+        yield source.replaced(node, kind, inner, 2)
+    other = _OTHERS.get(name)
+    if other and isinstance(node.func, ast.Attribute):
+        changed = copy.deepcopy(node)
+        assert isinstance(changed.func, ast.Attribute)
+        changed.func.attr = other
+        yield source.replaced(node, "function", ast.unparse(changed), 2)
+    if receiver is None and node.args and source.segment(node.func).startswith("self."):
+        yield source.replaced(node, "missing call", f"{source.segment(node.func)}({text})", 4)
+
+
+def _missing(source: Source, scope: Scope, node: ast.Call, name: str) -> Iterator[Edit]:
+    """A call with one more argument: one that the function around it was given and never uses."""
+    present = {keyword.arg for keyword in node.keywords}
+    listed = [source.segment(argument) for argument in node.args]
+    for keyword in node.keywords:
+        if keyword.arg in scope.idle and isinstance(keyword.value, ast.Constant):
+            changed = copy.deepcopy(node)
+            changed.keywords[node.keywords.index(keyword)].value = ast.Name(str(keyword.arg))
+            yield source.replaced(node, _MISSING, ast.unparse(changed), 1)
+    for idle in scope.idle:
+        if idle not in present:
+            yield source.replaced(node, _MISSING, _with(node, f"{idle}={idle}"), 1)
+        yield source.replaced(node, _MISSING, _with(node, idle, len(listed)), 2)
+    for other in scope.names:
+        if other not in scope.idle and other not in listed and name[:1].isupper():
+            if other not in present:
+                yield source.replaced(node, _MISSING, _with(node, f"{other}={other}"), 3)
+            for position in range(len(listed) + 1):
+                more = _with(node, other, position)
+                yield source.replaced(node, _MISSING, more, 4)
+        elif other not in listed and source.segment(node.func).startswith("self."):
+            for position in range(len(listed) + 1):
+                more = _with(node, other, position)
+                yield source.replaced(node, _MISSING, more, 3)
+
+
+def _asked_for(
+    source: Source, scope: Scope, node: ast.Call, signatures: Signatures
+) -> Iterator[Edit]:
+    """A call with an argument that the called signature has, and that is at hand here.
+
+    At hand is what has the argument's name, in this function or as an attribute, or part of it:
+    `src_mask` for `mask`.
+    """
+    parameters = signatures.get(ast.unparse(node.func), ())
+    given = {*parameters[: len(node.args)], *(keyword.arg for keyword in node.keywords)}
+    texts = [source.segment(argument) for argument in node.args]
+    for parameter in parameters:
+        if parameter in given:
+            continue
+        at_hand = [*scope.names, *(f"self.{own}" for own in scope.own)]
+        for name in at_hand:
+            bare = name.removeprefix("self.")
+            if bare == parameter:
+                yield source.replaced(node, _MISSING, _with(node, f"{parameter}={name}"), 1)
+            elif name not in texts and {*bare.split("_")} & {*parameter.split("_")}:
+                yield source.replaced(node, _MISSING, _with(node, f"{parameter}={name}"), 2)
+
+
+def _another(source: Source, scope: Scope, node: ast.Call) -> Iterator[Edit]:
+    """A call with another variable for an argument that is more than a name."""
+    for argument in node.args:
+        if isinstance(argument, (ast.Call, ast.Attribute, ast.Subscript, ast.BinOp)):
+            for name in scope.names:
+                if name != source.segment(argument):
+                    yield source.replaced(argument, "name", name, 4)
+
+
+def _with(node: ast.Call, argument: str, position: int | None = None) -> str:
+    """The call with one more argument: of those without a name at `position`, else the last."""
+    added = ast.parse(f"f({argument})", mode="eval").body
+    assert isinstance(added, ast.Call)
+    where = len(node.args) if position is None else position
+    args = [*node.args[:where], *added.args, *node.args[where:]]
+    return ast.unparse(ast.Call(node.func, args, [*node.keywords, *added.keywords]))
+
+
+def receiver_of(source: Source, node: ast.Call) -> str | None:
+    """What a method is called on, as text; None where that is a module, or `self`."""
+    if not isinstance(node.func, ast.Attribute):
+        return None
+    value = node.func.value
+    if isinstance(value, ast.Name) and value.id in ("self", "torch", "F", "nn", "math", "np"):
+        return None
+    if ast.unparse(value).partition(".")[0] in ("torch", "nn", "numpy", "self"):
+        return None if not isinstance(value, (ast.Call, ast.BinOp)) else atom(source, value)
+    return atom(source, value)
+
+
+def atom(source: Source, node: ast.expr) -> str:
+    """The text of an expression, in brackets unless it stands for itself."""
+    text = source.segment(node)
+    alone = (ast.Name, ast.Attribute, ast.Call, ast.Subscript, ast.Constant)
+    return text if isinstance(node, alone) else f"({text})"
+
+
+def whole_number(node: ast.AST) -> int | None:
+    """The whole number that a piece of source is, with its sign."""
+    sign = 1
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        node, sign = node.operand, -1
+    if isinstance(node, ast.Constant) and type(node.value) is int:
+        return sign * node.value
+    return None

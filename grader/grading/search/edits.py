@@ -1,0 +1,305 @@
+"""The small edits of a student's source that are tried where it is wrong, the likeliest first."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import copy
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import pairwise
+
+from grader.grading.search.call_edits import atom, call_edits, receiver_of, whole_number
+from grader.grading.search.kinds import KINDS
+from grader.grading.search.slips import slips
+from grader.grading.search.source import Answer, Edit, Scope, Source, code
+from grader.grading.search.statement_edits import (
+    guarded,
+    indented,
+    left_out,
+    made_module,
+    returned,
+    taken_in,
+    value_edits,
+)
+
+MOST, MOST_IN_ALL = 1500, 2000
+LEAST_REPEATED = 6  # letters, so that the same number twice is no repetition
+_CALLED = r"\w+(?=\()"
+_VARIABLE = r"(?<![.\w])(?!(?:self|torch|nn|F|math|np)\b)[A-Za-z_]\w*(?![\w(=])"
+_OPERATORS = {
+    ast.Add: "- *", ast.Sub: "+", ast.Mult: "/ ** @ + // %", ast.Div: "* ** //", ast.MatMult: "*",
+    ast.FloorDiv: "/ % *", ast.Mod: "// /", ast.Pow: "* /", ast.BitAnd: "|", ast.BitOr: "&",
+}  # fmt: skip
+_COMPARED = ("==", "!=", "<", "<=", ">", ">=")
+_SIGNS = {ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
+
+
+def edits(answer: Answer) -> list[Edit]:
+    """The edits of all texts of an answer, the likeliest first."""
+    every = [
+        replace(edit, file=name, more=tuple(source.line(start) for start, *_ in edit.others))
+        for name, source in answer.sources.items()
+        for edit in _edits(source)
+    ]
+    return sorted(every, key=lambda edit: edit.rank)[:MOST_IN_ALL]
+
+
+def _edits(source: Source) -> list[Edit]:
+    with contextlib.suppress(RecursionError):
+        every = list(dict.fromkeys([*_every(source), *left_out(source)]))
+        return sorted([*_everywhere(every), *every], key=lambda edit: edit.rank)[:MOST]
+    return []
+
+
+def _everywhere(habits: Sequence[Edit]) -> Iterator[Edit]:
+    """What is repeated is wrong everywhere: one edit in all the places where it fits alike.
+
+    Alike are also lines that differ in nothing but their names, as those of query, key and value.
+    """
+    alike: dict[tuple[str, ...], list[Edit]] = defaultdict(list)
+    for edit in habits:
+        if len(edit.was) >= LEAST_REPEATED:
+            alike[edit.kind, edit.was, edit.becomes].append(edit)
+            if KINDS[edit.kind].habit:
+                alike[edit.kind, *_nameless(edit.was, edit.becomes)].append(edit)
+                called = re.findall(_CALLED, edit.was), re.findall(_CALLED, edit.becomes)
+                if called[0] != called[1]:
+                    alike[edit.kind, *map(" ".join, called)].append(edit)
+    made = set()
+    for some in alike.values():
+        first, *others = sorted(some, key=lambda part: part.start)
+        apart = all(left.end <= right.start for left, right in pairwise([first, *others]))
+        places = tuple((part.start, part.end, part.text) for part in others)
+        if others and apart and (first, places) not in made:
+            made.add((first, places))
+            yield replace(first, others=places)
+
+
+def _nameless(was: str, becomes: str) -> tuple[str, str]:
+    """Both texts with numbers for the names of variables, in the order in which they appear."""
+    names: dict[str, str] = {}
+
+    def number(name: re.Match[str]) -> str:
+        return names.setdefault(name[0], f"_{len(names)}")
+
+    return re.sub(_VARIABLE, number, was), re.sub(_VARIABLE, number, becomes)
+
+
+def _every(source: Source) -> Iterator[Edit]:
+    for scope in source.scopes:
+        for node in scope.nodes:
+            yield from _at(source, scope, node)
+        yield from _statements(source, scope)
+        for default in (*scope.function.args.defaults, *scope.function.args.kw_defaults):
+            # Another branch by default only hides what is wrong in the one that was taken.
+            if isinstance(default, ast.Constant) and not isinstance(default.value, bool):
+                yield from _constant(source, default)
+    for statement in source.tree.body:
+        if not isinstance(statement, (ast.FunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom)):
+            for node in code(statement):
+                if isinstance(node, ast.Constant):
+                    yield from _constant(source, node)
+
+
+def _at(source: Source, scope: Scope, node: ast.AST) -> Iterator[Edit]:
+    """The edits of one node."""
+    if isinstance(node, ast.Call):
+        yield from call_edits(source, scope, node, source.signatures)
+    elif isinstance(node, ast.BinOp):
+        yield from _operation(source, node)
+    elif isinstance(node, ast.UnaryOp):
+        if isinstance(node.op, ast.Invert | ast.Not | ast.USub):
+            kind = "sign" if isinstance(node.op, ast.USub) else "not"
+            yield source.replaced(node, kind, source.segment(node.operand), 1)
+    elif isinstance(node, ast.Compare) and len(node.ops) == 1:
+        yield from _comparison(source, node)
+    elif isinstance(node, ast.BoolOp):
+        yield from _slips(source, node, "condition", 3)
+        for value in node.values:
+            yield source.replaced(node, "condition", source.segment(value), 3)
+    elif isinstance(node, ast.IfExp):
+        yield from _slips(source, node, "condition", 2)
+        for branch in (node.body, node.orelse):
+            yield source.replaced(node, "condition", source.segment(branch), 3)
+    elif isinstance(node, (ast.Tuple, ast.List)) and isinstance(node.ctx, ast.Load):
+        if any(isinstance(elt, ast.Slice) for elt in node.elts):
+            return
+        yield from _slips(source, node, "order", 2)
+        if isinstance(node, ast.List) and node.elts:
+            yield source.replaced(node, "list", f"nn.ModuleList({source.segment(node)})", 3)
+    elif isinstance(node, ast.ListComp):
+        yield source.replaced(node, "list", f"nn.ModuleList({source.segment(node)})", 2)
+    elif isinstance(node, ast.Constant):
+        yield from _constant(source, node)
+        if scope.function.name == "__init__" and node.value is not None:
+            for idle in scope.idle:
+                yield source.replaced(node, "missing argument", idle, 1)
+    elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+        yield from _name(source, scope, node)
+    elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
+        yield from _attribute(source, scope, node)
+    elif isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load):
+        yield from _subscript(source, node)
+    if isinstance(node, (ast.Assign, ast.Return, ast.AugAssign)) and node.value is not None:
+        yield from value_edits(source, scope, node.value)
+        yield from guarded(source, scope, node)
+    if isinstance(node, ast.Return) and node.value is not None:
+        yield from returned(source, scope, node.value)
+
+
+def _slips(source: Source, node: ast.expr, kind: str, rank: int) -> Iterator[Edit]:
+    """The slips that the kit's own mutants are made by."""
+    for _, change in slips(node):
+        changed = copy.deepcopy(node)
+        change(changed)
+        yield source.replaced(node, kind, ast.unparse(ast.fix_missing_locations(changed)), rank)
+
+
+def _operation(source: Source, node: ast.BinOp) -> Iterator[Edit]:
+    left, right = atom(source, node.left), atom(source, node.right)
+    sign = _sign(node)
+    for other in _OPERATORS.get(type(node.op), "").split():
+        yield source.replaced(node, "operator", f"{left} {other} {right}", 1)
+    if isinstance(node.op, (ast.Sub, ast.Div, ast.MatMult, ast.FloorDiv, ast.Mod, ast.Pow)):
+        yield source.replaced(node, "operand order", f"{right} {sign} {left}", 2)
+    if isinstance(node.op, ast.MatMult):
+        for side, text in ((node.left, left), (node.right, right)):
+            yield source.replaced(side, "transpose", f"{text}.transpose(-2, -1)", 1)
+    if isinstance(node.op, (ast.Mult, ast.Div)):
+        yield source.replaced(node.right, "root", f"{right} ** 0.5", 1)
+        yield source.replaced(node.right, "root", f"{right} ** 2", 2)
+    if isinstance(node.op, (ast.BitAnd, ast.BitOr)):
+        for side, text in ((node.left, left), (node.right, right)):
+            yield source.replaced(side, "not", f"~{text}", 1)
+    if isinstance(node.op, ast.Add) and "mask" in source.segment(node.right):
+        yield source.replaced(node, "operator", f"{left}.masked_fill(~{right}, -1e9)", 1)
+    yield source.replaced(node, "extra term", source.segment(node.left), 2)
+    yield source.replaced(node, "extra term", source.segment(node.right), 3)
+
+
+def _sign(node: ast.BinOp) -> str:
+    return ast.unparse(ast.BinOp(ast.Name("a"), node.op, ast.Name("b")))[1:-1].strip()
+
+
+def _comparison(source: Source, node: ast.Compare) -> Iterator[Edit]:
+    own = _SIGNS.get(type(node.ops[0]))
+    if own is None:
+        yield from _slips(source, node, "comparison", 2)
+        return
+    left, right = source.segment(node.left), source.segment(node.comparators[0])
+    for sign in _COMPARED:
+        if sign != own:
+            yield source.replaced(node, "comparison", f"{left} {sign} {right}", 1)
+
+
+def _constant(source: Source, node: ast.Constant) -> Iterator[Edit]:
+    value = node.value
+    others: Sequence[object] = ()
+    if isinstance(value, bool):
+        others = (not value,)
+    elif isinstance(value, int):
+        others = (value + 1, value - 1, -value, 2 * value, 0, 1, 2, 10000)
+    elif isinstance(value, float):
+        others = (value / 2, value - 1, 2 * value, -value, 0.5 * value**0.5, 1e-5, 10000.0, 1.0)
+    elif value is None:
+        return
+    for other in dict.fromkeys(map(repr, others)):
+        if other != repr(value):
+            yield source.replaced(node, "constant", other, 2)
+
+
+def _name(source: Source, scope: Scope, node: ast.Name) -> Iterator[Edit]:
+    if node.id not in scope.names:
+        return
+    for other in scope.names:
+        if other != node.id:
+            yield source.replaced(node, "name", other, 1 if other in scope.idle else 3)
+    for other in scope.own:
+        if f"_{node.id}" in f"_{other}":
+            yield source.replaced(node, "name", f"self.{other}", 3)
+
+
+def _attribute(source: Source, scope: Scope, node: ast.Attribute) -> Iterator[Edit]:
+    if node.attr == "T":
+        turned = f"{atom(source, node.value)}.transpose(-2, -1)"
+        yield source.replaced(node, "transpose", turned, 1)
+    if not isinstance(node.value, ast.Name) or node.value.id != "self":
+        return
+    if node.attr in scope.names:
+        yield source.replaced(node, "name", node.attr, 2)
+    for other in scope.own:
+        if other != node.attr:
+            rank = 1 if other in scope.idle_own else 3
+            yield source.replaced(node, "name", f"self.{other}", rank)
+
+
+def _subscript(source: Source, node: ast.Subscript) -> Iterator[Edit]:
+    number = whole_number(node.slice)
+    if number is not None and isinstance(node.slice, ast.expr):
+        for axis in (-1, -2, 0, 1, 2):
+            if axis != number:
+                yield source.replaced(node.slice, "index", str(axis), 2)
+    elif isinstance(node.slice, ast.Slice):
+        whole = source.segment(node.value)
+        yield source.replaced(node, "index", whole, 3)
+        picked = source.segment(node)[len(whole) + 1 :]
+        yield source.replaced(node, "index", f"{whole}[:, {picked}", 3)
+
+
+def _statements(source: Source, scope: Scope) -> Iterator[Edit]:
+    """Statements left out, exchanged, or made to count."""
+    for node in (scope.function, *scope.nodes):
+        for name in ("body", "orelse"):
+            body = getattr(node, name, None)
+            if isinstance(body, list):
+                yield from _block(source, body)
+                yield from taken_in(source, body)
+        if isinstance(node, ast.FunctionDef):
+            yield from _returns(source, node)
+            yield from made_module(source, scope, node)
+        if isinstance(node, (ast.For, ast.While, ast.If, ast.With)):
+            yield from indented(source, node)
+        if isinstance(node, ast.If):
+            test = source.segment(node.test)
+            for other in (f"not ({test})", "True", "False"):
+                yield source.replaced(node.test, "condition", other, 2)
+
+
+def _returns(source: Source, function: ast.FunctionDef) -> Iterator[Edit]:
+    """A function that gives nothing back, with one of its names returned."""
+    nodes = [node for statement in function.body for node in code(statement)]
+    if function.name == "__init__" or any(isinstance(node, ast.Return) for node in nodes):
+        return
+    stored = [
+        node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+    ]
+    last = function.body[-1]
+    margin = " " * function.body[0].col_offset
+    for name in dict.fromkeys([*reversed(stored), *(arg.arg for arg in function.args.args)]):
+        text = f"{source.segment(last)}\n{margin}return {name}"
+        yield source.restated(last, last, "missing return", text, f"return {name}", 1)
+
+
+def _block(source: Source, body: Sequence[ast.AST]) -> Iterator[Edit]:
+    listed = [statement for statement in body if isinstance(statement, ast.stmt)]
+    for statement in listed:
+        call = statement.value if isinstance(statement, ast.Expr) else None
+        receiver = receiver_of(source, call) if isinstance(call, ast.Call) else None
+        if receiver is not None and receiver.isidentifier():
+            kept = f"{receiver} = {source.segment(statement)}"
+            yield source.restated(statement, statement, "not kept", kept, kept, 1)
+        elif isinstance(call, ast.Call) and call.args and isinstance(call.args[0], ast.Name):
+            kept = f"{call.args[0].id} = {source.segment(statement)}"
+            yield source.restated(statement, statement, "not kept", kept, kept, 1)
+        if not isinstance(statement, (ast.Return, ast.Pass, ast.Import, ast.ImportFrom)):
+            yield source.restated(statement, statement, "extra statement", "pass", "", 2)
+    for statement, following in pairwise(listed):
+        (_, end), (start, _) = source.span(statement), source.span(following)
+        between = source.bytes[end:start].decode()
+        swapped = f"{source.segment(following)}{between}{source.segment(statement)}"
+        if not isinstance(following, ast.Return) and between.strip() in ("", ";"):
+            becomes = source.segment(following)
+            yield source.restated(statement, following, "statement order", swapped, becomes, 3)

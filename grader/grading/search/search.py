@@ -1,0 +1,362 @@
+"""Looks for the line that is wrong where no known mistake fits.
+
+Small edits of the student's own code are tried in its sandbox. One that makes a failing check pass,
+and breaks none that passed, points at its line. Where none does, two at once are tried, the first
+of which makes one more reply right, or the code survive longer. Where a right answer is nearly the
+same (`alignment`), what it has otherwise is looked at first, and not much else.
+
+What is found is no verdict: it costs nothing and earns nothing, so that code which deceives the
+search deceives nobody but its author.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+from grader import curriculum
+from grader.grading.exercise_run import RightReplies
+from grader.grading.recording import Example, Recording
+from grader.grading.search.alignment import Differences, differences
+from grader.grading.search.edits import edits
+from grader.grading.search.kinds import KINDS
+from grader.grading.search.source import Answer, Edit
+from grader.grading.search.target import Target, accepts, cost, place
+from grader.grading.student_process import StudentProcess
+from grader.remote.budget import Budget
+from grader.remote.channel import Channel, Times, decoded
+from grader.remote.session import ForbiddenUse, Interrupted, Lost, StudentError
+
+SECONDS, IDLE = 2.0, 20.0
+ALONE = 1.0  # seconds after which two edits are tried, if one helped a little
+# What an edit makes of a loop is often one without end.
+TIMES = Times(load=1.0, call=0.4, idle=1.0, cell=1.0, notebook=1.5)
+MAX_LOSSES = 12
+TRACED = 4  # checks that pass
+RIGHTLY = 3.0  # how much less likely an edit is of a line that runs in all of these
+NEAR = 3.0  # how much likelier one is of the line that raised
+LEAVES, OFF = 3.0, 0.5  # and of one that leaves the way of right answers first, or is off it
+DIFFERS, RESTORES = 5.0, 3.0  # and of one that a right answer has otherwise, and has like this
+SAID = 2.0  # how much likelier one is of a kind that the words of the exception speak of
+WAVE = 24  # edits that are tried on one of them before the next has its turn
+BESIDE = 60  # edits of other lines that are tried where a right answer is nearly the same
+CONFIRMING, CONFIRMED_IN = 40, 2  # edits of one line, and failing checks, to confirm a line with
+CONFIRM_SECONDS = 0.5
+STEPS = 3  # edits that help a little, to each of which the others are put
+
+
+@dataclass(frozen=True)
+class Fix:
+    """An edit, or two at once, and the names of the failing checks that pass with them."""
+
+    edits: tuple[Edit, ...]
+    checks: frozenset[str]
+
+
+@dataclass(frozen=True)
+class _Outcome:
+    """What became of edits: the failing checks that pass with them, if any.
+
+    If none does, `agrees` is whether more replies are right than before, and `further` whether
+    code that raised does so no more, or elsewhere.
+    """
+
+    checks: frozenset[str] = frozenset()
+    agrees: bool = False
+    further: bool = False
+
+
+class Search:
+    """The search in one exercise of one submission.
+
+    It has a process and a budget of its own, so that it takes no time from what is graded;
+    `process` is the one that was graded.
+    """
+
+    def __init__(self, exercise: str, process: StudentProcess, right: RightReplies) -> None:
+        self.exercise = exercise
+        self.right = right
+        self.budget = Budget("The search", SECONDS, IDLE)
+        self.process = process.another([exercise], self.budget, TIMES)
+        self.answer = Answer(self.process.texts(exercise))
+        self.edits = edits(self.answer)
+        self.failing: Sequence[Recording] = ()
+        self.passing: Sequence[Recording] = ()
+        self.runs: list[set[tuple[str, int]]] = []
+        self.differences: Differences | None = None
+        self.beside = 0
+        self.losses = 0
+        self.deadly: set[int] = set()
+        self.begun = time.process_time()
+
+    def fix(self, failing: Sequence[Recording], passing: Sequence[Recording]) -> Fix | None:
+        """The edit, or the two, with which most of the failing checks pass and no other fails."""
+        self.failing, self.passing = failing, passing
+        with self.process:
+            try:
+                if not self.edits:
+                    return None
+                source = self.process.sources.get(self.exercise, "")
+                self.differences = differences(self.exercise, source)
+                self._trace()
+                return self._one_or_two()
+            except (Interrupted, StudentError):
+                return None
+
+    def confirms(
+        self, line: int, failing: Sequence[Recording], passing: Sequence[Recording]
+    ) -> bool:
+        """Whether an edit of that line of the exercise's file makes more of the replies right."""
+        self.failing, self.passing = failing, passing
+        some = [
+            number
+            for number, edit in enumerate(self.edits)
+            if edit.file == self.exercise and line in (edit.line, *edit.more)
+        ]
+        with self.process:
+            try:
+                return bool(some) and any(
+                    outcome.checks or outcome.agrees
+                    for target in islice(self._targets(), CONFIRMED_IN)
+                    for outcome in self._outcomes(some[:CONFIRMING], target)
+                )
+            except (Interrupted, StudentError):
+                return False
+
+    def _outcomes(self, numbers: Sequence[int], target: Target) -> Iterator[_Outcome]:
+        for number in numbers:
+            if self.seconds < CONFIRM_SECONDS and self._time_left():
+                yield self._tried((number,), target)
+
+    def _one_or_two(self) -> Fix | None:
+        best: Fix | None = None
+        steps: list[tuple[bool, int, Target]] = []
+        for target, number in self._waves():
+            if not self._time_left():
+                return best
+            if best is None and steps and self.seconds > ALONE:
+                break
+            if best is not None and target.name in best.checks and KINDS[best.edits[0].kind].keeps:
+                continue
+            outcome = self._tried((number,), target)
+            if _better(self.edits[number], outcome.checks, best):
+                best = Fix((self.edits[number],), outcome.checks)
+                if len(best.checks) == len(self.failing):
+                    return best
+            if outcome.agrees or outcome.further:
+                steps.append((outcome.agrees, number, target))
+        if best is not None:
+            return best
+        for _, first, target in sorted(steps, key=lambda step: not step[0])[:STEPS]:
+            both = self._second(first, target)
+            if both is not None:
+                return both
+        return None
+
+    def _second(self, first: int, target: Target) -> Fix | None:
+        """That edit and another one, looked for where the code goes wrong with the first."""
+        begun = self._target(target.recording, target.case, (first,))
+        if begun is None:
+            return None
+        for number in self._order(begun):
+            if not self._time_left():
+                return None
+            outcome = self._tried((first, number), begun)
+            if outcome.checks:
+                return Fix((self.edits[first], self.edits[number]), outcome.checks)
+        return None
+
+    def _waves(self) -> Iterator[tuple[Target, int]]:
+        """The edits that can matter to each check, some for one before the next has its turn.
+
+        With each round one check more is looked at, the cheapest first.
+        """
+        targets = self._targets()
+        orders: list[tuple[Target, Iterator[int]]] = []
+        while True:
+            more = next(targets, None)
+            if more is not None:
+                orders.append((more, iter(self._order(more))))
+            if not orders:
+                return
+            for one in [*orders]:
+                target, order = one
+                wave = [*islice(order, WAVE)]
+                yield from ((target, number) for number in wave)
+                if not wave:
+                    orders.remove(one)
+
+    def _order(self, target: Target) -> list[int]:
+        """The numbers of the edits that can matter to a check, the likeliest first.
+
+        Those of lines that do not run in it can not. A line that also runs where all is right is
+        less likely to be wrong, and the one that raised is likelier.
+        """
+        said = target.raised.text if target.raised else ""
+
+        def unlikely(number: int) -> float:
+            edit = self.edits[number]
+            there = (edit.file, edit.line)
+            near = NEAR * (there == target.place) + LEAVES * (there in target.leaving)
+            meant = any(said and re.search(words, said) for words in KINDS[edit.kind].said)
+            share = self._share(edit)
+            likely = near + OFF * (there in target.off) + SAID * meant + self._otherwise(edit)
+            return edit.rank + RIGHTLY * share - likely
+
+        some = [
+            number
+            for number, edit in enumerate(self.edits)
+            if (edit.file, edit.line) == target.place or target.runs(edit)
+        ]
+        return sorted(some, key=unlikely)
+
+    def _differs(self, edit: Edit) -> bool:
+        """Whether a right answer that is nearly the same has something else on the line."""
+        return edit.file == self.exercise and edit.line in (self.differences or {})
+
+    def _otherwise(self, edit: Edit) -> float:
+        """How much likelier an edit is for what a right answer has in its place."""
+        if not self._differs(edit):
+            return 0.0
+        wanted = (self.differences or {})[edit.line]
+        return DIFFERS + RESTORES * (edit.becomes in wanted and edit.was not in wanted)
+
+    def _share(self, edit: Edit) -> float:
+        """In how many of the checks that pass the line of an edit runs: 1 for all of them."""
+        runs = sum((edit.file, edit.line) in lines for lines in self.runs)
+        return runs / len(self.runs) if self.runs else 0.0
+
+    def _trace(self) -> None:
+        """Notes the lines that run in some checks that pass."""
+        counted = [recording for recording in self.passing if recording.check.points]
+        short = sorted(counted, key=lambda check: cost(check.cases[0]))[:TRACED]
+        channel = self._loaded()
+        ran = [channel.follow(self.answer.sources, check.cases[0].requests)[0] for check in short]
+        self.runs = [self.answer.whole(lines) for lines in ran]
+
+    @property
+    def seconds(self) -> float:
+        """CPU time so far, of the student's process and of this one."""
+        return SECONDS - self.budget.left[0] + time.process_time() - self.begun
+
+    def _time_left(self) -> bool:
+        return (
+            (self.differences is None or self.beside < BESIDE)
+            and self.seconds < SECONDS
+            and self.losses <= MAX_LOSSES
+            and self.budget.refusal() is None
+        )
+
+    def _loaded(self) -> Channel:
+        if not self.process.given:
+            self.process.load(self.exercise, curriculum.closure(self.exercise))
+            self.process.given.add(self.exercise)
+        return self.process.open()
+
+    def _targets(self) -> Iterator[Target]:
+        """The failing checks, each with its first case that fails, the cheapest first."""
+        for recording in sorted(self.failing, key=lambda recording: cost(recording.cases[0])):
+            some = (self._target(recording, case, ()) for case in recording.cases)
+            target = next((one for one in some if one is not None), None)
+            if target is not None:
+                yield target
+
+    def _target(self, recording: Recording, case: Example, numbers: Sequence[int]) -> Target | None:
+        """How the code with these edits does in a case; None where the check is content with it."""
+        channel = self._loaded()
+        self._edit(channel, numbers)
+        target = Target(recording, case, self.answer)
+        bodies = self._asked(target, channel)
+        replies = [decoded(body) for body in bodies]
+        if target.accepts(replies, channel):
+            return None
+        target.refused.add(self.right.mark(recording.check, bodies))
+        target.traced(replies, channel, self.right.made)
+        return target
+
+    def _tried(self, numbers: Sequence[int], target: Target) -> _Outcome:
+        """What becomes of these edits: nothing if they break another check.
+
+        Only where they help in the target the other checks are looked at.
+        """
+        if self.deadly.intersection(numbers):
+            return _Outcome()
+        self.beside += not self._differs(self.edits[numbers[-1]])
+        try:
+            channel = self._loaded()
+            self._edit(channel, numbers)
+            bodies = self._asked(target, channel)
+            mark = self.right.mark(target.recording.check, bodies)
+            if mark in target.refused:
+                return _Outcome()
+            replies = [decoded(body) for body in bodies]
+            if not target.accepts(replies, channel):
+                target.refused.add(mark)
+                return self._helped(numbers, target, replies, channel)
+            if not self._whole(target.recording, channel) or not self._breaks_none(channel):
+                return _Outcome()
+            others = (recording for recording in self.failing if recording is not target.recording)
+            fixed = [target.recording, *(check for check in others if self._whole(check, channel))]
+            return _Outcome(frozenset(check.check.name for check in fixed))
+        except Lost:
+            self.losses += 1
+            self.deadly.update(numbers)
+            self.process.leave()
+        except (ForbiddenUse, StudentError, ValueError):  # the last where two edits overlap
+            pass
+        return _Outcome()
+
+    def _helped(
+        self, numbers: Sequence[int], target: Target, replies: Sequence[object], channel: Channel
+    ) -> _Outcome:
+        """Whether the target, which still fails, came nearer, and no other check is broken.
+
+        Then another one may pass already.
+        """
+        error = target.error(replies)
+        agrees = target.agreeing(replies) > target.agree
+        further = target.raised is not None and place(error) != target.place
+        further = further and KINDS[self.edits[numbers[0]].kind].keeps
+        if not (agrees or further) or not self._breaks_none(channel):
+            return _Outcome()
+        others = (
+            recording for recording in self.failing if agrees and recording is not target.recording
+        )
+        fixed = frozenset(check.check.name for check in others if self._whole(check, channel))
+        return _Outcome(fixed, agrees=agrees, further=further)
+
+    def _edit(self, channel: Channel, numbers: Sequence[int]) -> None:
+        """Loads the exercise with these edits. Raises `StudentError` for what it raises then."""
+        channel.reload(
+            self.exercise, self.answer.edited(*(self.edits[number] for number in numbers))
+        )
+
+    def _asked(self, target: Target, channel: Channel) -> list[bytearray]:
+        return [body for frame, count in target.frames for body in channel.gather(frame, count)]
+
+    def _breaks_none(self, channel: Channel) -> bool:
+        return all(self._whole(recording, channel) for recording in self.passing)
+
+    def _whole(self, recording: Recording, channel: Channel) -> bool:
+        """Whether a check is passed in all its cases."""
+        bodies = [
+            body for frame, count in recording.frames for body in channel.gather(frame, count)
+        ]
+        mark = self.right.mark(recording.check, bodies)
+        if mark in self.right.known:
+            return True
+        for case, replies in recording.answered([decoded(body) for body in bodies]):
+            if not accepts(recording, case, replies, channel)[0]:
+                return False
+        return True
+
+
+def _better(edit: Edit, checks: frozenset[str], best: Fix | None) -> bool:
+    """Whether an edit helps more than the best so far, or as much without leaving things out."""
+    if best is None:
+        return bool(checks)
+    keeps = KINDS[edit.kind].keeps and not KINDS[best.edits[0].kind].keeps
+    return len(checks) >= len(best.checks) + (not keeps)

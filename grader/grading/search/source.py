@@ -1,0 +1,250 @@
+"""A student's source with its syntax tree: what stands where, and the text once edited."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import pairwise
+
+from grader.grading.search.signatures import Signatures, signatures
+
+MAX_SIZE = 60_000
+MAX_SHOWN = 100
+# What reaches beyond the process. Where there is no jail, an edit could turn it against anything.
+_OUTSIDE = {"os", "shutil", "subprocess", "pathlib", "tempfile", "socket", "open", "exec", "eval"}
+
+
+@dataclass(frozen=True)
+class Edit:
+    """One small edit: the line it is on, its kind, what it replaces by what, and where.
+
+    `text` is put in place of the bytes from `start` to `end`, and in the same way at `others`.
+    The lower the `rank`, the likelier is such a fault in a beginner's code. `file` is the name of
+    the file or cell, and `more` are the other lines on which the like is done at the same time.
+    """
+
+    line: int
+    kind: str
+    was: str
+    becomes: str
+    start: int
+    end: int
+    text: str
+    rank: int
+    others: tuple[tuple[int, int, str], ...] = ()
+    file: str = ""
+    more: tuple[int, ...] = ()
+
+
+@dataclass
+class Scope:
+    """A function, and the names that its code can use.
+
+    `names` are its arguments and what it assigns, `idle` those arguments that it never reads;
+    `own` are the attributes that the class around it makes, `idle_own` those that nothing reads.
+    """
+
+    function: ast.FunctionDef
+    names: tuple[str, ...]
+    idle: tuple[str, ...]
+    own: tuple[str, ...] = ()
+    idle_own: tuple[str, ...] = ()
+    nodes: list[ast.AST] = field(default_factory=list)
+
+
+class Source:
+    """A source, parsed. Raises `SyntaxError`, and `ValueError` for one that is too large."""
+
+    def __init__(self, text: str) -> None:
+        text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\f", " ")
+        self.bytes = text.encode()
+        if len(self.bytes) > MAX_SIZE:
+            raise ValueError(f"more than {MAX_SIZE} bytes")
+        self.tree = ast.parse(text)
+        self.starts = [0]
+        for position, byte in enumerate(self.bytes):
+            if byte == 10:
+                self.starts.append(position + 1)
+
+    def span(self, node: ast.expr | ast.stmt) -> tuple[int, int]:
+        """Where a node begins and ends, in bytes."""
+        assert node.end_lineno is not None
+        assert node.end_col_offset is not None
+        start = self.starts[node.lineno - 1] + node.col_offset
+        return start, self.starts[node.end_lineno - 1] + node.end_col_offset
+
+    def line(self, position: int) -> int:
+        """The number of the line that a byte is on."""
+        return bisect_right(self.starts, position)
+
+    def segment(self, node: ast.expr | ast.stmt) -> str:
+        """The text of a node."""
+        start, end = self.span(node)
+        return self.bytes[start:end].decode()
+
+    def replaced(self, node: ast.expr, kind: str, text: str, rank: int) -> Edit:
+        """The edit that puts another expression in an expression's place."""
+        start, end = self.span(node)
+        was = self.segment(node)
+        return Edit(node.lineno, kind, _short(was), _short(text), start, end, f"({text})", rank)
+
+    def restated(
+        self, first: ast.stmt, last: ast.stmt, kind: str, text: str, becomes: str, rank: int
+    ) -> Edit:
+        """The edit that puts `text` in the place of the statements from `first` to `last`."""
+        (start, _), (_, end) = self.span(first), self.span(last)
+        was = _short(self.segment(first))
+        return Edit(first.lineno, kind, was, _short(becomes), start, end, text, rank)
+
+    def edited(self, *edits: Edit) -> str:
+        """The text with these edits carried out. Raises `ValueError` where two overlap."""
+        places = sorted(
+            place for edit in edits for place in ((edit.start, edit.end, edit.text), *edit.others)
+        )
+        if any(end > start for (_, end, _), (start, _, _) in pairwise(places)):
+            raise ValueError("two edits of the same place")
+        edited = self.bytes
+        for start, end, text in reversed(places):
+            edited = edited[:start] + text.encode() + edited[end:]
+        return edited.decode()
+
+    def whole(self, lines: set[int]) -> set[int]:
+        """All lines of the statements that some of these lines are in, and what runs at import."""
+        numbers: set[int] = set()
+        inside = {id(node) for scope in self.scopes for node in ast.walk(scope.function)}
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.stmt):
+                body = getattr(node, "body", None)
+                end = body[0].lineno - 1 if body else node.end_lineno or node.lineno
+                span = set(range(node.lineno, max(end, node.lineno) + 1))
+                if span & lines or id(node) not in inside:
+                    numbers |= span
+        return numbers
+
+    @cached_property
+    def signatures(self) -> Signatures:
+        """What the calls in it can take."""
+        return signatures(self.tree)
+
+    @cached_property
+    def scopes(self) -> list[Scope]:
+        """Every function with its names, those inside others last."""
+        scopes: list[Scope] = []
+        self._scopes(self.tree, None, scopes)
+        return scopes
+
+    def _scopes(self, node: ast.AST, inside: ast.ClassDef | None, scopes: list[Scope]) -> None:
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, ast.ClassDef):
+                self._scopes(child, child, scopes)
+            elif isinstance(child, ast.FunctionDef):
+                scopes.append(_scope(child, inside))
+                self._scopes(child, inside, scopes)
+            else:
+                self._scopes(child, inside, scopes)
+
+
+class Answer:
+    """The texts that make up one answer, parsed, and the small edits that there are of them.
+
+    It has no edits if one of its texts has to do with files or processes.
+    """
+
+    def __init__(self, texts: Mapping[str, str]) -> None:
+        """`texts` by file or cell. Those that are not Python, or too long, are never edited."""
+        self.texts = dict(texts)
+        self.sources: dict[str, Source] = {}
+        for name, text in texts.items():
+            with contextlib.suppress(SyntaxError, ValueError, RecursionError, MemoryError):
+                self.sources[name] = Source(text)
+        words = {word for source in self.sources.values() for word in _words(source.tree)}
+        if words & _OUTSIDE:
+            self.sources = {}
+
+    def edited(self, *edits: Edit) -> dict[str, str]:
+        """The texts with these edits carried out. Raises `ValueError` where two overlap."""
+        texts = dict(self.texts)
+        for name in {edit.file for edit in edits}:
+            made = [edit for edit in edits if edit.file == name]
+            texts[name] = self.sources[name].edited(*made)
+        return texts
+
+    def whole(self, ran: Iterable[tuple[str, int]]) -> set[tuple[str, int]]:
+        """All lines of the statements that ran, of which some lines are given."""
+        lines: dict[str, set[int]] = {}
+        for name, line in ran:
+            lines.setdefault(name, set()).add(line)
+        return {
+            (name, line) for name, some in lines.items() for line in self.sources[name].whole(some)
+        }
+
+
+def _words(tree: ast.Module) -> Iterator[str]:
+    """The names that a source reads, and the packages that it imports."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name):
+            yield node.id
+        elif isinstance(node, ast.Import):
+            yield from (alias.name.partition(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield str(node.module).partition(".")[0]
+
+
+def _scope(function: ast.FunctionDef, inside: ast.ClassDef | None) -> Scope:
+    listed = function.args
+    arguments = [
+        argument.arg for argument in (*listed.posonlyargs, *listed.args, *listed.kwonlyargs)
+    ]
+    arguments = [name for name in arguments if name not in ("self", "cls")]
+    nodes = [node for statement in function.body for node in code(statement)]
+    names = [node for node in nodes if isinstance(node, ast.Name)]
+    read = {node.id for node in names if isinstance(node.ctx, ast.Load)}
+    assigned = [node.id for node in names if isinstance(node.ctx, ast.Store)]
+    assigned += [node.name for node in nodes if isinstance(node, ast.FunctionDef)]
+    lambdas = [node for node in nodes if isinstance(node, ast.Lambda)]
+    assigned += [parameter.arg for node in lambdas for parameter in node.args.args]
+    idle = tuple(name for name in arguments if name not in read)
+    own, idle_own = _attributes(inside) if inside else ((), ())
+    return Scope(
+        function, tuple(dict.fromkeys([*arguments, *assigned])), idle, own, idle_own, nodes
+    )
+
+
+def _attributes(inside: ast.ClassDef) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    parts = [
+        node
+        for node in ast.walk(inside)
+        if isinstance(node, ast.Attribute)
+        and isinstance(node.value, ast.Name)
+        and node.value.id == "self"
+    ]
+    made = list(dict.fromkeys(part.attr for part in parts if isinstance(part.ctx, ast.Store)))
+    read = {part.attr for part in parts if isinstance(part.ctx, ast.Load)}
+    return tuple(made), tuple(name for name in made if name not in read)
+
+
+def code(node: ast.AST) -> Iterator[ast.AST]:
+    """The nodes that run, in the order of the text: no annotations, docstrings or f-strings.
+
+    The places of what stands in an f-string are not those of the text in every version of Python.
+    """
+    if isinstance(node, (ast.JoinedStr, ast.arguments)):
+        return
+    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+        return
+    yield node
+    for name, value in ast.iter_fields(node):
+        if name in ("annotation", "returns", "decorator_list", "bases"):
+            continue
+        for child in value if isinstance(value, list) else [value]:
+            if isinstance(child, ast.AST):
+                yield from code(child)
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= MAX_SHOWN else line[: MAX_SHOWN - 1] + "…"

@@ -1,0 +1,52 @@
+"""What is said of lines that look wrong: where, a question, and as the last hint the edit."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from grader.feedback.finding import Place
+from grader.feedback.results import CheckResult, ExerciseResult, SuspectLine
+from grader.grading.explanation import quoted
+from grader.grading.search.kinds import KINDS, nearly
+from grader.grading.search.search import Fix
+from grader.grading.search.source import Edit
+from grader.remote.session import clean
+
+
+def suspects(
+    fix: Fix, result: ExerciseResult, sources: Mapping[str, str]
+) -> tuple[SuspectLine, ...]:
+    """The lines that edits which fix checks point at. `sources` are the student's files.
+
+    A line that a diagnosis in what was `found` quotes is not shown a second time.
+    """
+    passing = [check for check in result.checks if check.check in fix.checks]
+    lines = (
+        _suspect(edit, [other for other in fix.edits if other is not edit], passing, sources)
+        for edit in fix.edits
+    )
+    quoted_already = "\n".join(diagnosis.shows for diagnosis in result.diagnoses)
+    return tuple(
+        line
+        for line in lines
+        if not re.search(
+            rf"\b{re.escape(line.place.file)}, line {line.place.line}\b", quoted_already
+        )
+    )
+
+
+def _suspect(
+    edit: Edit,
+    others: Sequence[Edit],
+    passing: Sequence[CheckResult],
+    sources: Mapping[str, str],
+) -> SuspectLine:
+    file = clean(edit.file, 80)
+    place = Place(f"{file}.py", edit.line, quoted(sources.get(edit.file, ""), edit.line))
+    lines = sorted({*edit.more, *(line for other in others for line in (other.line, *other.more))})
+    hint = nearly(clean(edit.was), clean(edit.becomes), passing[0].title, lines)
+    asked = KINDS[edit.kind].asks
+    return SuspectLine(
+        place, edit.kind, asked, (hint,), tuple(recording.check for recording in passing)
+    )

@@ -1,0 +1,167 @@
+"""A failing check that edits are tried on: its first case that fails, and what is known of it."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import PurePosixPath
+from typing import Any
+
+from grader.curriculum import reference
+from grader.grading.recording import Example, Recording, frames
+from grader.grading.search.divergence import leaving, right_values
+from grader.grading.search.source import Answer, Edit
+from grader.recognition.canonical_form import marks, raised
+from grader.remote.channel import Channel
+from grader.remote.proxy import Student
+from grader.remote.session import (
+    Diverged,
+    Interrupted,
+    Live,
+    Replay,
+    StudentError,
+    answers,
+    student_error,
+)
+from grader.remote.trace import Value
+
+# What makes an object or runs the student's code.
+_COSTLY = {"new", "call", "backward", "copy", "stay_behind"}
+
+
+@dataclass
+class Target:
+    """A failing check, one of its cases, and how the student's code replies to it as it is.
+
+    `refused` stands for replies that the check is known to refuse, `live` is whether it asked the
+    code more than what was recorded, `agree` are the numbers of the replies that are right,
+    `raised` is what the code raised where it should not have, `lines` are those that ran; of these
+    the ones `leaving` the way of right answers, and others `off` it, by `divergence`.
+    """
+
+    recording: Recording
+    case: Example
+    answer: Answer
+    refused: set[bytes] = field(default_factory=set)
+    live: bool | None = None
+    agree: frozenset[int] = frozenset()
+    raised: StudentError | None = None
+    lines: Collection[tuple[str, int]] = ()
+    leaving: Collection[tuple[str, int]] = ()
+    off: Collection[tuple[str, int]] = ()
+
+    @property
+    def name(self) -> str:
+        """The check's name."""
+        return self.recording.check.name
+
+    @cached_property
+    def frames(self) -> tuple[tuple[bytes, int], ...]:
+        """The frames that carry the requests of the case."""
+        return frames([self.case])
+
+    @cached_property
+    def right(self) -> list[Any]:
+        """The reference's replies."""
+        return answers(reference.module(self.recording.check.exercise), self.case.requests)
+
+    @property
+    def place(self) -> tuple[str, int] | None:
+        """The file or cell, and the line, that raised."""
+        return place(self.raised)
+
+    def runs(self, edit: Edit) -> bool:
+        """Whether the line of an edit runs in the case; so it is taken where that is not known."""
+        return not self.lines or (edit.file, edit.line) in self.lines
+
+    def agreeing(self, replies: Sequence[Any]) -> frozenset[int]:
+        """The numbers of the replies that are the reference's and hold tensors of numbers."""
+        agreeing = set()
+        for number, (request, reply, right) in enumerate(
+            zip(self.case.requests, replies, self.right, strict=False)
+        ):
+            if raised(reply) or raised(right):
+                continue
+            mine, wanted = marks(request, reply, right), marks(request, right, right)
+            same = mine.keys() == wanted.keys() and all(mine[x].equals(wanted[x]) for x in wanted)
+            if same and any(reply.values for reply in wanted.values()):
+                agreeing.add(number)
+        return frozenset(agreeing)
+
+    def error(self, replies: Sequence[Any]) -> StudentError | None:
+        """The first exception among the replies that is none of the reference's."""
+        for reply, right in zip(replies, self.right, strict=False):
+            if raised(reply) and not raised(right):
+                with contextlib.suppress(Interrupted):
+                    return student_error(reply["error"])
+        return None
+
+    def traced(
+        self, replies: Sequence[Any], channel: Channel, made: dict[str, list[Value]]
+    ) -> None:
+        """Notes how the student's code replies as it is, and where it goes wrong, roughly.
+
+        `made` keeps what right answers make, for others who fail the same.
+        """
+        self.agree, self.raised = self.agreeing(replies), self.error(replies)
+        files = self.answer.sources
+        ran, values = channel.follow(files, self.case.requests, noting=True)
+        self.lines = self.answer.whole(ran)
+        wrong = set(range(len(replies))) - self.agree
+        exercise = self.recording.check.exercise
+        # Not by `index`: two cases are compared by their tensors, which have no truth value.
+        (number,) = (n for n, recorded in enumerate(self.recording.cases) if recorded is self.case)
+        key = f"{exercise}.{self.name}.{number}"
+        if key not in made:
+            made[key] = right_values(exercise, self.case.requests)
+        crashed = [number for number, one in enumerate(replies) if raised(one)]
+        self.leaving, self.off = leaving(values, made[key], wrong, crashed)
+
+    def accepts(self, replies: Sequence[Any], channel: Channel) -> bool:
+        """Whether the check is content with these replies.
+
+        Code that raises is asked in float32 as well, which takes long. It is, if it was before.
+        """
+        more = self.live is not False or not any(map(raised, replies))
+        accepted, diverged = accepts(self.recording, self.case, replies, channel if more else None)
+        if self.live is None:
+            self.live = diverged
+        return accepted
+
+
+def cost(case: Example) -> int:
+    """About how long a case takes: how often it runs the student's code, and on how much."""
+    return sum(request["op"] in _COSTLY for request in case.requests) * (20_000 + case.size)
+
+
+def place(error: StudentError | None) -> tuple[str, int] | None:
+    """The file or cell, and the line, at which something was raised."""
+    if error is None or not error.file or not error.line:
+        return None
+    return PurePosixPath(error.file).stem, error.line
+
+
+def accepts(
+    recording: Recording, case: Example, replies: Sequence[object], channel: Channel | None
+) -> tuple[bool, bool]:
+    """Whether the check is content with these replies to a case, and whether it asked for more.
+
+    Without a channel more is not to be had, and the check is taken for not content.
+    """
+    body = recording.check.body
+    diverged = False
+    try:
+        try:
+            body(Student(Replay(case.requests, replies), recording.seed), **case.arguments)
+        except Diverged:
+            diverged = True
+            if channel is None:
+                return False, True
+            body(Student(Live(channel), recording.seed), **case.arguments)
+    except (OSError, MemoryError):
+        raise
+    except Exception:
+        return False, diverged
+    return True, diverged

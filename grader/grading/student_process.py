@@ -1,0 +1,114 @@
+"""The process that holds one submission's code."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from grader.curriculum import reference
+from grader.curriculum.rules import memory, together
+from grader.remote.budget import Budget
+from grader.remote.channel import Channel, Times
+from grader.remote.session import CellNotes, cell_notes
+from grader.sandbox.host import Host, HostError
+
+# The programs that a sandbox runs for grading, which serve a judge with a student's code: files, or
+# notebooks as well, for which IPython takes a sixth of a second to import.
+PROGRAM = "grader.remote.child"
+WITH_NOTEBOOKS = "grader.notebook.child"
+# The same for notebooks with tests of the instructor's own.
+WITH_OWN_TESTS = "grader.notebook.own_tests"
+
+
+class StudentProcess:
+    """One submission before the judge, and the process that holds its code.
+
+    Forking a process costs as much as checking a small exercise. So it is handed on from one
+    exercise to the next, for as long as what comes next is right in it. All that is imported in it
+    keeps the rules of all these exercises, `rules`, together. The `budget` is the submission's.
+    `remarks` are those on the files, by exercise, once one was loaded.
+    """
+
+    def __init__(
+        self,
+        sources: Mapping[str, str],
+        rules: Iterable[str],
+        host: Host,
+        budget: Budget,
+        times: Times | None = None,
+        notebook: Mapping[str, Any] | None = None,
+    ) -> None:
+        """`sources` are files by name; with a `notebook`, what that holds is run in their place.
+
+        Raises `HostError` if the host's program cannot run that.
+        """
+        if notebook and host.program not in (WITH_NOTEBOOKS, WITH_OWN_TESTS):
+            raise HostError(f"{host.program} runs no notebooks")
+        self.sources = sources
+        self.notebook = notebook
+        self.given: set[str] = set()
+        self.cells = CellNotes()
+        self.rules = tuple(rules)
+        self.host = host
+        self.times = times
+        self.budget = budget
+        self.channel: Channel | None = None
+        self.remarks: dict[str, list[str]] = {}
+
+    def another(self, rules: Iterable[str], budget: Budget, times: Times) -> StudentProcess:
+        """Return a further process for the same submission, with other rules, budget and limits."""
+        return StudentProcess(self.sources, rules, self.host, budget, times, self.notebook)
+
+    def texts(self, exercise: str) -> dict[str, str]:
+        """Return the texts that are the answer to an exercise, by file or cell."""
+        if self.notebook is None:
+            return {exercise: self.sources[exercise]}
+        cells, end = self.notebook["cells"], self.notebook["tests"][exercise]
+        answers = (index for index in self.notebook["answers"][exercise] if index < end)
+        return {f"cell_{index}": cells[index] or "" for index in answers}
+
+    @property
+    def holds_code(self) -> bool:
+        """Whether the student's code already runs in the process."""
+        return self.channel is not None
+
+    def load(self, exercise: str, given: Iterable[str], budget: Budget | None = None) -> Channel:
+        """A line to a process with this exercise loaded, among the reference's answers to `given`.
+
+        It may use up the `budget`, by default that of the submission. Raises `StudentError`, `Lost`
+        and `ForbiddenUse`, all of them for what an import does.
+        """
+        channel = self.open()
+        given = tuple(given)
+        self.given.update(given)
+        # What a notebook's cells take is not the exercise's.
+        channel.budget = self.budget if self.notebook else budget or self.budget
+        try:
+            told = channel.load(exercise, reference.compiled(given))
+        finally:
+            self.remarks = channel.remarks or self.remarks
+        self.cells = cell_notes(told) if self.notebook else CellNotes()
+        channel.budget = budget or self.budget
+        return channel
+
+    def open(self) -> Channel:
+        """A line to the process, which is started if need be; none of the code has run then."""
+        if self.channel is None:
+            self.channel = Channel(self.host.fork(), self.budget, self.times)
+            files = {} if self.notebook else self.sources
+            rules = together(self.rules)
+            self.channel.admit(files, rules, self.notebook, memory(self.rules))
+        return self.channel
+
+    def leave(self) -> None:
+        """Kill the process, if there is one; the next exercise gets a new one."""
+        if self.channel is not None:
+            self.channel.close()
+            self.channel = None
+            self.given.clear()
+
+    def __enter__(self) -> StudentProcess:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.leave()

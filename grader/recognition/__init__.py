@@ -1,0 +1,1 @@
+"""Recognises known mistakes: the canonical form of replies, their features, the evidence."""

@@ -1,0 +1,127 @@
+"""Mistakes in one branch: what is wrong in one configuration of the code, and not in the others.
+
+Known mistakes are made wherever they can be, so that half of what they show is right in code that
+has one in a single branch. There the evidence is looked at by configuration: what was answered in
+the others says nothing for or against.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+
+from grader.recognition.evidence import Evidence, Explanation, explain
+from grader.recognition.features import Branch, Fingerprints, Prints
+from grader.recognition.thresholds import AGAINST, CLEAN, ENOUGH_EXACT, ENOUGH_THERE, SURE
+
+ROUNDING = 1e-3  # of shares
+
+
+@dataclass(frozen=True)
+class Split:
+    """The branches in which something is wrong, each with the marks of the answer there alone.
+
+    `explained` is how much of what is wrong single known mistakes explain if each branch is looked
+    at alone, `clean` whether there is a branch in which nothing is wrong.
+    """
+
+    sides: tuple[tuple[Branch, Prints], ...]
+    explained: float
+    clean: bool
+
+
+def share(known: Fingerprints, theirs: Prints, explained: Sequence[Tensor]) -> float:
+    """How much of what is wrong, 0 to 1, is explained by one or another of these."""
+    wrong = theirs.differs(known.right)
+    together = torch.stack([torch.zeros_like(wrong), *explained]).any(dim=0)
+    return float((wrong & together).float() @ known.weights / (wrong.float() @ known.weights))
+
+
+def enough(known: Fingerprints, marks: Prints, some: Sequence[Explanation]) -> bool:
+    """Whether these explain enough of what is wrong in a branch.
+
+    Two that show nothing but what is there need less: where both act, neither looks as it does
+    alone.
+    """
+    explained = share(known, marks, [cause.explains for cause in some])
+    exact = len(some) > 1 and all(cause.precision >= SURE for cause in some)
+    return explained >= (ENOUGH_EXACT if exact else ENOUGH_THERE)
+
+
+def splits(known: Fingerprints, theirs: Prints) -> list[Split]:
+    """The ways to look at an answer by configuration, the one that explains most first."""
+    wrong = theirs.differs(known.right)
+    total = float((wrong * known.weights).sum())
+    splits = []
+    for values in known.branches:
+        outside = [known.outside(branch) for branch in values]
+        inside = [_others(outside, number) for number in range(len(values))]
+        said = [bool((theirs.said & own & known.calls).any()) for own in inside]
+        faulty = [bool((wrong & own).any()) for own in inside]
+        if sum(said) < 2 or not any(faulty):
+            continue
+        sides = []
+        explained = torch.zeros_like(wrong)
+        for branch, bad in zip(values, faulty, strict=True):
+            if bad:
+                marks = inside_only(known, theirs, branch)
+                sides.append((branch, marks))
+                some = [cause for cause in explain(known, marks) if cause.precision >= CLEAN]
+                if enough(known, marks, some):
+                    explained |= torch.stack([cause.explains for cause in some]).any(dim=0) & wrong
+        clean = any(known_said and not bad for known_said, bad in zip(said, faulty, strict=True))
+        most = float((explained * known.weights).sum()) / total
+        splits.append(Split(tuple(sides), most, clean))
+    splits.sort(key=lambda way: (-round(way.explained, 3), not way.clean))
+    return [_with_the_same(way, splits[1:]) for way in splits[:1]] + splits[1:]
+
+
+def _with_the_same(split: Split, others: Sequence[Split]) -> Split:
+    """The split, its branch with those that cannot be told from it by what was asked."""
+    if not split.clean or len(split.sides) != 1:
+        return split
+    ((branch, marks),) = split.sides
+    also = tuple(
+        other.sides[0][0].value
+        for other in others
+        if other.clean and len(other.sides) == 1 and other.explained >= split.explained - ROUNDING
+    )
+    return replace(split, sides=((replace(branch, also=also), marks),))
+
+
+def inside_only(known: Fingerprints, theirs: Prints, branch: Branch) -> Prints:
+    """The marks that an answer leaves in a branch.
+
+    A check that is passed says nothing if it looks at other configurations as well: what a mistake
+    leaves may be refused for what it leaves in those.
+    """
+    outside = known.outside(branch)
+    by_check = known.columns
+    wrong = (theirs.differs(known.right).float() @ by_check > 0)[known.checks]
+    mixed = (outside.float() @ by_check > 0)[known.checks]
+    return theirs.without(outside | (mixed & ~wrong))
+
+
+def denied(
+    known: Fingerprints, theirs: Prints, name: str, branch: Branch, mixed: bool = False
+) -> bool:
+    """Whether the answer does not have a mistake outside of a branch, where that would show.
+
+    If what is wrong there is `mixed` with something that nobody knows, only what is right counts.
+    """
+    outside = known.outside(branch)
+    evidence = Evidence(known, theirs)
+    rows = known.forms(name)
+    there = evidence.shown[rows] & outside
+    unlike = ~evidence.wrong if mixed else ~evidence.same[rows]
+    shown, other = there.float() @ known.weights, (there & unlike).float() @ known.weights
+    return bool((other > AGAINST * shown).all() and (shown > 0).any())
+
+
+def _others(outside: Sequence[Tensor], number: int) -> Tensor:
+    """Which keys are of this branch, and not of all."""
+    others = [out for index, out in enumerate(outside) if index != number]
+    return ~outside[number] & torch.stack(others).any(dim=0)

@@ -1,0 +1,126 @@
+"""Where the kit keeps what it has made once of its own files, for as long as these are the same.
+
+    file = cache.file("attention", "hints")      # ~/.cache/transformer-by-hand/attention-1f…9.hints
+
+Another version of the answers, the checks, the known mistakes or torch has another name.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import hashlib
+import os
+import stat
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.metadata import version
+from pathlib import Path
+
+from grader.curriculum.exercises import closure
+from grader.curriculum.project import SOLUTIONS
+
+try:
+    import fcntl
+except ImportError:  # Windows has no such locks
+    fcntl = None  # type: ignore[assignment]
+
+_KIT = Path(__file__).resolve().parents[1]
+_DIGEST = hashlib.sha256().digest_size
+# The rooms whose code decides what a fingerprint is.
+ROOMS = ("checks", "curriculum", "feedback", "grading", "recognition", "remote")
+
+
+def file(exercise: str, kind: str) -> Path:
+    """The file of this kind for an exercise, whether it is there or not."""
+    root = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return root / "transformer-by-hand" / f"{exercise}-{_version(exercise)}.{kind}"
+
+
+def write(path: Path, content: bytes) -> None:
+    """Put the content there at once or not at all; files of earlier versions go."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as part:
+        try:
+            part.write(content)
+            part.flush()
+        except OSError:  # a full disk, say
+            Path(part.name).unlink(missing_ok=True)
+            raise
+    Path(part.name).replace(path)
+    exercise = path.name.rpartition("-")[0]
+    for old in path.parent.glob(f"{exercise}-*{path.suffix}"):
+        if old != path:
+            old.unlink(missing_ok=True)
+
+
+def sealed(content: bytes) -> bytes:
+    """Return the content behind a digest of itself, as `unsealed` wants it."""
+    return hashlib.sha256(content).digest() + content
+
+
+def unsealed(path: Path) -> bytes | None:
+    """Return the content of a sealed file, None if it is not there or not to be trusted.
+
+    It has to be as it was written, a plain file of this user's that nobody else can write.
+    """
+    try:
+        status = path.lstat()
+        if not stat.S_ISREG(status.st_mode):
+            return None
+        owner = getattr(os, "getuid", lambda: status.st_uid)()
+        if status.st_uid != owner or (os.name == "posix" and status.st_mode & 0o022):
+            return None
+        data = path.read_bytes()
+    except OSError:
+        return None
+    digest, content = data[:_DIGEST], data[_DIGEST:]
+    return content if hashlib.sha256(content).digest() == digest else None
+
+
+@contextmanager
+def made_once(path: Path) -> Iterator[None]:
+    """Lets one process at a time make this file; the others wait, and then find it there."""
+    locked = path.with_name(f"{path.name}.lock")
+    with contextlib.ExitStack() as stack:
+        with contextlib.suppress(OSError):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            lock = stack.enter_context(locked.open("wb"))
+            if fcntl is not None:
+                fcntl.flock(lock, fcntl.LOCK_EX)
+        try:
+            yield
+        finally:
+            with contextlib.suppress(OSError):
+                locked.unlink(missing_ok=True)
+
+
+def _version(exercise: str) -> str:
+    """The state of everything that fingerprints depend on: whole rooms, the answers and torch.
+
+    A list of single modules goes out of date unnoticed, so every file of these rooms counts.
+    """
+    solutions = [SOLUTIONS / f"{name}.py" for name in (exercise, *closure(exercise))]
+    digest = hashlib.sha256(f"{_kit_digest()} {version('torch')} {sys.version}".encode())
+    for path in solutions:
+        digest.update(hashlib.sha256(path.read_bytes()).digest())
+    for path in _mistake_files(exercise):
+        digest.update(hashlib.sha256(path.read_bytes()).digest())
+    return digest.hexdigest()[:16]
+
+
+def _mistake_files(exercise: str) -> list[Path]:
+    known = _KIT / "curriculum" / "mistakes"
+    return [known / f"{exercise}.toml", *sorted((known / "forms" / exercise).glob("*.txt"))]
+
+
+@functools.cache
+def _kit_digest() -> str:
+    """A digest of the Python files of `ROOMS`, by name and content."""
+    digest = hashlib.sha256()
+    for path in sorted(path for room in ROOMS for path in (_KIT / room).rglob("*.py")):
+        content = hashlib.sha256(path.read_bytes()).hexdigest()
+        digest.update(f"{path.relative_to(_KIT).as_posix()} {content}\n".encode())
+    return digest.hexdigest()

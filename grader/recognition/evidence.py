@@ -1,0 +1,247 @@
+"""Which known mistakes explain what is wrong in an answer.
+
+What a mistake explains are the marks that it leaves and that the answer leaves too. The one that
+explains most comes first; what it explains is taken out, and the rest looked at again, since real
+code has two or three faults at once. Where the evidence is thin nothing is said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from grader.recognition.canonical_form import ACCEPTED, RAISED
+from grader.recognition.features import Fingerprints, Prints
+from grader.recognition.thresholds import (
+    AGAINST,
+    CLEAN,
+    IN_SIGHT,
+    LIKELY,
+    LITTLE,
+    MAX_MISTAKES,
+    MIXED,
+    OPEN,
+)
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Mistakes that together explain something: one, or two that mix in the same numbers.
+
+    `precision` is how much of what they show is there, `recall` how much of what was left to
+    explain they do, `against` how much of what they show is right in the student's answer.
+    """
+
+    mistakes: tuple[str, ...]
+    score: float
+    precision: float
+    recall: float
+    explains: Tensor
+    shown: Tensor
+
+
+# Looks for two mistakes at once that explain more than the best single one.
+Pairs = Callable[["Evidence", Explanation | None, set[str]], Explanation | None]
+
+
+def explain(
+    known: Fingerprints,
+    theirs: Prints,
+    better_pair: Pairs | None = None,
+    refused: AbstractSet[str] = frozenset(),
+) -> list[Explanation]:
+    """What explains the marks of a student's answer, each taken out before the next.
+
+    `better_pair` looks further where no single mistake explains what is left without a rest; the
+    mistakes in `refused` are not there, whatever the marks look like.
+    """
+    evidence = Evidence(known, theirs)
+    names = [(name,) for name in known.names]
+    explanations: list[Explanation] = []
+    taken = set(refused)
+    while len(taken) < MAX_MISTAKES + len(refused) and bool(evidence.left.any()):
+        best = evidence.best(evidence.same, evidence.shown, names, taken)
+        if better_pair is not None and (best is None or best.precision < CLEAN):
+            best = better_pair(evidence, best, taken)
+        if best is None:
+            break
+        explanations.append(best)
+        taken |= set(best.mistakes)
+        evidence.take_out(best)
+    return explanations
+
+
+def alike(known: Fingerprints, name: str, theirs: Prints) -> list[str]:
+    """The mistakes that look the same as this one where the student's code said anything."""
+    # Only where their code said anything is there something to compare.
+    every = known.known[:, theirs.said]
+    names = [name]
+    for row in known.forms(name):
+        unequal = (every.said | every[row].said) & ~every.same(every[row])
+        same = (~unequal.any(dim=-1)).tolist()
+        names += [other for other, equal in zip(known.names, same, strict=True) if equal]
+    return list(dict.fromkeys(names))
+
+
+class Evidence:
+    """What is wrong in a student's answer, and how much of it is still unexplained."""
+
+    def __init__(self, known: Fingerprints, theirs: Prints) -> None:
+        self.known = known
+        self.theirs = theirs
+        self.right = known.right
+        self.weights = known.weights
+        self.checks = known.checks
+        self.same = known.known.same(theirs)
+        self.wrong = theirs.differs(known.right)
+        # Whether code raises may depend on the sizes that were drawn: a check that was passed then
+        # says nothing of it.
+        passed = ~((self.wrong.float() @ known.columns) > 0)[known.checks]
+        self.shown = known.shown & theirs.said & ~(_raised(known.known) & passed)
+        self.crashed = self.wrong & _raised(theirs)
+        self.zeros = self.wrong & known.calls & (theirs.size == 0) & (theirs.rounding > 0)
+        self.accepted = self.wrong & (theirs.codes == ACCEPTED)
+        self.left = self.wrong.clone()
+        self.covered = torch.zeros_like(self.wrong)
+
+    def take_out(self, explanation: Explanation) -> None:
+        """Counts this as explained from now on.
+
+        Where the mistake shows, no other one can be seen as it is: there nothing speaks for or
+        against the next.
+        """
+        self.left &= ~explanation.explains
+        self.covered |= explanation.shown
+
+    def telling(self, explained: Tensor) -> Tensor:
+        """What speaks for a mistake of what it explains, by row.
+
+        Many faults end in the same exception, and many in an output of nothing but zeros: zeros
+        count beside something else, and once a mistake was found.
+        """
+        beside = (explained & ~self.zeros).any(dim=-1, keepdim=True) | self.covered.any()
+        return explained & ~self.crashed & (~self.zeros | beside)
+
+    def probes(self) -> list[int]:
+        """The probes in which something is left to explain, the cheapest first."""
+        some = set(self.checks[self.left].tolist())
+        return sorted(some, key=lambda number: self.known.probes[number].cost)
+
+    def mostly(self, prints: Prints, where: Tensor) -> bool:
+        """Whether these marks explain nearly all that is wrong in one probe."""
+        wrong = self.left[where]
+        same = wrong & prints.same(self.theirs[where])
+        weights = self.weights[where]
+        return bool((same * weights).sum() >= CLEAN * (wrong * weights).sum())
+
+    def complete(self, prints: Prints) -> bool:
+        """Whether these are the student's marks, all of them, where something is left."""
+        return bool(prints.same(self.theirs)[self.left].all())
+
+    def best(
+        self,
+        same: Tensor,
+        shown: Tensor,
+        names: Sequence[tuple[str, ...]],
+        taken: set[str],
+    ) -> Explanation | None:
+        """Of the rows that fit, the one that explains most of what is left.
+
+        `same` says, by row, where it has the marks of the student's answer, `shown` where it
+        differs from the right one, `names` which mistakes it is of.
+        """
+        full_size = self._weight(shown & self.theirs.said).clamp(min=1e-9)
+        complete = self._weight(shown & same) >= full_size - 1e-6
+        shown = shown & self.theirs.said & (self.left | ~self.covered)
+        explains = shown & self.left & same
+        size, full, left = (self._weight(part) for part in (shown, explains, self.left))
+        precision, recall = full / size.clamp(min=1e-9), full / left.clamp(min=1e-9)
+        against = self._weight(shown & ~self.wrong) / size.clamp(min=1e-9)
+        telling = self.telling(explains)
+        strong = self._weight(telling) > 0
+        # That something is not refused tells enough of a mistake that shows nothing else.
+        strong |= complete & (self._weight(explains & self.accepted) > 0)
+        sights = self._sights(telling)
+        # Another fault may hide what a mistake shows, but it does not make it right.
+        fits = (against <= AGAINST) & (
+            ((precision >= 0.85) & (against <= 0.1) & (strong | (recall > 0.9)))
+            | ((recall >= 0.6) & (precision >= 0.4) & strong)
+            | ((sights >= 2) & (recall >= 0.4) & (precision >= 0.4))
+        )
+        fits &= size >= IN_SIGHT * full_size
+        # One tensor of many that are wrong may look so by chance; what is no number does not.
+        sure = explains & ~self.crashed & (self.right.rounding == 0)
+        few = ((explains & ~sure & ~self.accepted).sum(dim=-1) < 2) & (recall < LITTLE)
+        fits &= ~few | sure.any(dim=-1) | (explains & self.accepted).any(dim=-1)
+        score = 2 * precision * recall / (precision + recall).clamp(min=1e-9)
+        score *= (size / full_size) ** 0.5  # one that hides behind others is the less likely one
+        fits &= torch.tensor([not taken & set(name) for name in names])
+        score = torch.where(fits, score, 0.0)
+        if not len(score) or float(score.max()) <= 0.0:
+            return None
+        top = int(score.argmax())
+        return Explanation(
+            names[top],
+            float(score[top]),
+            float(precision[top]),
+            float(recall[top]),
+            explains[top],
+            shown[top],
+        )
+
+    def near(self) -> list[str]:
+        """The mistakes that show where the answer is wrong, whatever they show there."""
+        shown = self.shown
+        there = self._weight(shown & self.left)
+        size = self._weight(shown).clamp(min=1e-9)
+        left = self._weight(self.left).clamp(min=1e-9)
+        exact = self._weight(shown & self.left & self.same)
+        score = there / (size + left - there) + exact / size
+        names: list[str] = []
+        for index in score.argsort(descending=True).tolist():
+            name = self.known.names[index]
+            if name not in names and float(there[index]) > 0:
+                names.append(name)
+        return names
+
+    def promising(self, pairs: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+        """Those of the pairs that may explain most of what is left, the likeliest first.
+
+        Where only one of two mistakes makes a difference by itself, both together make the same, as
+        a rule; where both do, they may make any.
+        """
+        rows: dict[str, list[int]] = {}
+        for row, name in enumerate(self.known.names):
+            rows.setdefault(name, []).append(row)
+        tried = [(pair, i, j) for pair in pairs for i in rows[pair[0]] for j in rows[pair[1]]]
+        if not tried:
+            return []
+        first, second = (torch.tensor(some) for some in list(zip(*tried, strict=True))[1:])
+        left = self.left.nonzero()[:, 0]
+        differs, same = self.known.differs[:, left], self.same[:, left]
+        one, other = differs[first], differs[second]
+        # What each must show, for it shows alone there; and what both show, in some way or other.
+        sure = (one & ~other & same[first]) | (other & ~one & same[second])
+        mixed = one & other
+        weights = self.weights[left] / self.weights[left].sum()
+        shares = sure.float() @ weights, mixed.float() @ weights
+        best: dict[tuple[str, str], float] = {}
+        for (pair, *_), clear, open_to in zip(tried, *(x.tolist() for x in shares), strict=True):
+            if clear + open_to >= OPEN:
+                best[pair] = max(best.get(pair, 0.0), clear + MIXED * open_to)
+        return sorted(best, key=lambda pair: -best[pair])[:LIKELY]
+
+    def _weight(self, where: Tensor) -> Tensor:
+        return where.float() @ self.weights
+
+    def _sights(self, where: Tensor) -> Tensor:
+        """In how many checks something is."""
+        return (where.float() @ self.known.columns > 0).sum(dim=-1)
+
+
+def _raised(prints: Prints) -> Tensor:
+    return (prints.codes & RAISED != 0) & (prints.codes > 0)

@@ -1,0 +1,298 @@
+"""What an answer is known by: the marks of its replies to a fixed set of requests.
+
+Wrong answers that leave the same marks have the same mistake. Plain data throughout: who asks the
+requests, of what code, in which process, is not known here.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from grader.recognition.canonical_form import PROJECTIONS, Mark, Marks, marks, told
+from grader.recognition.configuration import Settings
+
+UNSAID = -1
+_DTYPE_WEIGHT = 0.25
+_COSTLY = ("new", "call", "backward", "copy", "stay_behind")
+
+
+@dataclass(frozen=True)
+class Branch:
+    """A configuration of the student's code: the argument, or the mode, and its value in words.
+
+    `also` are values of other arguments that nothing was asked without.
+    """
+
+    argument: str
+    value: str
+    also: tuple[str, ...] = ()
+
+    @property
+    def words(self) -> str:
+        """The configuration in words."""
+        return " and ".join((self.value, *self.also))
+
+
+@dataclass(frozen=True)
+class Probe:
+    """One example of a check: its requests, and the reference's replies to them.
+
+    `settings` says in which configuration of the code each request is answered.
+    """
+
+    check: str
+    requests: Sequence[dict[str, Any]]
+    right: Sequence[Any]
+    settings: Sequence[Settings] = ()
+
+    @cached_property
+    def keys(self) -> list[tuple[int, str]]:
+        """All that can be compared: the number of a request, the path of a leaf of its reply."""
+        return [(number, path) for number, by_path in self._right_marks for path in by_path]
+
+    @cached_property
+    def weights(self) -> list[float]:
+        """What every key counts for: a reply as much as another, its leaves together as much."""
+        leaves: dict[int, float] = defaultdict(float)
+        shares = [_DTYPE_WEIGHT if path.endswith("dtype") else 1.0 for _, path in self.keys]
+        for (number, path), share in zip(self.keys, shares, strict=True):
+            leaves[number] += share if path else 0.0
+        telling = max(1, len(leaves))
+        return [
+            (share / leaves[number] if path else 1.0) / telling**0.5
+            for (number, path), share in zip(self.keys, shares, strict=True)
+        ]
+
+    def outside(self, branch: Branch) -> list[bool]:
+        """By key, whether its request is answered in another configuration than the branch's."""
+        apart = [own.get(branch.argument, branch.value) != branch.value for own in self.settings]
+        return [bool(apart) and apart[number] for number, _ in self.keys]
+
+    @cached_property
+    def cost(self) -> int:
+        """How many of its requests make an object or run the code: about what asking it takes."""
+        return sum(request["op"] in _COSTLY for request in self.requests)
+
+    @cached_property
+    def columns(self) -> dict[int, list[int]]:
+        """Which of the keys are those of a reply, by its number."""
+        columns: dict[int, list[int]] = defaultdict(list)
+        for column, (number, _) in enumerate(self.keys):
+            columns[number].append(column)
+        return columns
+
+    @cached_property
+    def right_prints(self) -> Prints:
+        """The marks of the reference's replies."""
+        return Prints.of([mark for _, some in self._right_marks for mark in some.values()])
+
+    def read(self, replies: Iterable[Any]) -> Prints:
+        """The marks of somebody's replies. What a crash has hidden has none.
+
+        A reply that is the reference's own object is not looked at.
+        """
+        columns: list[int] = []
+        read: list[Mark | None] = []
+        for number, some in self.read_in_turn(replies):
+            if some is not None:
+                columns += self.columns[number]
+                read += some
+        return self.right_prints.replaced(columns, Prints.of(read))
+
+    def read_in_turn(
+        self, replies: Iterable[Any]
+    ) -> Iterator[tuple[int, Sequence[Mark | None] | None]]:
+        """For each reply that has keys its number and marks, None if they are the reference's."""
+        for number, (reply, says) in enumerate(told(self.requests, replies)):
+            own, right = self.columns.get(number), self.right[number]
+            if own is None:
+                continue
+            if reply is right and says:
+                yield number, None
+                continue
+            some = marks(self.requests[number], reply, right) if says else {}
+            yield number, [some.get(self.keys[column][1]) for column in own]
+
+    @cached_property
+    def _right_marks(self) -> list[tuple[int, Marks]]:
+        replies = enumerate(told(self.requests, self.right))
+        return [
+            (number, marks(self.requests[number], right, right))
+            for number, (right, says) in replies
+            if says
+        ]
+
+
+@dataclass(frozen=True)
+class Prints:
+    """Marks by key, the last axis but for `values`; axes before it are different answers."""
+
+    codes: Tensor
+    values: Tensor
+    size: Tensor
+    rounding: Tensor
+
+    @classmethod
+    def of(cls, columns: Sequence[Mark | None]) -> Prints:
+        """These marks; nothing said where there is none."""
+        nothing = Mark(UNSAID)
+        some = [mark or nothing for mark in columns]
+        zeros = (0.0,) * PROJECTIONS
+        return cls(
+            torch.tensor([mark.code for mark in some], dtype=torch.int64),
+            torch.tensor([mark.values or zeros for mark in some]).reshape(-1, PROJECTIONS),
+            torch.tensor([mark.size for mark in some]),
+            torch.tensor([mark.rounding for mark in some]),
+        )
+
+    @classmethod
+    def blank(cls, count: int) -> Prints:
+        """Nothing said anywhere."""
+        return cls.of([None] * count)
+
+    @classmethod
+    def stack(cls, rows: Sequence[Prints]) -> Prints:
+        """Several answers side by side."""
+        return cls._of(torch.stack, rows)
+
+    @classmethod
+    def join(cls, parts: Sequence[Prints]) -> Prints:
+        """What one answer says to several probes."""
+        return cls._of(torch.cat, parts)
+
+    @classmethod
+    def _of(cls, operation: Any, items: Sequence[Prints]) -> Prints:
+        fields = ("codes", "values", "size", "rounding")
+        return cls(*(operation([getattr(item, name) for item in items]) for name in fields))
+
+    def __getitem__(self, index: Any) -> Prints:
+        return Prints(self.codes[index], self.values[index], self.size[index], self.rounding[index])
+
+    def replaced(self, columns: Sequence[int], others: Prints) -> Prints:
+        """These marks with others in some of the columns."""
+        if not columns:
+            return self
+        where = torch.tensor(columns)
+        parts = [tensor.clone() for tensor in (self.codes, self.values, self.size, self.rounding)]
+        others_parts = (others.codes, others.values, others.size, others.rounding)
+        for part, other in zip(parts, others_parts, strict=True):
+            part[where] = other
+        return Prints(*parts)
+
+    def without(self, columns: Tensor) -> Prints:
+        """These marks with nothing said where `columns` is true."""
+        return Prints(
+            torch.where(columns, UNSAID, self.codes), self.values, self.size, self.rounding
+        )
+
+    @property
+    def said(self) -> Tensor:
+        """Where there is something to compare."""
+        return self.codes != UNSAID
+
+    def same(self, other: Prints) -> Tensor:
+        """Where both say the same, but for rounding."""
+        limit = torch.maximum(self.rounding, other.rounding) * torch.maximum(self.size, other.size)
+        # What was not kept of one of them is NaN.
+        apart = (self.values - other.values).abs().nan_to_num(0.0).amax(dim=-1)
+        return (self.codes == other.codes) & self.said & (apart <= limit)
+
+    def equal(self, other: Prints) -> Tensor:
+        """Where both say the same, or both nothing."""
+        return self.same(other) | (~self.said & ~other.said)
+
+    def differs(self, other: Prints) -> Tensor:
+        """Where both say something, and not the same."""
+        return self.said & other.said & ~self.same(other)
+
+
+class Fingerprints:
+    """What the reference and every known mistake answer to the probes of an exercise."""
+
+    def __init__(
+        self, probes: Sequence[Probe], names: Sequence[str], rows: Prints, failed: Tensor
+    ) -> None:
+        """`rows` are those of the reference and then of each answer with a mistake in it.
+
+        `names` are the mistakes of these answers; one that is known in several forms has a row for
+        each. `failed` says, by answer and probe, whether it fails the check that the probe is from.
+        What a mistake leaves in a check that it passes is a difference that the check allows.
+        """
+        self.probes = probes
+        self.names = names
+        self.right, self.known, self.failed = rows[0], rows[1:], failed
+        self.weights = torch.tensor([weight for probe in probes for weight in probe.weights])
+        self.checks = torch.tensor(
+            [number for number, probe in enumerate(probes) for _ in probe.keys]
+        )
+        # By key and check whether the one is of the other: a product with it sums up by check.
+        self.columns = torch.nn.functional.one_hot(self.checks, len(probes)).float()
+        self.differs = self.known.differs(self.right)
+        self.shown = self.differs & failed[:, self.checks]
+
+    @cached_property
+    def calls(self) -> Tensor:
+        """Which of the keys are of what a call returned."""
+        return torch.tensor(
+            [probe.requests[n]["op"] == "call" for probe in self.probes for n, _ in probe.keys]
+        )
+
+    def outside(self, branch: Branch) -> Tensor:
+        """Which of the keys are of requests in another configuration than the branch's."""
+        return torch.tensor([out for probe in self.probes for out in probe.outside(branch)])
+
+    @cached_property
+    def branches(self) -> list[list[Branch]]:
+        """By argument, the configurations that there are, of each at least two."""
+        values: dict[str, dict[str, Branch]] = defaultdict(dict)
+        for probe in self.probes:
+            for number in {number for number, _ in probe.keys}:
+                for argument, value in (probe.settings[number] if probe.settings else {}).items():
+                    values[argument].setdefault(value, Branch(argument, value))
+        return [list(some.values()) for some in values.values() if len(some) > 1]
+
+    @property
+    def rows(self) -> Prints:
+        """The marks of the reference, and then of each answer with a mistake in it."""
+        return Prints.join([self.right[None], self.known])
+
+    def forms(self, name: str) -> list[int]:
+        """The rows of a mistake, one for each form in which it is known."""
+        return [row for row, feature in enumerate(self.names) if feature == name]
+
+    def rows_data(self) -> dict[str, Any]:
+        """All but the probes as tensors and strings, in a form that packs well."""
+        rows = self.rows
+        alike = rows.same(self.right)
+        alike[0] = False
+        return {
+            "names": list(self.names),
+            # Nothing but zeros where a mistake does not show.
+            "codes": torch.where(alike, 0, rows.codes - self.right.codes),
+            "values": torch.where(alike[..., None], 0.0, rows.values),
+            "size": torch.where(alike, 0.0, rows.size),
+            "rounding": torch.where(alike, 0.0, rows.rounding),
+            "alike": alike,
+            "right": self.right.codes,
+            "failed": self.failed,
+        }
+
+
+def rows_from(data: Mapping[str, Any]) -> Prints:
+    """The rows of the reference and of all answers with a mistake, of `rows_data`."""
+    alike, codes = data["alike"], data["codes"] + data["right"]
+    codes[0] = data["right"]
+    values, size, rounding = data["values"], data["size"], data["rounding"]
+    return Prints(
+        codes,
+        torch.where(alike[..., None], values[0], values),
+        torch.where(alike, size[0], size),
+        torch.where(alike, rounding[0], rounding),
+    )

@@ -1,0 +1,118 @@
+"""Which line of somebody's code is most like one where a known mistake is made.
+
+Lines are compared by what they are made of: calls, operators, numbers, and, for less, the names
+that people choose as they like. A word is known by a short hash, so that a wrong line can be told
+to a student's machine without being shown there.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+import re
+import warnings
+import zlib
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from grader.recognition.thresholds import ALIKE, CLEAR, NAME
+
+MAX_SOURCE = 60_000  # characters; answers have a few thousand
+
+_WORD = re.compile(r"[A-Za-z_]\w*|\d[\w.]*|[@*/+~-]|[<>=!]=|[<>|&]")
+_SAME = {"matmul": "@", "bmm": "@", "mm": "@", "div": "/", "mul": "*", "mT": "transpose"}
+_SAYS_NOTHING = {"self", "torch", "F", "nn", "return", "Tensor", "functional", "dim", "import"}
+_SIMPLE = (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Return, ast.Expr)
+
+# What a line is made of: the hash of each word, and what it counts for.
+Words = Mapping[int, float]
+
+
+def words(code: str) -> Words:
+    """What a line is made of."""
+    # Without the boundary, a long name would be looked through from each of its letters.
+    called = {part for pair in re.findall(r"\.(\w+)|\b(\w+)\(", code) for part in pair}
+    return {
+        zlib.crc32(_SAME.get(word, word).encode()) & 0xFFFF: 1.0
+        if word in called or not word.isidentifier()
+        else NAME
+        for word in _WORD.findall(code)
+        if word not in _SAYS_NOTHING
+    }
+
+
+def parsed(source: str) -> ast.Module | None:
+    """Somebody's source as a tree; None where it is no Python, too long or too deep."""
+    if len(source) > MAX_SOURCE:
+        return None
+    try:
+        with warnings.catch_warnings():  # which are the author's business
+            warnings.simplefilter("ignore")
+            return ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+
+
+def simple_statements(source: str) -> list[str]:
+    """The simple statements of a source, each on one line."""
+    return [ast.unparse(node) for node in ast.walk(ast.parse(source)) if isinstance(node, _SIMPLE)]
+
+
+def likely_line(source: str, wrong: Iterable[Words]) -> int | None:
+    """The number of the line that is most like one of the wrong ones.
+
+    None where no line is like them, or a second one nearly as much, or the source is no Python, too
+    long or too deep.
+    """
+    tree = parsed(source)
+    if tree is None:
+        return None
+    try:
+        lines = list(_lines(tree))
+    except RecursionError:
+        return None
+    common = Counter(word for _, made_of in lines for word in made_of)
+    best: dict[int, float] = {}
+    for one in wrong:
+        for number, made_of in lines:
+            best[number] = max(best.get(number, 0.0), _likeness(made_of, one, common))
+    if not best:
+        return None
+    (number, score), *others = sorted(best.items(), key=lambda item: -item[1])
+    clear = not others or score - others[0][1] >= CLEAR
+    return number if score >= ALIKE and clear else None
+
+
+def _lines(tree: ast.AST) -> Iterator[tuple[int, Words]]:
+    """Every simple statement, and what the others begin with, by the number of its line."""
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.If, ast.While)):
+            yield node.lineno, words(ast.unparse(node.test))
+        elif isinstance(node, ast.For):
+            yield node.lineno, words(f"for {ast.unparse(node.iter)}")
+        elif isinstance(node, _SIMPLE) and not isinstance(node.value, (ast.Constant, type(None))):
+            yield node.lineno, words(ast.unparse(node))
+
+
+def _likeness(mine: Words, wrong: Words, common: Counter[int]) -> float:
+    """The weight of the words in both, of that of all; a word that is everywhere tells little."""
+
+    def weight(some: Iterable[int]) -> float:
+        shares = (
+            max(mine.get(one, 0.0), wrong.get(one, 0.0)) / math.sqrt(max(1, common[one]))
+            for one in some
+        )
+        return sum(shares)
+
+    whole = weight(mine.keys() | wrong.keys())
+    return weight(mine.keys() & wrong.keys()) / whole if whole else 0.0
+
+
+def packed(lines: Sequence[Words]) -> list[list[tuple[int, float]]]:
+    """The lines as lists of pairs, which any format can hold."""
+    return [list(line.items()) for line in lines]
+
+
+def unpacked(lines: Iterable[Iterable[tuple[int, float]]]) -> list[Words]:
+    """The inverse of `packed`."""
+    return [dict(line) for line in lines]

@@ -1,0 +1,101 @@
+"""Which arguments of a source's functions are never read, so that they cannot matter.
+
+unused(source)      # {"DecoderLayer.forward.memory_mask", "attention.mask"}
+
+Those that a single branch does not read stand with it: "EncoderLayer.forward.mask with
+`norm_first=False`".
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+
+from grader.recognition.likeness import parsed
+
+# What reads arguments without naming them.
+_READS_ALL = {"locals", "vars", "eval", "exec"}
+
+
+def unused(source: str) -> frozenset[str]:
+    """The arguments that no line of their function reads, each after its function and class.
+
+    Nothing is said of a function that does nothing but raise, or reads its arguments unnamed.
+    """
+    tree = parsed(source)
+    names: set[str] = set()
+    try:
+        for node in tree.body if tree else ():
+            if isinstance(node, ast.FunctionDef):
+                names |= _unused(node, "", _flags(node))
+            elif isinstance(node, ast.ClassDef):
+                parts = [part for part in node.body if isinstance(part, ast.FunctionDef)]
+                made_with = {
+                    flag for part in parts if part.name == "__init__" for flag in _flags(part)
+                }
+                for part in parts:
+                    names |= _unused(part, f"{node.name}.", made_with | _flags(part))
+    except RecursionError:
+        return frozenset()
+    return frozenset(names)
+
+
+def _unused(function: ast.FunctionDef, owner: str, flags: set[str]) -> set[str]:
+    listed = function.args
+    names = {argument.arg for argument in (*listed.posonlyargs, *listed.args, *listed.kwonlyargs)}
+    body = [statement for statement in function.body if not _is_text(statement)]
+    if all(isinstance(statement, (ast.Raise, ast.Pass)) for statement in body):
+        return set()
+    read = _read(body)
+    if read & _READS_ALL:
+        return set()
+    whole = f"{owner}{function.name}"
+    found = {f"{whole}.{name}" for name in names - read - {"self", "cls"}}
+    for branch, part in _branches(body, flags):
+        found |= {f"{whole}.{name} {branch}" for name in (names & read) - _read(part) - {"self"}}
+    return found
+
+
+def _read(body: Sequence[ast.stmt]) -> set[str]:
+    """The names that these statements read."""
+    parts = [node for statement in body for node in ast.walk(statement)]
+    return {
+        node.id
+        for node in parts
+        if isinstance(node, ast.Name) and isinstance(node.ctx, (ast.Load, ast.Del))
+    }
+
+
+def _flags(function: ast.FunctionDef) -> set[str]:
+    """The arguments of a function that are True or False by default."""
+    listed = function.args.args
+    defaults = zip(reversed(listed), reversed(function.args.defaults), strict=False)
+    return {
+        argument.arg
+        for argument, default in defaults
+        if isinstance(default, ast.Constant) and isinstance(default.value, bool)
+    }
+
+
+def _branches(
+    body: Sequence[ast.stmt], flags: set[str]
+) -> Iterator[tuple[str, Sequence[ast.stmt]]]:
+    """The two ways through a body whose first `if` asks for a flag, each with it in words."""
+    for index, statement in enumerate(body):
+        if not isinstance(statement, ast.If):
+            continue
+        test, value = statement.test, True
+        if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+            test, value = test.operand, False
+        name = test.attr if isinstance(test, ast.Attribute) else getattr(test, "id", "")
+        if name not in flags:
+            continue
+        before, after = [*body[:index], ast.Expr(statement.test)], body[index + 1 :]
+        for block, state in ((statement.body, value), (statement.orelse, not value)):
+            leaves = bool(block) and isinstance(block[-1], (ast.Return, ast.Raise))
+            yield f"with `{name}={state}`", [*before, *block, *(() if leaves else after)]
+        return
+
+
+def _is_text(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)

@@ -1,0 +1,1 @@
+"""What is distributed: the student's edition, and the autograder for Gradescope."""

@@ -1,0 +1,201 @@
+"""Makes the student's edition: what somebody needs to work, and nothing that gives an answer away.
+
+It is a boundary in the package: whole rooms, and the commands of students. `ROOMS` lists them, and
+a test holds that none of them needs anything beyond.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from grader import curriculum
+from grader.capstone import tasks
+from grader.curriculum import assignment, handed_out, stubs
+from grader.curriculum.project import EXERCISES, PACKAGE, ROOT
+from grader.grading.diagnosis.hint_data import write_hints
+
+# What students get of the kit: these rooms, and these commands. The other rooms hold hidden checks
+# and what instructors do.
+ROOMS = (
+    "board",
+    "capstone",
+    "curriculum",
+    "feedback",
+    "pictures",
+    "recognition",
+    "remote",
+    "report",
+    "sandbox",
+    "submission",
+    "watch",
+)
+# What students read besides the exercises.
+LESSONS = ("README.md", "zero.md", "example.md", "glossary.md")
+COMMANDS = ("__init__", "app", "capstone", "reset", "show", "watch")
+# Edited answers, the only module that imports the solutions, and the program that serves a judge.
+WITHHELD = (
+    "curriculum/mistakes",
+    "curriculum/reference.py",
+    "curriculum/given",
+    "remote/absences.py",
+    "remote/child.py",
+    "remote/standins.py",
+    "remote/work.py",
+)
+_HEAD = (
+    "# Provided solved: other exercises use it, and it is not assigned.\n"
+    "# You may read it, and `pytest exercises/` uses it.\n\n"
+)
+
+
+class EditionError(Exception):
+    """The edition cannot be made. The message says why and what to do."""
+
+
+@dataclass(frozen=True)
+class Edition:
+    """The result: the folder, the assigned exercises, and those that are provided solved."""
+
+    folder: Path
+    exercises: tuple[str, ...]
+    solved: tuple[str, ...]
+
+
+def make(folder: Path, exercises: Sequence[str]) -> Edition:
+    """Write the student's edition of these exercises into a folder that is new or empty.
+
+    Raises `EditionError`.
+    """
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise EditionError(f"{folder} is there already. Name a new folder, or empty that one.")
+    asked = tuple(name for name in curriculum.NAMES if name in exercises)
+    solved = tuple(name for name in _needed(asked) if name not in asked)
+    try:
+        _write_package(folder, asked, solved)
+        _write_exercises(folder / "exercises", asked, solved)
+        _write_project(folder, asked, solved)
+    except OSError as error:
+        raise EditionError(f"{folder} cannot be written ({error}). Name another.") from None
+    return Edition(folder, asked, solved)
+
+
+def zipped(edition: Edition) -> Path:
+    """Return the edition as one file to hand out, beside its folder."""
+    folder = edition.folder.resolve()
+    return Path(shutil.make_archive(str(folder), "zip", folder.parent, folder.name))
+
+
+def _needed(asked: Sequence[str]) -> list[str]:
+    """Return all that the exercises build on; with a whole model, what trains it, too."""
+    needed = {need for name in asked for need in curriculum.closure(name)}
+    if "transformer" in asked:
+        needed |= set(tasks.find("dates").entries)
+    if "language_model" in asked:
+        needed |= set(tasks.find("sums").entries)
+        if "sampling" in asked:
+            needed |= set(tasks.find("prose").entries)
+    return [name for name in curriculum.NAMES if name in needed]
+
+
+# The package
+
+
+def modules() -> list[str]:
+    """The files of the kit that go into the edition, relative to the folder of the package."""
+    whole = (path for room in ROOMS for path in (PACKAGE / room).rglob("*"))
+    chosen = (
+        "__init__.py",
+        "__main__.py",
+        "pytest_plugin.py",
+        *(f"cli/{name}.py" for name in COMMANDS),
+    )
+    names = {path.relative_to(PACKAGE).as_posix() for path in whole if path.is_file()}
+    return sorted(name for name in {*names, *chosen} if not _is_withheld(name))
+
+
+def _is_withheld(name: str) -> bool:
+    path = Path(name)
+    return path.suffix == ".pyc" or any(path.is_relative_to(file) for file in WITHHELD)
+
+
+def _write_package(folder: Path, asked: Sequence[str], solved: Sequence[str]) -> None:
+    package = folder / PACKAGE.name
+    for file in modules():
+        (package / file).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(PACKAGE / file, package / file)
+    kept = package / stubs.HANDED_OUT.relative_to(PACKAGE)
+    kept.mkdir(parents=True)
+    for name in asked:
+        (kept / f"{name}.txt").write_text(stubs.as_handed_out(name), encoding="utf-8")
+    for name in solved:
+        (kept / f"{name}.txt").write_text(_solved(name), encoding="utf-8")
+    write_hints(folder / "grader" / "board" / "known", asked)
+
+
+# The exercises
+
+
+def _write_exercises(folder: Path, asked: Sequence[str], solved: Sequence[str]) -> None:
+    folder.mkdir()
+    ours = EXERCISES
+    tests = [f"test_{name}.py" for name in asked]
+    for name in ("__init__.py", "conftest.py", *LESSONS, *tests):
+        shutil.copyfile(ours / name, folder / name)
+    shutil.copytree(ours / stubs.PICTURES, folder / stubs.PICTURES)
+    for name in asked:
+        (folder / f"{name}.py").write_text(stubs.as_handed_out(name), encoding="utf-8")
+    for name in solved:
+        (folder / f"{name}.py").write_text(_solved(name), encoding="utf-8")
+    (folder / assignment.FILE).write_text(assignment.text(tuple(asked)), encoding="utf-8")
+
+
+def _solved(name: str) -> str:
+    """Return an exercise that is not assigned, as a module that reveals nothing of the others."""
+    source = handed_out.source(name) or stubs.reference_source(name)
+    lines = [line for line in source.split("\n") if not stubs.is_mark(line)]
+    return _HEAD + "\n".join(lines)
+
+
+# The files around them
+
+
+def _project() -> dict[str, Any]:
+    return tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+
+
+def _write_project(folder: Path, asked: Sequence[str], solved: Sequence[str]) -> None:
+    for name in ("LICENSE", "constraints.txt"):
+        shutil.copyfile(ROOT / name, folder / name)
+    templates = resources.files("grader.release") / "templates"
+    total = sum(curriculum.find(name).points for name in asked)
+    rows = "\n".join(f"| {name} | {curriculum.find(name).points} |" for name in asked)
+    words = {
+        "rows": rows,
+        "total": str(total),
+        "first": asked[0],
+        "solved": ", ".join(f"`{name}`" for name in solved) or "nothing",
+        "dependencies": "".join(
+            f'    "{dependency}",\n' for dependency in _project()["project"]["dependencies"]
+        ),
+    }
+    files = {
+        "README.md": "edition.md",
+        "pyproject.toml": "edition.toml",
+        ".gitignore": "gitignore",
+    }
+    for name, source in files.items():
+        text = (templates / source).read_text(encoding="utf-8")
+        (folder / name).write_text(filled(text, words), encoding="utf-8")
+
+
+def filled(text: str, words: dict[str, str]) -> str:
+    """Return a template with its {{words}} filled in."""
+    for name, word in words.items():
+        text = text.replace("{{" + name + "}}", word)
+    return text

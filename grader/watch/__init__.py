@@ -1,0 +1,1 @@
+"""`grader watch`: every save is judged at once."""

@@ -1,0 +1,302 @@
+"""Hints: a mistake is named from data alone, and told one step at a time."""
+
+from __future__ import annotations
+
+import linecache
+import lzma
+import re
+from datetime import UTC, date, datetime
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from grader.board import known
+from grader.board.notebook_rendering import as_html, as_text
+from grader.board.notebook_run import Outcome, hinted, run
+from grader.board.workspace import Workspace
+from grader.curriculum import NAMES, CurriculumError, mistakes, reference, stubs
+from grader.curriculum.hint_limit import STEPS, HintLimit, hint_limit
+from grader.feedback import quoting
+from grader.feedback.finding import Finding, Grid, Place
+from grader.grading.diagnosis import fingerprints
+from grader.grading.diagnosis.hint_data import write_hints
+from grader.recognition import redrawing
+from grader.recognition.features import Fingerprints
+from grader.remote import wire
+from grader.watch.runner import _hinted
+from tests import ROOT
+from tests.board.test_board_run import WorkspaceRun
+from tests.release.test_edition import answers
+
+QUICK = ("masks", "attention")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def shipped(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The data as a student's edition has it; nothing else is to be found."""
+    folder = tmp_path_factory.mktemp("edition")
+    write_hints(folder, QUICK)
+    patch = pytest.MonkeyPatch()
+    patch.setattr(known, "SHIPPED", folder)
+    return folder
+
+
+def edited(exercise: str, name: str) -> ModuleType:
+    mistake = next(one for one in mistakes.load(exercise) if one.name == name)
+    module = reference.variant(exercise, mistake.apply(stubs.reference_source(exercise)))
+    assert isinstance(module, ModuleType), module
+    return module
+
+
+@pytest.mark.parametrize(
+    ("exercise", "name"),
+    [("masks", "all-turned-round"), ("attention", "scaled-by-d-k"), ("attention", "softmax-twice")],
+)
+def test_data_without_answers_names_a_mistake(exercise: str, name: str) -> None:
+    assert known.diagnose(known.load(exercise), edited(exercise, name))[0] == (name,)
+
+
+@pytest.mark.parametrize("exercise", QUICK)
+def test_nothing_is_named_in_right_code(exercise: str) -> None:
+    assert known.diagnose(known.load(exercise), reference.module(exercise)) == []
+
+
+@pytest.mark.parametrize("exercise", QUICK)
+def test_short_data_names_what_the_full_marks_name(exercise: str) -> None:
+    library = fingerprints.load(exercise)
+    prints = Fingerprints(library.probes, library.names, library.rows, library.failed)
+    full = known.Known(prints, {}, {}, "")
+    short = known.load(exercise)
+    for row, name in enumerate(library.names):
+        marks = library.known[row]
+        assert known.explained(short, marks) == known.explained(full, marks), name
+    assert known.explained(short, library.right) == []
+
+
+@pytest.mark.parametrize("exercise", QUICK)
+def test_the_data_is_small(exercise: str, shipped: Path) -> None:
+    """Random numbers are kept as their seeds, and marks as exact as they are compared."""
+    size = (shipped / f"{exercise}.hints").stat().st_size
+    requests = wire.encode([list(probe.requests) for probe in fingerprints.load(exercise).probes])
+    assert size < 30_000
+    assert size < 10_000 or size < len(requests) / 10
+
+
+def test_a_damaged_file_is_told(shipped: Path) -> None:
+    content = bytearray((shipped / "masks.hints").read_bytes())
+    for damaged in (content[: len(content) // 2], b"", content[:3000] + b"?" + content[3001:]):
+        with pytest.raises(known.NoHintsError, match=r"cannot be read .* Delete it, then run"):
+            known.decoded("masks", bytes(damaged))
+    content = bytearray(lzma.decompress(content))
+    content[len(content) // 2 :] = bytes(len(content) - len(content) // 2)
+    with pytest.raises(known.NoHintsError, match="cannot be read"):
+        known.decoded("masks", lzma.compress(content))
+
+
+def test_other_random_numbers_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn = redrawing.drawn
+    monkeypatch.setattr(redrawing, "drawn", lambda seeds: 1.01 * drawn(seeds))
+    with pytest.raises(known.NoHintsError, match="made with another version of torch"):
+        known.load("attention")
+
+
+@pytest.mark.parametrize("exercise", QUICK)
+def test_the_data_holds_no_answer(exercise: str, shipped: Path) -> None:
+    content = lzma.decompress((shipped / f"{exercise}.hints").read_bytes())
+    for mistake in mistakes.load(exercise):
+        for edit in mistake.edits:
+            for find, replace in edit.replacements:
+                assert all(
+                    len(text) < 20 or text.encode() not in content for text in (find, replace)
+                )
+
+
+@pytest.mark.full
+def test_the_board_gives_one_hint_more_each_time_and_starts_anew_with_changed_code(
+    tmp_path: Path,
+) -> None:
+    work = WorkspaceRun(tmp_path, solved=True)
+    work.edit("masks", "(ids != pad_id)", "(ids == pad_id)")
+    _, first = work.pytest("exercises/test_masks.py", "--hint")
+    _, second = work.pytest("exercises/test_masks.py", "--hint")
+    assert "masks: hint 1" in first
+    assert "masks: hint 2" in second
+    assert any("What works, and what doesn't" in line for line in first)
+    assert any("Right already: The causal mask is a lower triangle" in line for line in first)
+    assert not any("A question" in line for line in first)
+    assert any("A question" in line for line in second)
+    assert not any("What is wrong" in line for line in second)
+    work.edit("masks", "(ids == pad_id)", "(pad_id == ids)")
+    _, anew = work.pytest("exercises/test_masks.py", "--hint")
+    assert "masks: hint 1" in anew
+
+
+def cell(source: str, number: int) -> dict[str, Any]:
+    """The names that a notebook's cell defines."""
+    file = f"<ipython-input-{number}>"
+    linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
+    names: dict[str, Any] = {}
+    exec(compile(source, file, "exec"), names)
+    return names
+
+
+def test_a_notebook_gives_one_hint_more_each_time() -> None:
+    given: dict[str, Any] = {}
+    tests = (ROOT / "exercises" / "test_attention.py").read_text()
+
+    def check(source: str, number: int) -> Outcome:
+        names = cell(source, number)
+        return hinted(run("attention", tests, names), names, given, HintLimit())
+
+    right = stubs.reference_source("attention")
+    wrong = right.replace("math.sqrt(query.size(-1))", "query.size(-1)")
+    first, second, third = as_text(check(wrong, 1)), as_html(check(wrong, 2)), check(wrong, 5)
+    assert "At query 0, key 2 you have 0.414; 0.500 is expected." in first
+    assert "The weights of every query sum to one over the keys." in first
+    assert "A question" not in first
+    assert "A question" in second
+    assert "not by its square root" not in second
+    assert "not by its square root" in as_text(third)
+    assert "hint 1" in as_text(check(wrong.replace("query.size(-1)", "query.shape[-1]"), 3))
+
+
+def test_a_late_hint_is_the_line() -> None:
+    given: dict[str, Any] = {}
+    tests = (ROOT / "exercises" / "test_attention.py").read_text()
+    right = stubs.reference_source("attention")
+    wrong = right.replace("math.sqrt(query.size(-1))", "query.size(-1)")
+    names = cell(wrong, 4)
+    outcome = run("attention", tests, names)
+    shown = [as_text(hinted(outcome, names, given, HintLimit())) for _ in range(6)]
+    line = "scores = query @ key.transpose(-2, -1) / query.size(-1)"
+    assert line in wrong
+    assert [line in one for one in shown] == [False, False, False, False, True, True]
+    assert "Nearly the answer" in shown[-1]
+    assert "That was the last hint." in shown[-1]
+
+
+def test_an_instructor_can_end_hints_at_the_question() -> None:
+    given: dict[str, Any] = {}
+    tests = (ROOT / "exercises" / "test_attention.py").read_text()
+    wrong = stubs.reference_source("attention").replace("math.sqrt(query.size(-1))", "1.0")
+    names = cell(wrong, 6)
+    outcome = run("attention", tests, names)
+    limit = hint_limit("question", "2999-12-01T18:00")
+    shown = [as_text(hinted(outcome, names, given, limit)) for _ in range(3)]
+    assert "What works, and what doesn't" in shown[0]
+    assert "Ask again for the next hint." in shown[0]
+    assert all("A question" in text for text in shown[1:])
+    assert not any("What is wrong" in text for text in shown)
+    assert (
+        "No further hints until 2999-12-01 18:00: your instructor has set this limit." in shown[2]
+    )
+    none = as_text(hinted(outcome, names, given, hint_limit("none")))
+    assert "No hints: your instructor has set this limit." in none
+
+
+@pytest.mark.parametrize(
+    ("last", "until", "given"),
+    [
+        (None, None, STEPS),
+        ("none", None, ()),
+        ("state", None, STEPS[:1]),
+        ("mistake", date(2026, 12, 1), STEPS[:3]),
+        ("mistake", "2026-12-01", STEPS[:3]),
+        ("mistake", "2026-11-30", STEPS),
+        ("mistake", datetime(2026, 12, 1, 11, 59), STEPS),
+        ("mistake", "2026-12-01T12:01", STEPS[:3]),
+        ("mistake", "2026-12-01T12:01+00:00", STEPS[:3]),
+        ("mistake", "2026-12-01T12:01+01:00", STEPS),
+    ],
+)
+def test_a_limit_of_hints_holds_up_to_its_step_and_until_its_date(
+    last: object, until: object, given: tuple[str, ...]
+) -> None:
+    limit = hint_limit(last, until)
+    zone = limit.until.tzinfo if limit.until else None
+    noon = datetime(2026, 12, 1, 12, tzinfo=UTC if zone else None)
+    assert tuple(step for step in STEPS if limit.allows(step, noon)) == given
+
+
+@pytest.mark.parametrize(
+    ("last", "until", "said"),
+    [
+        ("questions", None, "choose one of none, state, question"),
+        (["question"], None, "choose one of"),
+        ("question", "tomorrow", "write a date such as 2026-12-01"),
+        ("question", 3, "write a date such as"),
+        (None, "2026-12-01", 'write hints = "question"'),
+    ],
+)
+def test_a_limit_that_means_nothing_is_refused(last: object, until: object, said: str) -> None:
+    with pytest.raises(CurriculumError, match=re.escape(said)):
+        hint_limit(last, until)
+
+
+def test_the_board_and_watch_read_the_limit_from_the_assignment(tmp_path: Path) -> None:
+    work = WorkspaceRun(tmp_path, solved=True)
+    work.edit("masks", "(ids != pad_id)", "(ids == pad_id)")
+    file = tmp_path / "exercises" / "assignment.toml"
+    file.write_text('exercises = ["masks"]\nhints = "none"\nuntil = 2999-12-01\n')
+    _, lines = work.pytest("exercises/test_masks.py", "--hint")
+    assert any("No hints until 2999-12-01 23:59" in line for line in lines)
+    workspace = Workspace(tmp_path / "exercises", tmp_path)
+    assert _hinted("masks", [], workspace, {}) == {"no_hint": str(workspace.limit_of_hints)}
+    file.write_text('exercises = ["masks"]\nhints = "all"\n')
+    _, lines = work.pytest("exercises/test_masks.py", "--hint")
+    assert any("choose one of none, state" in line for line in lines)
+
+
+def grid(yours: list[list[float]], expected: list[list[float]], **more: Any) -> Finding:
+    pairs = zip(yours, expected, strict=True)
+    differs = tuple(tuple(a != b for a, b in zip(*rows, strict=True)) for rows in pairs)
+    rows = tuple(f"query {number}" for number in range(len(yours)))
+    columns = tuple(f"key {number}" for number in range(len(yours[0])))
+    as_rows = [tuple(map(tuple, side)) for side in (yours, expected)]
+    return Finding("Wrong.", Grid(as_rows[0], as_rows[1], differs, rows, columns, **more))
+
+
+def test_the_students_own_numbers_are_quoted() -> None:
+    weights = grid([[0.5, 0.5], [0.9, 0.41]], [[0.5, 0.5], [0.7, 0.3]])
+    assert quoting.numbers(weights) == "Query 1 of your output sums to 1.31, not to 1."
+    scores = grid([[1.0, 2.5]], [[1.0, -2.0]])
+    assert quoting.numbers(scores) == "At query 0, key 1 you have 2.500; -2.000 is expected."
+    lost = grid([[1.0, float("nan")]], [[9.0, 2.0]])
+    assert "you have NaN; 2.000 is expected" in quoting.numbers(lost)
+    mask = grid([[1.0, 1.0]], [[1.0, 0.0]], kind="bool")
+    assert quoting.numbers(mask) == "At query 0, key 1 you have True; False is expected."
+    twice = grid([[1.0, 1.5]], [[1.0, 1.0]], sides=("second call", "first call"))
+    assert quoting.numbers(twice) == (
+        "At query 0, key 1 your code gives 1.500 (second call) and 1.000 (first call)."
+    )
+    assert quoting.numbers(Finding("A wrong shape.")) == "A wrong shape."
+    assert quoting.numbers(Finding("It raised.", places=(Place("masks.py", 7),))) == ""
+
+
+def test_the_students_own_line_is_quoted() -> None:
+    place = Place("attention.py", 42, "return value @ weights")
+    said = "attention.py, line 42: `return value @ weights`"
+    assert quoting.line((place,)) == said
+
+
+@pytest.mark.parametrize("exercise", NAMES)
+def test_no_hint_says_a_line_of_the_answer(exercise: str) -> None:
+    """The last hint goes as far as what to change, and leaves the writing."""
+    lines = answers([exercise])[exercise]
+    for mistake in mistakes.load(exercise):
+        said = (mistake.tells, mistake.asks, mistake.read, mistake.nearly)
+        assert not [line for line in lines for text in said if line in text], mistake.name
+
+
+@pytest.mark.parametrize("exercise", NAMES)
+def test_the_last_hint_says_more_than_the_first_two(exercise: str) -> None:
+    for mistake in mistakes.load(exercise):
+        assert mistake.nearly not in {mistake.tells, mistake.asks}, mistake.name
+        assert not mistake.nearly.endswith("?"), mistake.name
+
+
+@pytest.mark.parametrize("exercise", NAMES)
+def test_every_mistake_has_a_last_hint(exercise: str) -> None:
+    assert not [one.name for one in mistakes.load(exercise) if not one.nearly]

@@ -1,0 +1,391 @@
+"""What a newcomer reads first: slips in right answers, and the message that leads to each."""
+
+from __future__ import annotations
+
+import linecache
+import shutil
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from grader.board import known, pointers, probe
+from grader.board.progress import Progress
+from grader.board.rendering import fitted, messages
+from grader.board.workspace import Workspace
+from grader.curriculum import NAMES, stubs
+from tests import ROOT
+
+Read = Callable[..., str]
+_AFTER = """            x = layer(x, mask)
+        if self.norm is not None:
+            x = self.norm(x)
+"""
+_INSIDE = _AFTER.replace("\n    ", "\n        ")
+
+
+@pytest.fixture(scope="module")
+def solved(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with all public tests and all answers."""
+    folder = tmp_path_factory.mktemp("desk") / "exercises"
+    shutil.copytree(ROOT / "exercises", folder, ignore=shutil.ignore_patterns("pictures"))
+    for name in NAMES:
+        answer = stubs.solution(name).replace("from solutions.", "from exercises.")
+        (folder / f"{name}.py").write_text(answer, encoding="utf-8")
+    return folder
+
+
+@pytest.fixture
+def read(solved: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Read]:
+    """A function that makes edits of an answer and returns what the board says, in one line."""
+    kept = {name: one for name, one in sys.modules.items() if name.split(".")[0] == "exercises"}
+    for name in kept:
+        del sys.modules[name]
+    monkeypatch.syspath_prepend(str(solved.parent))
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    linecache.clearcache()
+    workspace = Workspace(solved, solved.parent)
+    edited: dict[Path, str] = {}
+
+    def said(
+        exercise: str, *edits: tuple[str, str], whole: bool = False, pointed: bool = False
+    ) -> str:
+        file = workspace.code_path(exercise)
+        text = edited.setdefault(file, file.read_text(encoding="utf-8"))
+        for old, new in edits:
+            assert old in text
+            text = text.replace(old, new, 1)
+        file.write_text(text, encoding="utf-8")
+        progress = Progress(exercise, tuple(workspace.tests(exercise)))
+        for result in probe.run(workspace, exercise):
+            progress.add(result)
+        if pointed:
+            pointers.point(exercise, progress.failures(), workspace)
+        lines = list(fitted(messages({exercise: progress}, 80, in_full=False)))
+        shown = ["".join(piece for piece, _ in line) for line in lines]
+        assert max(map(len, shown)) <= 80
+        return "\n".join(shown) if whole else " ".join(" ".join(shown).split())
+
+    yield said
+    for file, text in edited.items():
+        file.write_text(text, encoding="utf-8")
+    for name in [name for name in sys.modules if name.split(".")[0] == "exercises"]:
+        del sys.modules[name]
+    sys.modules.update(kept)
+
+
+@pytest.mark.parametrize(
+    ("exercise", "old", "new", "says", "line"),
+    [
+        (
+            "encoder",
+            "lambda y: self.self_attn(y, y, y, mask)",
+            "self.self_attn(x, x, x, mask)",
+            "pass the function itself, or a `lambda`, not what it returns.",
+            "x = self.sublayers[0](x, self.self_attn(x, x, x, mask))",
+        ),
+        (
+            "encoder",
+            "FeedForward(d_model, d_ff, ",
+            "FeedForward(d_ff, d_model, ",
+            "`feed_forward.linear1.weight` of EncoderLayer(6, 2, 8) has shape (6, 8); it should "
+            "have (8, 6). Are two sizes swapped",
+            "self.feed_forward = FeedForward(d_ff, d_model, dropout, activation)",
+        ),
+        (
+            "embedding",
+            "PositionalEncoding(d_model, dropout, max_len)",
+            "PositionalEncoding(d_model, max_len, dropout)",
+            "`PositionalEncoding` is made with dropout=5000 and max_len=0.1. Are two arguments "
+            "swapped? Its `def` line has them in this order: d_model, dropout, max_len.",
+            "self.position = PositionalEncoding(d_model, max_len, dropout)",
+        ),
+        (
+            "multi_head",
+            "return self.out_proj(merge_heads(heads))",
+            "self.out_proj(merge_heads(heads))",
+            "ends without a `return`, so it gives None.",
+            "self.out_proj(merge_heads(heads))",
+        ),
+        (
+            "multi_head",
+            "return x.transpose(1, 2).flatten(2)",
+            "x = x.transpose(1, 2).flatten(2)",
+            "`merge_heads` ends without a `return`, so it gives None.",
+            "x = x.transpose(1, 2).flatten(2)",
+        ),
+        (
+            "decoder",
+            "memory, memory, memory_mask",
+            "memory, memory, tgt_mask",
+            "The mask does not fit the scores: on axis 3 the scores have size 5, the mask 4. The "
+            "last axis is that of the keys",
+            "self.cross_attn(y, memory, memory, tgt_mask)",
+        ),
+        (
+            "feed_forward",
+            "self.dropout(self.activation(self.linear1(x)))",
+            "nn.functional.dropout(self.activation(self.linear1(x)), 0.1)",
+            "Dropout acts in evaluation mode, where nothing should be dropped.",
+            "hidden = nn.functional.dropout(",
+        ),
+        (
+            "encoder",
+            "LayerNorm(d_model) if norm_first else None",
+            "LayerNorm(d_model)",
+            "parameters that do not belong to it: `norm.weight`, `norm.bias`. `norm`, after the "
+            "layers, is a LayerNorm in pre-norm and None in post-norm.",
+            "self.norm = LayerNorm(d_model)",
+        ),
+        (
+            "encoder",
+            "LayerNorm(d_model) if norm_first else None",
+            "None",
+            "has no parameter `norm.weight`.",
+            "self.norm = None",
+        ),
+        (
+            "dropout",
+            "return x * kept * scale",
+            "x *= kept * scale\n        return x",
+            "Your code modifies x in place",
+            "",
+        ),
+        (
+            "decoder",
+            "self.sublayers[2]",
+            "self.sublayers[1]",
+            "With all norms as they are initialised, the output is right.",
+            "return self.sublayers[1](x, self.feed_forward)",
+        ),
+        (
+            "decoder",
+            "SublayerConnection(d_model, dropout, norm_first)",
+            "SublayerConnection(d_model, dropout)",
+            "These are the numbers of norm_first=False. Is it passed on?",
+            "",
+        ),
+        (
+            "encoder",
+            "return self.sublayers[1](x, self.feed_forward)",
+            "return self.sublayers[1](x, lambda y: 2 * self.feed_forward(y))",
+            "right with `self_attn`, not with `feed_forward`.",
+            "",
+        ),
+        (
+            "multi_head",
+            "attention(q, k, v, mask, self.dropout)",
+            "attention(q, k, v, self.dropout, mask)",
+            "`attention` is called with Dropout, a module, for `mask`. Is each argument in its "
+            "place? Its `def` line has them in this order: query, key, value, mask, dropout.",
+            "heads, _ = attention(q, k, v, self.dropout, mask)",
+        ),
+        (
+            "transformer",
+            "self.decode(tgt, self.encode(src), src)",
+            "self.decode(tgt, src, self.encode(src))",
+            "`decode` is called with a tensor of whole numbers for `memory` and a tensor of "
+            "floating-point numbers for `src`. Are two arguments swapped?",
+            "return self.generator(self.decode(tgt, src, self.encode(src)))",
+        ),
+        (
+            "masks",
+            "causal_mask(ids.size(1), ids.device)",
+            "causal_mask(ids, ids.device)",
+            "`causal_mask` is called with a tensor of whole numbers for `length`.",
+            "return padding_mask(ids, pad_id) & causal_mask(ids, ids.device)",
+        ),
+        (
+            "feed_forward",
+            "self.activation(self.linear1(x))",
+            "self.activation(x)",
+            "`linear2` of FeedForward was made for 2 features and gets 1: the shape of its input "
+            "is (1, 2, 1).",
+            "return self.linear2(hidden)",
+        ),
+        (
+            "transformer",
+            "self.decoder = Decoder(num_layers, d_model, n_heads",
+            "self.decoder = Decoder(d_model, num_layers, n_heads",
+            "`q_proj` of MultiHeadAttention was made for 2 features and gets 8",
+            "",
+        ),
+        (
+            "multi_head",
+            "batch, length, d_model = x.shape\n",
+            "batch, length, d_model = x.shape()\n",
+            "`shape` is a tuple, not a function: it takes square brackets or none.",
+            "batch, length, d_model = x.shape()",
+        ),
+        (
+            "softmax",
+            "x - x.amax(dim=dim, keepdim=True))",
+            "x - x.max(dim=dim, keepdim=True))",
+            "`max` with a `dim` returns two things, the values and where they stand.",
+            "x.max(dim=dim, keepdim=True)",
+        ),
+        (
+            "feed_forward",
+            'nn.ReLU() if activation == "relu" else nn.GELU()',
+            'nn.ReLU if activation == "relu" else nn.GELU',
+            "`ReLU(…)` makes the layer; a second pair of brackets applies it",
+            "hidden = self.dropout(self.activation(self.linear1(x)))",
+        ),
+        (
+            "encoder",
+            "for _ in range(num_layers)",
+            "for _ in num_layers",
+            "A number cannot be gone through. `range(n)` counts from 0 to n - 1.",
+            "activation, norm_first) for _ in num_layers)",
+        ),
+        (
+            "by_hand",
+            "projected.chunk(3, dim=-1)",
+            "projected.chunk(3)",
+            "`chunk` and `split` cut axis 0 unless they are told another `dim`",
+            "for third in projected.chunk(3))",
+        ),
+        (
+            "decoding",
+            "torch.cat([tgt, word.unsqueeze(1)], dim=1)",
+            "torch.cat([tgt, word], dim=1)",
+            "Tensors can be joined only if they have equally many axes; these have 2 and 1.",
+            "tgt = torch.cat([tgt, word], dim=1)",
+        ),
+        (
+            "optimiser",
+            "if gradient is None:\n                        continue",
+            "if False:\n                        continue",
+            "`gradient` is None here. Is a `return` missing, was an argument not given, or may it "
+            "be None",
+            'state["m"] = beta1 * state["m"] + (1 - beta1) * gradient',
+        ),
+        (
+            "positional",
+            "x.size(1), self.pe.size(0)",
+            "x.size(0), self.pe.size(0)",
+            "Shapes in this line: x (2, 4, 6), self.pe (10, 6); length is 2.",
+            "return self.dropout(x + self.pe[:length])",
+        ),
+        (
+            "feed_forward",
+            '("relu", "gelu"):',
+            '("relu", "gelu", "sigmoid"):',
+            'FeedForward(3, 5, activation="sigmoid") raises nothing; it should raise ValueError.',
+            "",
+        ),
+        (
+            "decoding",
+            "model.generator(model.decode(tgt, memory, src)[:, -1])",
+            "model.decode(tgt, memory, src)[:, -1]",
+            "the model's generator turns it into logits",
+            "",
+        ),
+        (
+            "decoder",
+            "layer(x, memory, tgt_mask, memory_mask)",
+            "layer(x, memory, memory_mask, tgt_mask)",
+            "The mask does not fit the scores",
+            "x = layer(x, memory, memory_mask, tgt_mask)",
+        ),
+    ],
+    ids=[
+        "a result for a function", "sizes exchanged", "dropout and max_len", "no return",
+        "no return in a helper", "another mask", "always dropped", "a norm too many",
+        "a norm too few", "in place", "one norm twice", "norm_first lost", "one half wrong",
+        "mask and dropout", "memory and src", "a tensor for a size", "the wrong layer",
+        "sizes of a part", "a shape called", "max with two results", "a class for a layer",
+        "a number for a range", "chunks of the batch", "too few axes", "None for a tensor",
+        "the shapes", "sigmoid", "no generator", "masks exchanged in the stack",
+    ],
+)  # fmt: skip
+def test_the_first_message_leads_to_the_slip(
+    read: Read, exercise: str, old: str, new: str, says: str, line: str
+) -> None:
+    said = read(exercise, (old, new))
+    assert says in said
+    assert line in said
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "asks"),
+    [
+        (" / math.sqrt(query.size(-1))", "", "The scores are too large: what are they divided by?"),
+        (
+            "math.sqrt(query.size(-1))",
+            "query.size(-1)",
+            "do you divide by d_k, or by its square root?",
+        ),
+        ("/ math.sqrt(query", "* math.sqrt(query", "do you divide or multiply?"),
+        ("softmax(dim=-1)", "softmax(dim=-2)", "Over which axis does your softmax run?"),
+        ("scores.softmax(dim=-1)", "scores", "What turns them into weights that sum to one?"),
+        (
+            "math.sqrt(query.size(-1))",
+            "math.sqrt(query.size(0))",
+            "The scores are 1.41 times as large as they should be: what are they divided by?",
+        ),
+        ("math.sqrt(query", "(3 * query", "The scores are 0.167 times as large"),
+        ("masked_fill(~mask", "masked_fill(mask", "The mask is False where a key is hidden."),
+        ("return weights @ value, weights", "return weights, weights @ value", "output first"),
+    ],
+)
+def test_attention_asks_what_the_numbers_suggest(read: Read, old: str, new: str, asks: str) -> None:
+    said = read("attention", (old, new))
+    assert asks in said
+    assert said.count("What are the scores divided by?") == 0
+
+
+def test_one_panel_with_the_whole_row(read: Read) -> None:
+    """Of eight features all are shown, and of the tests that fail the first."""
+    said = read("layer_norm", ("correction=0", "correction=1"), whole=True)
+    assert said.count("layer_norm: ") == 2
+    assert "more tests fail, perhaps for the same reason. To see all:" in said
+    (row,) = (line for line in said.splitlines() if line.startswith("    length 0  -1.403*"))
+    assert len(row.split()) == 2 + 8
+    assert "Every number is 0.9354 times the expected one." in " ".join(said.split())
+    assert len(said.splitlines()) < 30
+
+
+@pytest.mark.parametrize(
+    ("exercise", "old", "new", "asks"),
+    [
+        ("dropout", "return x * kept * scale", "return x * kept", "By how much should they grow?"),
+        ("dropout", ">= self.p", "< self.p", "Is the share p kept instead of dropped?"),
+        ("dropout", "not self.training", "self.training", "Does your code ask `self.training`"),
+        ("layer_norm", "torch.ones(d_model)", "torch.zeros(d_model)", "of a new LayerNorm(8)"),
+        ("layer_norm", "self.weight * (x - mean)", "self.weight * x - mean", "Mind the brackets."),
+        ("softmax", "shifted - shifted.exp", "x - shifted.exp", "subtracted in both places?"),
+        ("attention", "torch.finfo(scores.dtype).min)", "1e-9)", "the lowest of all?"),
+        ("training", "-of_label + smoothing * -", "of_label + smoothing * ", "minus too few"),
+        ("swiglu", "gate * torch.sigmoid(gate)", "gate", "Does the gate go through SiLU?"),
+        ("rope", "torch.stack(turned, dim=-1).flatten(-2)", "torch.cat(turned, -1)", "take turns"),
+        ("rms_norm", ".square().mean(", ".square().sum(", "mean of the squares, or their sum?"),
+        ("kv_cache", "[self.keys, key]", "[key, self.keys]", "after the old ones, or before?"),
+        ("encoder", _AFTER, _INSIDE, "after the last layer"),
+    ],
+)  # fmt: skip
+def test_what_the_numbers_suggest_is_asked(
+    read: Read, exercise: str, old: str, new: str, asks: str
+) -> None:
+    said = read(exercise, (old, new))
+    assert asks in said
+
+
+@pytest.mark.full
+def test_a_known_mistake_asks_its_own_question_and_points_to_its_line(read: Read) -> None:
+    """Where the public test only sees that a number is wrong, the known mistakes see more."""
+    known.load("kv_cache")
+    edit = ("past + torch.arange(length, device=device)", "torch.arange(length, device=device)")
+    said = read("kv_cache", edit, pointed=True)
+    assert "Is it this line?" in said
+    assert "query = torch.arange(length, device=device)" in said
+    assert "return (key <=" not in said
+
+
+def test_without_the_known_mistakes_the_public_test_asks(
+    read: Read, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(known, "is_at_hand", lambda _: False)
+    said = read("kv_cache", ("key <= query", "key < query"), pointed=True)
+    assert "Is it this line?" not in said

@@ -1,0 +1,402 @@
+"""`grader` as an instructor types it. One class is graded by a new interpreter."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import re
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from grader import cli
+from grader.curriculum import mistakes, stubs
+from grader.curriculum.mistakes import variants
+from grader.sandbox import jail
+from tests.tools import warm
+
+CHEAP = ("masks", "attention")
+Graded = tuple[subprocess.CompletedProcess[str], dict[str, Any], list[dict[str, str]]]
+
+
+def grader(*arguments: str | Path, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    return warm.run("-m", "grader", *arguments, cwd=cwd)
+
+
+def hand_in(folder: Path, name: str, **sources: str) -> None:
+    (folder / name).mkdir(parents=True)
+    for exercise, source in sources.items():
+        (folder / name / f"{exercise}.py").write_text(source, encoding="utf-8")
+
+
+def right(exercise: str) -> str:
+    return stubs.reference_source(exercise)
+
+
+def wrong(exercise: str) -> str:
+    return mistakes.load(exercise)[0].apply(right(exercise))
+
+
+@pytest.fixture(scope="module")
+def classroom(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A class that does everything but hand in a right answer to everything."""
+    folder = tmp_path_factory.mktemp("class")
+    hand_in(folder, "ada", masks=right("masks"), attention=right("attention"))
+    (folder / "ada" / "draft.ipynb").write_text("{}")
+    hand_in(folder, "bela", masks=right("masks"), attention=wrong("attention"))
+    stub = stubs.stub(stubs.solution("attention"), "attention")
+    hand_in(folder, "carl", attention=stub)
+    sleeps, ends = "import time\ntime.sleep(900)", "import os\nos._exit(0)"
+    hand_in(folder, "dora", masks=sleeps, attention=ends)
+    hand_in(folder, "emil", masks="def padding_mask(:", attention="import sys\nsys.exit()")
+    hand_in(folder, "=1+1", attention='def attention(*a):\n    raise ValueError("[red]\\x1b[31m")')
+    (folder / "fred").mkdir()
+    (folder / "fred" / "masks.py").write_bytes(b"\xff\xfe\x00")
+    (folder / "gina").mkdir()
+    (folder / ("h" * 200)).mkdir()
+    return folder
+
+
+@pytest.fixture(scope="module")
+def graded(classroom: Path, tmp_path_factory: pytest.TempPathFactory) -> Graded:
+    out = tmp_path_factory.mktemp("out")
+    options = ["--seed", "7", "--isolation", "process", "--jobs", "2"]
+    options += [word for name in CHEAP for word in ("--exercise", name)]
+    files = ["--json", str(out / "grades.json"), "--csv", str(out / "grades.csv")]
+    command = [sys.executable, "-m", "grader", "grade", str(classroom), *options, *files]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    report = json.loads((out / "grades.json").read_text(encoding="utf-8"))
+    with (out / "grades.csv").open(newline="", encoding="utf-8") as table:
+        rows = list(csv.DictReader(table))
+    assert (
+        list(out.iterdir()) == [out / "grades.csv", out / "grades.json"]
+        or len(list(out.iterdir())) == 2
+    ), "nothing is left beside the reports"
+    return done, report, rows
+
+
+def statuses(report: dict[str, Any]) -> dict[str, tuple[str, ...]]:
+    return {
+        one["submission"]: tuple(exercise["status"] for exercise in one["exercises"])
+        for one in report["submissions"]
+    }
+
+
+def test_no_command_waits_for_what_it_may_not_use() -> None:
+    """Every command starts by importing all of them, and what draws, reads or runs waits."""
+    slow = {"hypothesis", "jinja2", "matplotlib", "nbformat", "nbgrader", "numpy", "torch"}
+    code = f"import sys, grader.cli; print({slow} & sys.modules.keys())"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stdout == "set()\n", done.stderr
+
+
+def test_everything_that_people_hand_in_gets_a_verdict(
+    graded: Graded,
+) -> None:
+    _, report, _ = graded
+    assert statuses(report) == {
+        "=1+1": ("missing", "error"),
+        "ada": ("passed", "passed"),
+        "bela": ("passed", "failed"),
+        "carl": ("missing", "todo"),
+        "dora": ("timeout", "died"),
+        "emil": ("error", "error"),
+        "fred": ("error", "missing"),
+        "gina": ("missing", "missing"),
+        "h" * 200: ("missing", "missing"),
+    }
+
+
+@pytest.mark.full(seconds=15)
+def test_an_endless_loop_is_a_timeout(tmp_path: Path) -> None:
+    hand_in(tmp_path, "dora", masks="while True: pass")
+    options = ("--exercise", "masks", "--isolation", "process", "--json", "dora.json")
+    grader("grade", "dora", *options, cwd=tmp_path)
+    report = json.loads((tmp_path / "dora.json").read_text(encoding="utf-8"))
+    assert statuses(report) == {"dora": ("timeout",)}
+
+
+def test_work_that_is_passed_over_is_in_the_output_the_report_and_the_exit_status(
+    graded: Graded,
+) -> None:
+    done, report, _ = graded
+    assert done.returncode == 3
+    said = [line for line in done.stderr.splitlines() if not line.startswith("graded ")]
+    assert said == ["Something that looks like work was not graded; see above."]
+    assert "ada: draft.ipynb: other files there are graded" in done.stdout
+    assert report["passed_over"] == [
+        {
+            "submission": "ada",
+            "path": "draft.ipynb",
+            "reason": "other files there are graded",
+            "work": True,
+        }
+    ]
+
+
+def test_a_class_or_one_submission_is_asked_with_both_commands(tmp_path: Path) -> None:
+    hand_in(tmp_path, "ada", attention=right("attention"))
+    hand_in(tmp_path, "exercises", attention=right("attention"))
+    done = grader("grade", ".", "--isolation", "process", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "one student's submission (exercises/attention.py)" in done.stderr
+    assert "as a class (ada)" in done.stderr
+    assert "grader grade . --class, or grader grade . --one" in done.stderr
+    both = grader("grade", ".", "--class", "--one", cwd=tmp_path)
+    assert both.returncode == 2
+
+
+@pytest.mark.full(seconds=4)
+def test_a_file_under_another_name_is_graded_if_that_is_asked_for(tmp_path: Path) -> None:
+    hand_in(tmp_path, "ada")
+    (tmp_path / "ada" / "Attention.py").write_text(right("attention"), encoding="utf-8")
+    (tmp_path / "grades.csv").write_text("")
+    command = ["grade", ".", "--exercise", "attention", "--isolation", "process", "--class"]
+    done = grader(*command, cwd=tmp_path)
+    assert done.returncode == 3
+    assert "There is no file attention.py. Attention.py seems to be it" in done.stdout
+    assert "ada: Attention.py: it seems to be attention.py; rename it" in done.stdout
+    guessed = grader(*command, "--guess-names", "--json", "a.json", "--html", "html", cwd=tmp_path)
+    assert guessed.returncode == 0, guessed.stderr
+    assert "Attention.py was taken for attention.py (--guess-names)." in guessed.stdout
+    report = json.loads((tmp_path / "a.json").read_text(encoding="utf-8"))
+    (exercise,) = report["submissions"][0]["exercises"]
+    assert (exercise["status"], exercise["points"]) == ("passed", 15)
+    assert exercise["remarks"][0].startswith("Attention.py was taken")
+    assert [one["path"] for one in report["passed_over"]] == ["grades.csv"]
+    page = (tmp_path / "html" / "index.html").read_text(encoding="utf-8")
+    assert "grades.csv" in page
+    again = grader("report", "a.json", "--html", "again", cwd=tmp_path)
+    assert "grades.csv: not a folder, a notebook or an archive" in again.stdout
+
+
+def test_the_json_is_schema_1(
+    graded: Graded,
+) -> None:
+    _, report, _ = graded
+    assert {name: report[name] for name in ("schema", "seed", "isolation")} == {
+        "schema": 1,
+        "seed": 7,
+        "isolation": "process",
+    }
+    bela = next(one for one in report["submissions"] if one["submission"] == "bela")
+    assert bela["max_points"] == 25
+    assert 10 <= bela["points"] < 25
+    attention = bela["exercises"][1]
+    assert attention["exercise"] == "attention"
+    assert attention["points"] == sum(check["points"] for check in attention["checks"])
+    for check in attention["checks"]:
+        assert {*check} == {
+            *("check", "title", "status", "points", "max_points", "message", "finding", "override")
+        }
+        assert (check["status"] == "passed") == (check["message"] == "")
+        assert (check["status"] == "passed") == (check["finding"] is None)
+        if check["finding"]:
+            assert check["message"].startswith(check["finding"]["headline"])
+
+
+def test_a_known_mistake_is_named(
+    graded: Graded,
+) -> None:
+    _, report, _ = graded
+    bela = next(one for one in report["submissions"] if one["submission"] == "bela")
+    made = mistakes.load("attention")[0]
+    (diagnosis,) = bela["exercises"][1]["diagnoses"]
+    assert made.name in diagnosis["mistakes"]
+    assert made.tells in diagnosis["message"]
+    assert made.asks in diagnosis["message"]
+
+
+def test_the_table_has_a_row_a_student_and_a_column_a_check(
+    graded: Graded,
+) -> None:
+    _, report, rows = graded
+    assert [row["submission"] for row in rows][:2] == ["'=1+1", "ada"]
+    assert rows[1]["points"] == "25"
+    assert rows[1]["attention.agrees_with_torch"] == "3"
+    assert len(rows) == len(report["submissions"])
+
+
+def test_the_terminal_shows_students_words_as_they_are_and_no_colour_in_a_pipe(
+    graded: Graded,
+    classroom: Path,
+) -> None:
+    done, _, _ = graded
+    assert "\x1b" not in done.stdout
+    table, _, _ = done.stdout.partition("\n1 of ")  # below it come the commonest mistakes
+    assert max(map(len, table.splitlines())) < 120  # however long a student's name
+    options = ("--exercise", "attention", "--isolation", "process", "--seed", "1")
+    only = grader("grade", classroom / "=1+1", *options)
+    assert "[red]" in only.stdout
+    assert "\x1b" not in only.stdout
+    assert "attention.py, line 2" in only.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["nowhere"], "no such file or folder"),
+        (["."], "no submission here"),
+        ([".", "--exercise", "atention"], "no submission here"),
+        (["ada", "--exercise", "atention"], "There are: tokens, linear, softmax"),
+        (["ada", "ada"], "Two submissions are called 'ada'"),
+        (["ada", "--resume"], "--resume needs the --json FILE"),
+        (["ada", "--json", "no/where.json"], "no folder"),
+        (["ada", "--seed", "-1"], "seed"),
+    ],
+)
+def test_a_wrong_command_says_what_to_do(tmp_path: Path, arguments: list[str], says: str) -> None:
+    if "ada" in arguments:
+        hand_in(tmp_path, "ada", attention=right("attention"))
+    done = grader("grade", *arguments, "--isolation", "process", cwd=tmp_path)
+    assert done.returncode == 2
+    assert says in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.full
+def test_a_finished_run_is_not_graded_again(tmp_path: Path) -> None:
+    hand_in(tmp_path, "ada", attention=right("attention"))
+    command = ["ada", "--exercise", "attention", "--isolation", "process", "--json", "ada.json"]
+    assert grader("grade", *command, cwd=tmp_path).returncode == 0
+    before = (tmp_path / "ada.json").read_bytes()
+    done = grader("grade", *command, "--resume", cwd=tmp_path)
+    assert done.returncode == 0
+    assert "nothing is left to grade" in done.stderr
+    assert (tmp_path / "ada.json").read_bytes() == before
+
+
+@pytest.mark.full
+def test_gradescope_gets_its_results(classroom: Path, tmp_path: Path) -> None:
+    results = tmp_path / "results.json"
+    done = grader(
+        "grade", classroom / "bela", "--exercise", "attention", "--isolation", "process",
+        "--gradescope", results,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    found = json.loads(results.read_text(encoding="utf-8"))
+    assert found["score"] == sum(test["score"] for test in found["tests"]) < 15
+    assert sum(test["max_score"] for test in found["tests"]) == 15
+    assert {test["status"] for test in found["tests"]} == {"passed", "failed"}
+
+
+def test_on_gradescope_the_student_reads_what_is_not_graded(tmp_path: Path) -> None:
+    hand_in(tmp_path, "ada", attention=right("attention"))
+    (tmp_path / "ada" / "work.zip").write_bytes(b"")
+    done = grader(
+        "grade", "ada", "--one", "--exercise", "attention", "--isolation", "process",
+        "--gradescope", "results.json", cwd=tmp_path,
+    )  # fmt: skip
+    assert done.returncode == 0, "with another status Gradescope would have no grade"
+    found = json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))
+    assert found["output"] == "Not graded: work.zip: other files there are graded"
+
+
+@pytest.mark.full(seconds=5)
+def test_the_same_seed_gives_the_same_report(classroom: Path, tmp_path: Path) -> None:
+    reports = []
+    for name in ("first.json", "second.json"):
+        grader(
+            "grade", classroom / "bela", "--exercise", "attention", "--isolation", "process",
+            "--seed", "11", "--json", tmp_path / name,
+        )  # fmt: skip
+        reports.append((tmp_path / name).read_text(encoding="utf-8"))
+    assert reports[0] == reports[1]
+
+
+def test_the_demo_says_that_it_runs_without_a_jail_and_how_to_have_one(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("nbgrader")
+    problem = jail.Problem("bubblewrap is not installed.", "sudo apt install bubblewrap")
+    monkeypatch.setattr(jail, "missing", lambda: [problem])
+    monkeypatch.setattr("grader.course.demo.run", lambda *_: iter(["The demo."]))
+    monkeypatch.setattr("sys.argv", ["grader", "demo"])
+    with pytest.raises(SystemExit):
+        cli.main()
+    assert capsys.readouterr().out.splitlines() == [
+        "Students' code runs without a jail here. bubblewrap is not installed. "
+        "sudo apt install bubblewrap",
+        "The demo.",
+    ]
+
+
+@pytest.mark.full(seconds=60)
+def test_the_demo_grades_a_class_through_nbgrader(tmp_path: Path) -> None:
+    course = tmp_path / "course"
+    done = grader("demo", course)
+    assert done.returncode == 0, done.stderr
+    points = dict(re.findall(r"^  (\w+) +([\d.]+) of 100 ", done.stdout, re.MULTILINE))
+    assert len(points) == 12
+    assert points["ada"] == points["lea"] == points["fay"] == "100"
+    assert float(points["bela"]) < 100
+    assert points["kurt"] == points["gus"] == "0"
+    assert "divided by d_k, not by its square root" in done.stdout
+    pages = list(course.glob("feedback/*/transformer/transformer.html"))
+    assert len(pages) == 12
+    # Of kurt's half a file there is nothing but the cells that nbgrader puts back.
+    whole = [page.read_text() for page in pages if "kurt" not in page.parts]
+    shown = [page.count('src="data:image/svg+xml;base64,') for page in whole]
+    assert set(shown) == {7, 8}, "those of seven texts, and the architecture if anything is done"
+    assert whole[shown.index(8)].count("The architecture of a Transformer. Done: masks,") == 1
+    again = grader("demo", course)
+    assert again.returncode == 2
+    assert "is there already" in again.stderr
+
+
+def test_doctor_tells_what_the_machine_can_do() -> None:
+    done = grader("doctor")
+    assert done.returncode == 0
+    assert "torch" in done.stdout
+    assert "bubblewrap" in done.stdout
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="Linux tells what may be used")
+def test_a_run_takes_no_more_workers_than_processors_it_may_use() -> None:
+    code = (
+        "import os; os.sched_setaffinity(0, {min(os.sched_getaffinity(0))}); "
+        "from grader.grading.workers import processors; print(processors())"
+    )
+    assert warm.run("-c", code).stdout == "1\n"
+
+
+@pytest.mark.full(seconds=6)
+def test_mistakes_check_says_whether_an_entry_is_of_use() -> None:
+    said = grader("mistakes", "check", "masks", "all-turned-round")
+    assert (said.returncode, said.stderr) == (0, "")
+    assert said.stdout == "all-turned-round: applies, is caught, and is distinguished\n"
+    refused = grader("mistakes", "check", "masks", "no-such-mistake")
+    assert refused.returncode == 2
+    assert "masks has no mistake 'no-such-mistake'." in refused.stderr
+
+
+def test_a_students_statement_runs_in_the_jail_when_it_is_checked(tmp_path: Path) -> None:
+    """It cannot write where the instructor can, and what it prints has no control codes."""
+    mark = tmp_path / "written"
+    program = (
+        "import os, json\n"
+        f"try: open({str(mark)!r}, 'w')\n"
+        "except OSError as error: refused = 'not written'\n"
+        "else: refused = 'written'\n"
+        f"home = os.path.exists({str(tmp_path)!r})\n"
+        "print(json.dumps([refused, home, os.listdir(os.environ['HOME'])]))"
+    )
+    if jail.missing():
+        pytest.skip("there is no jail here")
+    line = jail.enclosed(f"exec({program!r})", 2000)
+    done = subprocess.run(line, capture_output=True, text=True, env=jail.environment(), check=True)
+    assert json.loads(done.stdout) == ["not written", False, []]
+
+
+def test_an_edit_that_does_not_fit_is_told_with_its_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    known = mistakes.load("masks")[0]
+    edit = mistakes.Edit("", (("no such line", ""),))
+    monkeypatch.setattr(variants, "load", lambda _: [known, replace(known, edits=(edit,))])
+    (said,) = variants.misfits("masks")
+    assert "'no such line' occurs 0 times" in said
+    assert "grader/curriculum/mistakes/masks.toml" in said

@@ -1,0 +1,47 @@
+"""What a message says about wrong numbers: what they have to do with the right ones."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import Tensor
+
+from grader.feedback.comparison import Mismatch, assert_matches
+
+RIGHT = torch.tensor([[1.0, 2.0], [4.0, 3.0]])
+
+
+@pytest.mark.parametrize(
+    ("yours", "says"),
+    [
+        (RIGHT / 2, "Every number is 0.5 times the expected one."),
+        (-RIGHT, "Every number has the wrong sign."),
+        (RIGHT + 3, "Every number is too large by 3."),
+        (RIGHT - 0.5, "Every number is too small by 0.5."),
+        (RIGHT.T, "with rows and columns swapped."),
+    ],
+    ids=["a factor", "signs", "above", "below", "transposed"],
+)
+def test_what_wrong_numbers_have_in_common_is_said(yours: Tensor, says: str) -> None:
+    with pytest.raises(Mismatch) as caught:
+        assert_matches(yours, RIGHT)
+    assert caught.value.finding.headline.endswith(says)
+
+
+def test_nothing_is_said_of_numbers_without_a_relation() -> None:
+    with pytest.raises(Mismatch) as caught:
+        assert_matches(torch.tensor([[1.0, 7.0], [2.0, 2.5]]), RIGHT)
+    assert "Every" not in caught.value.finding.headline
+
+
+def test_numbers_that_suggest_a_question_get_it() -> None:
+    """A question belongs to numbers; other wrong numbers get the general one."""
+    asks = {"Is the root taken?": RIGHT**2, "Is it there twice?": RIGHT * 2}
+    for yours, question in (
+        (RIGHT**2, "Is the root taken?"),
+        (RIGHT * 2, "Is it there twice?"),
+        (RIGHT * 3, "Print it."),
+    ):
+        with pytest.raises(Mismatch) as caught:
+            assert_matches(yours, RIGHT, help="Print it.", asks=asks)
+        assert caught.value.finding.help == question

@@ -1,0 +1,49 @@
+"""A right answer that is nearly the same shows where to look first; others show nothing."""
+
+from __future__ import annotations
+
+import warnings
+
+import pytest
+
+from grader.curriculum import stubs
+from grader.grading.search.alignment import differences
+from grader.recognition.likeness import likely_line
+
+NORM = stubs.reference_source("layer_norm")
+
+
+def line_of(source: str, text: str) -> int:
+    return 1 + source[: source.index(text)].count("\n")
+
+
+def test_the_one_statement_that_differs_is_told_with_the_right_one() -> None:
+    wrong = NORM.replace("+ self.eps", "- self.eps")
+    found = differences("layer_norm", wrong)
+    assert found is not None
+    assert list(found) == [line_of(wrong, "- self.eps")]
+    assert "+ self.eps" in next(iter(found.values()))
+
+
+def test_a_statement_that_is_missing_shows_at_its_neighbours() -> None:
+    gone = next(line for line in NORM.splitlines() if line.strip().startswith("mean ="))
+    found = differences("layer_norm", NORM.replace(f"{gone}\n", ""))
+    assert found is not None
+    assert {gone.strip()} == set(found.values())
+
+
+def test_comments_and_texts_are_no_difference() -> None:
+    assert differences("layer_norm", f'"""Mine."""\n# mine\n{NORM}') == {}
+
+
+@pytest.mark.parametrize("source", ["", "x = (", "x = 1\n" * 1000, "a = 1", "(" * 5000])
+def test_what_is_like_no_right_answer_shows_nothing(source: str) -> None:
+    assert differences("layer_norm", source) is None
+
+
+def test_what_python_warns_of_in_a_students_text_is_not_printed() -> None:
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        differences("layer_norm", NORM + 'pattern = "\\d"\n')
+        likely_line(NORM + 'pattern = "\\d"\n', [])
+    assert not told

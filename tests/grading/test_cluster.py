@@ -1,0 +1,127 @@
+"""A class graded on a Dask cluster gets the grades it gets here, whoever is lost on the way."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from socket import create_server
+
+import pytest
+
+from grader.curriculum.project import SOLUTIONS
+from grader.feedback.results import SubmissionResult
+from grader.grading import cluster, workers
+from grader.grading.cluster import ClusterError
+from grader.sandbox import jail
+from grader.submission import Submission
+
+RIGHT = (SOLUTIONS / "masks.py").read_text(encoding="utf-8")
+WRONG = RIGHT.replace("!= pad_id", "== pad_id")
+
+
+class Cluster:
+    """A scheduler and workers, each a process that can be killed."""
+
+    def __init__(self, stack: ExitStack) -> None:
+        self.stack = stack
+        with create_server(("127.0.0.1", 0)) as free:
+            self.port = free.getsockname()[1]
+        self.address = f"tcp://127.0.0.1:{self.port}"
+
+    def scheduler(self) -> subprocess.Popen[bytes]:
+        return self._started("scheduler", "--host", "127.0.0.1", "--port", str(self.port))
+
+    def worker(self) -> subprocess.Popen[bytes]:
+        return self._started("worker", self.address, "--nthreads", "1", "--no-nanny")
+
+    def _started(self, *command: str) -> subprocess.Popen[bytes]:
+        started = subprocess.Popen(
+            [
+                sys.executable,
+                "-m",
+                "distributed.cli.dask_" + command[0],
+                *command[1:],
+                "--no-dashboard",
+            ],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        self.stack.callback(started.wait)
+        self.stack.callback(started.kill)
+        return started
+
+
+@pytest.fixture
+def plan() -> workers.Plan:
+    return workers.Plan(("masks",), 7, "process" if jail.missing() else "jail", 2)
+
+
+def a_class(count: int) -> list[Submission]:
+    texts = [RIGHT, WRONG, RIGHT + "\nimport os; os._exit(0)\n"]
+    return [
+        Submission(f"student {number}", {"masks": f"{texts[number % 3]}\n# {number}\n"})
+        for number in range(count)
+    ]
+
+
+def graded(found: Iterator[SubmissionResult]) -> dict[str, SubmissionResult]:
+    return {one.submission: one for one in found}
+
+
+def fork_servers(worker: subprocess.Popen[bytes]) -> list[str]:
+    """The processes that a worker has started, where the system tells."""
+    tasks = Path(f"/proc/{worker.pid}/task").glob("*/children")
+    return [number for task in tasks for number in task.read_text().split()]
+
+
+@pytest.mark.full(seconds=30)
+def test_a_lost_worker_and_a_lost_scheduler_change_no_grade(plan: workers.Plan) -> None:
+    handed_in = a_class(24)
+    alone = graded(workers.grade(handed_in, plan))
+    with ExitStack() as stack:
+        found = Cluster(stack)
+        scheduler, worker = found.scheduler(), found.worker()
+        found.worker()
+        results, spread = (
+            workers.grade(handed_in, plan, cluster.recruit(f"dask:{found.address}")),
+            {},
+        )
+        for number, result in enumerate(results):
+            spread[result.submission] = result
+            if number == 4:
+                worker.kill()
+            if number == 9:
+                scheduler.kill()
+                scheduler.wait()
+                time.sleep(1)
+                found.scheduler()
+                last = found.worker()
+        assert not fork_servers(last), "a worker keeps a process with torch in it"
+    assert spread == alone
+    assert {one.points for one in alone.values()} == {0, 3, 10}
+
+
+def test_a_worker_with_another_version_is_refused(
+    plan: workers.Plan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = replace(cluster.machine(), torch="2.6.0")
+    monkeypatch.setattr(cluster, "machine", lambda: other)
+    with pytest.raises(ClusterError, match=r"it has torch 2\.\d+\.\d+, here is 2\.6\.0"):
+        graded(workers.grade(a_class(1), plan, cluster.recruit("dask:local")))
+
+
+@pytest.mark.parametrize("where", ["local", "dask:", "ray:head"])
+def test_what_is_no_address_is_told(where: str) -> None:
+    with pytest.raises(ClusterError, match="--on takes dask:ADDRESS"):
+        cluster.recruit(where)
+
+
+def test_where_no_scheduler_answers_the_command_for_one_is_told(plan: workers.Plan) -> None:
+    recruit = cluster.recruit("dask:tcp://127.0.0.1:9")
+    with pytest.raises(ClusterError, match="dask scheduler"):
+        graded(workers.grade(a_class(1), plan, recruit))

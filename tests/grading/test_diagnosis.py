@@ -1,0 +1,541 @@
+"""Mistakes are named in code that is no edit of ours, several at once, and never the wrong one."""
+
+from __future__ import annotations
+
+import json
+import time
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache, partial
+from itertools import combinations
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+import torch
+
+from grader import curriculum
+from grader.curriculum import mistakes, reference, stubs
+from grader.curriculum.mistakes.variants import both, contradict, together
+from grader.grading.diagnosis import fingerprints
+from grader.grading.diagnosis.diagnostician import Diagnostician
+from grader.grading.question import Goal, Outcome, Question
+from grader.recognition.unused import unused
+from grader.remote import wire
+from grader.remote.proxy import Student
+from grader.remote.server import Server
+from grader.remote.session import Recorder, answers
+from tests import DATA
+from tests.tools.recorded import RECORDINGS
+
+STYLE = DATA / "public_style"
+TRUTH: dict[str, list[str]] = json.loads((STYLE / "truth.json").read_text())
+QUICK = ("masks", "attention", "layer_norm", "positional", "feed_forward")
+FORMS = [(name, form) for name in curriculum.NAMES for form in mistakes.forms(name)]
+
+
+@cache
+def diagnostician(exercise: str) -> Diagnostician:
+    return Diagnostician(exercise)
+
+
+def passed(exercise: str, module: ModuleType) -> dict[str, bool]:
+    """What a run on this code, in this process, finds."""
+    found = {}
+    for recording in RECORDINGS.of(exercise):
+        found[recording.check.name] = True
+        for case in recording.cases:
+            try:
+                session = Student(Recorder(Server(module)), recording.seed)
+                recording.check.body(session, **case.arguments)
+            except Exception:
+                found[recording.check.name] = False
+    return found
+
+
+def ask(module: ModuleType, question: Question) -> list[Any]:
+    return answers(module, question.requests)
+
+
+def named(exercise: str, source: str) -> list[tuple[str, ...]]:
+    module = reference.variant(exercise, source)
+    assert isinstance(module, ModuleType), module
+
+    found = diagnostician(exercise).diagnose(
+        passed(exercise, module), partial(ask, module), unread=unused(source)
+    )
+    return [one.mistakes for one in found.mistakes]
+
+
+@pytest.mark.parametrize(("exercise", "form"), FORMS)
+def test_every_form_that_mistakes_edit_is_right(exercise: str, form: str) -> None:
+    module = reference.variant(exercise, mistakes.forms(exercise)[form])
+    assert isinstance(module, ModuleType), module
+    assert all(passed(exercise, module).values())
+
+
+@pytest.mark.full(but=QUICK, together="{exercise}")
+@pytest.mark.parametrize("exercise", sorted({name.split("/")[0] for name in TRUTH}))
+def test_nothing_wrong_is_said_of_code_in_the_style_of_public_code(exercise: str) -> None:
+    files = [name for name in TRUTH if name.startswith(f"{exercise}/")]
+    silent = []
+    for name in files:
+        found = named(exercise, (STYLE / name).read_text())
+        wrong = [one for one in found if not set(one) & set(TRUTH[name])]
+        assert not wrong, (name, wrong, TRUTH[name])
+        silent += [] if found else [name]
+    assert len(silent) <= 1, silent
+
+
+@pytest.mark.full(but=("masks", "attention"), together="{exercise}")
+@pytest.mark.parametrize("exercise", QUICK)
+def test_a_known_mistake_is_named_first(exercise: str) -> None:
+    library = diagnostician(exercise).library
+    for variant in library.variants:
+        found = named(exercise, variant.source)
+        assert found, variant.mistakes
+        assert set(variant.mistakes) & set(found[0]), (variant.mistakes, found)
+
+
+def test_two_mistakes_that_mix_in_the_same_numbers_are_both_named() -> None:
+    known = {one.name: one for one in mistakes.load("attention")}
+    pair = both(known["not-scaled"], known["softmax-over-queries"])
+    assert pair is not None
+    found = {name for one in named("attention", pair.source) for name in one}
+    assert {"not-scaled", "softmax-over-queries"} <= found
+
+
+def test_three_mistakes_in_one_answer_are_all_named() -> None:
+    """Without a bias no weights can be loaded as they are, and no number is what it would be."""
+    known = {one.name: one for one in mistakes.load("multi_head")}
+    made = ("heads-by-reshape-alone", "query-key-value-without-bias", "mask-not-passed-on")
+    bundle = together([known[name] for name in made])
+    assert bundle is not None
+    assert {name for one in named("multi_head", bundle.source) for name in one} == set(made)
+
+
+def test_a_missing_check_is_named_beside_another_fault() -> None:
+    """All that shows of it is that nothing is raised."""
+    known = {one.name: one for one in mistakes.load("rope")}
+    pair = both(known["odd-not-refused"], known["halves-for-pairs"])
+    assert pair is not None
+    found = {name for one in named("rope", pair.source) for name in one}
+    assert found == {"odd-not-refused", "halves-for-pairs"}
+
+
+def test_what_looks_like_a_mistake_in_one_example_only_is_not_named() -> None:
+    """Where there are d_k² keys, the root of their number is d_k."""
+    source = stubs.reference_source("attention")
+    by_the_keys = source.replace("math.sqrt(query.size(-1))", "key.size(-2) ** 0.5")
+    assert named("attention", by_the_keys) == [("scaled-by-the-length",)]
+
+
+def test_an_eps_of_another_size_is_not_called_missing() -> None:
+    source = stubs.reference_source("layer_norm")
+    for size in ("1e-12", "1e-8"):
+        another = source.replace("eps: float = 1e-5", f"eps: float = {size}")
+        assert named("layer_norm", another) == [("eps-of-another-size",)]
+    missing = source.replace("variance + self.eps", "variance")
+    assert named("layer_norm", missing) == [("eps-missing",)]
+
+
+def test_statistics_along_axis_1_are_named_beside_another_fault() -> None:
+    source = stubs.reference_source("layer_norm")
+    along = source.replace("x.mean(dim=-1", "x.mean(dim=1")
+    unbiased = along.replace("dim=-1, keepdim=True, correction=0", "dim=1, keepdim=True")
+    cases = {
+        along.replace(", correction=0", ""): "mean-over-the-sentence-only",
+        unbiased.replace("self.eps = eps", "self.eps = 1e-6"): "statistics-along-axis-1",
+    }
+    for wrong, first in cases.items():
+        assert named("layer_norm", wrong)[0][0] == first
+
+
+def test_mistakes_that_cannot_be_in_one_answer_are_not_named_together() -> None:
+    """The norm stands before the sublayer or after it; a mean has one axis."""
+    source = stubs.reference_source("sublayer")
+    known = {one.name: one for one in mistakes.load("sublayer")}
+    assert contradict(known["norm_on_x_only"], known["norm_on_the_sublayer_only"])
+    mixed = source.replace("LayerNorm(d_model)", "LayerNorm(d_model, 0.3)")
+    for name in ("norm_on_x_only", "norm_on_the_sublayer_only", "residual_after_norm"):
+        found = [one for some in named("sublayer", known[name].apply(mixed)) for one in some]
+        assert not any(contradict(known[a], known[b]) for a, b in combinations(found, 2))
+
+
+def test_two_mistakes_in_one_line_are_both_named() -> None:
+    """One leaves out `lower`, the other splits at each space: they change no common place."""
+    source = stubs.reference_source("tokens")
+    wrong = source.replace("text.lower().split()", 'text.split(" ")')
+    found = [name for some in named("tokens", wrong) for name in some]
+    assert {"capitals-kept", "split-at-single-spaces"} <= set(found)
+
+
+def test_a_mistake_is_not_named_where_half_of_what_it_shows_is_right() -> None:
+    """With no dropout by default only the default is wrong, not where the dropout stands."""
+    source = stubs.reference_source("sublayer")
+    assert named("sublayer", source.replace("dropout: float = 0.1", "dropout: float = 0.0")) == []
+    words = stubs.reference_source("tokens")
+    lowered = words.replace(
+        "    words = [*spec", "    specials = [one.lower() for one in specials]\n    words = [*spec"
+    )
+    assert named("tokens", lowered) == [("specials-in-lower-case",)]
+
+
+@pytest.mark.parametrize(
+    ("exercise", "find", "replace", "name", "branch"),
+    [
+        (
+            "sublayer",
+            "return self.norm(x + self.dropout(sublayer(x)))",
+            "return x + self.dropout(sublayer(x))",
+            "no_norm_at_all",
+            "Only with `norm_first=False`: ",
+        ),
+        (
+            "attention",
+            "math.sqrt(query.size(-1))",
+            "(1 if mask is None else math.sqrt(query.size(-1)))",
+            "not-scaled",
+            "Only without `mask`: ",
+        ),
+    ],
+)
+def test_a_mistake_in_one_branch_is_named_with_the_branch(
+    exercise: str, find: str, replace: str, name: str, branch: str
+) -> None:
+    source = stubs.reference_source(exercise)
+    assert source.count(find) == 1
+    module = reference.variant(exercise, source.replace(find, replace))
+    assert isinstance(module, ModuleType), module
+
+    found = diagnostician(exercise).diagnose(passed(exercise, module), partial(ask, module))
+
+    assert [one.mistakes for one in found.mistakes] == [(name,)]
+    assert found.mistakes[0].message.startswith(branch)
+
+
+def test_a_mistake_of_both_branches_is_named_without_one() -> None:
+    (mistake,) = (one for one in mistakes.load("sublayer") if one.name == "no_norm_at_all")
+    module = reference.variant("sublayer", mistake.apply(stubs.reference_source("sublayer")))
+    assert isinstance(module, ModuleType), module
+
+    found = diagnostician("sublayer").diagnose(passed("sublayer", module), partial(ask, module))
+
+    assert found.mistakes[0].message.startswith(mistake.tells)
+
+
+@pytest.mark.full(seconds=20)
+def test_an_argument_that_is_never_read_is_named_beside_two_other_faults() -> None:
+    source = stubs.reference_source("decoder")
+    for find, replace in (
+        ("self.cross_attn(y, memory, memory, memory_mask)", "self.cross_attn(y, y, memory)"),
+        ("return self.sublayers[2](x, self.feed_forward)", "return self.feed_forward(x) * 1.7"),
+    ):
+        assert source.count(find) == 1
+        source = source.replace(find, replace)
+    module = reference.variant("decoder", source)
+    assert isinstance(module, ModuleType), module
+
+    found = diagnostician("decoder").diagnose(
+        passed("decoder", module), partial(ask, module), unread=unused(source)
+    )
+
+    assert ("no_memory_mask",) in [one.mistakes for one in found.mistakes]
+
+
+@pytest.mark.full
+def test_masks_that_one_branch_does_not_read_are_named_beside_other_faults_there() -> None:
+    source = mistakes.forms("decoder")["unrolled"]
+    for find, replace in (
+        ("self.self_attn(x, x, x, tgt_mask)", "self.self_attn(x, x, x)"),
+        ("self.cross_attn(x, memory, memory, memory_mask)", "self.cross_attn(x, memory, memory)"),
+        ("x = third.norm(x + third.dropout(self.feed_forward(x)))", "x = self.feed_forward(x)"),
+    ):
+        assert source.count(find) == 1, find
+        source = source.replace(find, replace)
+    module = reference.variant("decoder", source)
+    assert isinstance(module, ModuleType), module
+
+    found = diagnostician("decoder").diagnose(
+        passed("decoder", module), partial(ask, module), unread=unused(source)
+    )
+
+    told = {one.mistakes[0]: one.message for one in found.mistakes}
+    assert {"no_tgt_mask", "no_memory_mask"} <= set(told)
+    assert told["no_memory_mask"].startswith("Only with `norm_first=False`: ")
+
+
+@pytest.mark.full
+def test_a_name_of_all_branches_stays_without_one_where_another_fault_mixes_in_one() -> None:
+    """In pre-norm the last norm is missing, and with relu there is more that nobody knows."""
+    source = mistakes.forms("encoder")["unrolled"]
+    for find, replace in (
+        ("self.norm = LayerNorm(d_model) if norm_first else None", "self.norm = None"),
+        ("x = x + first.dropout(self.self_attn(y, y, y, mask))", "x = x + self.self_attn(y, y, y)"),
+    ):
+        assert source.count(find) == 1, find
+        source = source.replace(find, replace)
+    module = reference.variant("encoder", source)
+    assert isinstance(module, ModuleType), module
+
+    found = diagnostician("encoder").diagnose(
+        passed("encoder", module), partial(ask, module), unread=unused(source)
+    )
+
+    assert not [one.message for one in found.mistakes if "activation" in one.message[:40]]
+
+
+@pytest.mark.parametrize("exercise", curriculum.NAMES)
+def test_a_mistake_that_is_told_by_unread_arguments_leaves_some(exercise: str) -> None:
+    forms = {"": stubs.reference_source(exercise), **mistakes.forms(exercise)}
+    assert not any(map(unused, forms.values()))
+    for one in mistakes.load(exercise):
+        left = unused(one.apply(forms[one.edits[0].form]))
+        assert left or not one.unused, one.name
+
+
+def test_arguments_that_are_read_without_their_names_are_not_called_unread() -> None:
+    assert unused("def f(a, b):\n    return a") == {"f.b"}
+    assert unused("class A:\n    def f(self, x, mask=None):\n        return x") == {"A.f.mask"}
+    assert not unused("def f(a, b):\n    return sum(locals().values())")
+    assert not unused("def f(a):\n    raise NotImplementedError")
+    assert not unused("def f(a):\n    def g():\n        return a\n    return g()")
+    assert not unused("def f(:")
+
+
+LAYER = """
+class Layer:
+    def __init__(self, norm_first=False):
+        self.norm_first = norm_first
+
+    def forward(self, x, mask=None):
+        {test}
+            {body}
+        {rest}
+"""
+
+
+@pytest.mark.parametrize(
+    ("test", "body", "rest", "left"),
+    [
+        ("if self.norm_first:", "return f(x, mask)", "return f(x)", "False"),
+        ("if not self.norm_first:", "return f(x, mask)", "return f(x)", "True"),
+        ("if self.norm_first:", "x = f(x)", "else: x = f(x, mask)\n        return x", "True"),
+        ("if self.norm_first:", "x = f(x)", "return f(x, mask)", ""),
+        ("if self.training:", "return f(x)", "return f(x, mask)", ""),
+    ],
+)
+def test_an_argument_that_one_branch_does_not_read_is_told_with_it(
+    test: str, body: str, rest: str, left: str
+) -> None:
+    found = unused(LAYER.format(test=test, body=body, rest=rest))
+    assert found == ({f"Layer.forward.mask with `norm_first={left}`"} if left else set())
+
+
+def test_a_mask_turned_round_that_fills_with_infinity_is_not_taken_for_a_bad_softmax() -> None:
+    source = stubs.reference_source("attention")
+    wrong = source.replace("~mask, torch.finfo(scores.dtype).min", "mask, -math.inf")
+    assert wrong != source
+    assert named("attention", wrong) == [("mask-turned-round",), ("mask-fill-infinite",)]
+
+
+@pytest.mark.parametrize("exercise", ["encoder", "decoder"])
+def test_a_mistake_that_each_connection_can_have_is_known_at_each_alone(exercise: str) -> None:
+    known = {mistake.name: mistake for mistake in mistakes.load(exercise)}
+    connections = {"encoder": 2, "decoder": 3}[exercise]
+    whole, *others = known["dropout_on_the_sum"].edits
+    assert len(others) == connections
+    assert {pair for edit in others for pair in edit.replacements} == set(whole.replacements)
+
+
+def test_zeros_alone_are_no_proof_of_a_mistake() -> None:
+    """Where maps have no bias, what they make of zeros is zero, whichever of them is used."""
+    known = {one.name: one for one in mistakes.load("multi_head")}
+    made = ("query-key-value-without-bias", "output-map-without-bias", "merge-without-transpose")
+    bundle = together([known[name] for name in made])
+    assert bundle is not None
+    found = {name for one in named("multi_head", bundle.source) for name in one}
+    assert found
+    assert found <= set(made)
+
+
+def test_what_is_asked_from_disk_can_be_answered_right() -> None:
+    """On disk an iterator is as good as new."""
+    kept = fingerprints.Library.decoded("tokens", diagnostician("tokens").library.encoded())
+    answer = reference.module("tokens")
+    for question in (*kept.questions, *kept.spares):
+        assert bool(question.asked(answer).equal(question.right_prints).all())
+
+
+def test_a_mistake_is_told_apart_in_whichever_form_it_was_made() -> None:
+    diagnose = diagnostician("encoder").diagnose
+    library = diagnostician("encoder").library
+    forms = [n for n, name in enumerate(library.names) if name == "dropout_after_the_norm"]
+    for number in forms:
+        module = reference.variant("encoder", library.variants[number].source)
+        assert isinstance(module, ModuleType)
+        failed = library.failed[number].tolist()
+        checks = {one.check: not fails for one, fails in zip(library.probes, failed, strict=True)}
+        found = diagnose(checks, partial(ask, module)).mistakes
+        assert "dropout_after_the_norm" in found[0].mistakes
+
+
+def test_which_operation_meets_a_none_first_makes_no_difference() -> None:
+    source = stubs.reference_source("attention").replace("if mask is not None:", "if True:")
+    other = source.replace("masked_fill(~mask,", "masked_fill(mask.logical_not(),")
+    assert named("attention", other) == named("attention", source) == [("mask-used-unasked",)]
+
+
+def test_nothing_is_said_where_nothing_fits() -> None:
+    source = stubs.reference_source("attention").replace("scores.softmax(dim=-1)", "scores.cos()")
+    assert named("attention", source) == []
+
+
+def test_what_is_kept_on_disk_is_what_was_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    made, kept = fingerprints.load("masks"), fingerprints.load("masks")
+    assert list(tmp_path.rglob("masks-*"))
+    assert bool((made.shown == kept.shown).all())
+    assert bool(kept.known.same(made.known).eq(made.known.said).all())
+
+
+def test_two_who_need_the_fingerprints_at_once_make_them_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    library, made = fingerprints.load("masks"), []
+    for file in tmp_path.rglob("masks-*"):
+        file.unlink()
+
+    def make(exercise: str) -> fingerprints.Library:
+        made.append(exercise)
+        time.sleep(0.2)
+        return library
+
+    monkeypatch.setattr(fingerprints.Library, "make", make)
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(fingerprints.load, ["masks", "masks"]))
+    assert made == ["masks"]
+
+
+def test_hints_go_from_where_to_read_to_what_to_write() -> None:
+    known = next(one for one in mistakes.load("masks") if one.name == "all-turned-round")
+    module = reference.variant("masks", known.apply(stubs.reference_source("masks")))
+    assert isinstance(module, ModuleType)
+    found = diagnostician("masks").diagnose(
+        passed("masks", module), lambda question: answers(module, question.requests)
+    )
+    assert found.mistakes[0].hints == (known.read, known.nearly)
+
+
+@pytest.mark.parametrize("exercise", curriculum.NAMES)
+def test_every_exercise_says_where_to_read_on(exercise: str) -> None:
+    assert stubs.further_reading(exercise).startswith(("Paper", "PyTorch"))
+
+
+def test_what_looks_the_same_as_another_mistake_is_told() -> None:
+    library = diagnostician("masks").library
+    assert library.faults("all-turned-round") == []
+    assert library.faults("padding-turned-round") == []
+    assert "looks the same as trained-table" in diagnostician("positional").library.faults(
+        "frozen-parameter"
+    )
+
+
+def test_a_wrong_scale_and_a_mask_turned_round_are_both_named_in_code_of_another_form() -> None:
+    source = """
+def attention(query, key, value, mask=None, dropout=None):
+    scores = (query @ key.mT) / query.shape[-1]
+    if mask is not None:
+        scores = scores.masked_fill(mask, -1e9)
+    weights = scores.softmax(-1)
+    if dropout is not None:
+        weights = dropout(weights)
+    return weights @ value, weights
+"""
+    assert set(named("attention", source)) == {("scaled-by-d-k",), ("mask-turned-round",)}
+
+
+def graded_run(exercise: str, module: ModuleType, check: str) -> Outcome:
+    """Where a run on this code finds the replies to the largest case of a check wrong."""
+    recordings = {one.check.name: one for one in RECORDINGS.of(exercise)}
+    largest = recordings[check].largest
+    return largest.outcome(largest.read(answers(module, largest.requests)))
+
+
+def questions_asked(seen: bool) -> tuple[list[tuple[str, ...]], int]:
+    """What is named of a known mistake, and after how many questions.
+
+    If not `seen`, the graded replies were wrong elsewhere.
+    """
+    known = next(one for one in mistakes.load("layer_norm") if one.name == "mean-not-subtracted")
+    module = reference.variant("layer_norm", known.apply(stubs.reference_source("layer_norm")))
+    asked: list[str] = []
+
+    def counted(question: Question) -> list[Any]:
+        asked.append(question.check)
+        return answers(module, question.requests)
+
+    def graded(check: str) -> Outcome:
+        assert isinstance(module, ModuleType)
+        outcome = graded_run("layer_norm", module, check)
+        return outcome if seen else (("begin", "wrong"), *outcome[1:])
+
+    assert isinstance(module, ModuleType)
+    found = diagnostician("layer_norm").diagnose(passed("layer_norm", module), counted, graded)
+    return [one.mistakes for one in found.mistakes], len(asked)
+
+
+def test_checks_that_went_wrong_as_a_mistake_does_are_not_asked_about_again() -> None:
+    names, few = questions_asked(seen=True)
+    every, more = questions_asked(seen=False)
+    assert few < more
+    assert names == every == [("mean-not-subtracted",)]
+
+
+@pytest.mark.parametrize(
+    "pair",
+    [
+        ("dropout-ignored", "returns-in-the-other-order"),
+        ("softmax-twice", "weights-cut-from-the-graph"),
+    ],
+)
+def test_a_mistake_that_goes_wrong_where_another_one_does_is_asked_for(
+    pair: tuple[str, str],
+) -> None:
+    """The graded replies are wrong at the same requests with the one and with both."""
+    known = {one.name: one for one in mistakes.load("attention")}
+    found = both(*(known[name] for name in pair))
+    module = found and reference.variant("attention", found.source)
+    assert isinstance(module, ModuleType)
+    diagnosed = diagnostician("attention").diagnose(
+        passed("attention", module),
+        partial(ask, module),
+        partial(graded_run, "attention", module),
+    )
+    assert {name for one in diagnosed.mistakes for name in one.mistakes} == set(pair)
+
+
+def test_a_reply_of_the_very_bytes_of_the_right_one_is_not_taken_apart() -> None:
+    question = diagnostician("layer_norm").library.questions[0]
+    bodies = [bytearray(one) for one in question.bodies]
+    replies = question.replies(bodies)
+    assert all(mine is right for mine, right in zip(replies, question.right, strict=True))
+    assert not bool(question.read(replies).differs(question.right_prints).any())
+    bodies[-1] = bytearray(wire.body(wire.encode({"ok": torch.ones(2)})))
+    assert bool(question.read(question.replies(bodies)).differs(question.right_prints).any())
+
+
+def test_an_answer_that_cannot_be_the_students_any_more_is_not_asked_to_the_end() -> None:
+    library = diagnostician("layer_norm").library
+    question = library.questions[0]
+    where = library.checks == 0
+    row = int(library.shown[:, where].any(dim=-1).nonzero()[0])
+    goal = Goal.of(library.known[row], library.shown[row], library.weights, where)
+    likely = reference.variant("layer_norm", library.variants[row].source)
+    assert question.tried(reference.module("layer_norm"), goal.at_least(goal.most)) is None
+    found = question.tried(likely, goal.at_least(goal.most))
+    assert found is not None
+    assert goal.fulfilled(found) == goal.most

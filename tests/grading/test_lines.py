@@ -1,0 +1,347 @@
+"""Where no known mistake fits, the line is pointed at that a small edit would fix."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+import torch
+
+from grader.curriculum import stubs
+from grader.feedback.finding import Status
+from grader.feedback.results import (
+    CheckResult,
+    Diagnosis,
+    ExerciseResult,
+    exercise_fields,
+    exercise_result,
+)
+from grader.grading import judge as judging
+from grader.grading import workers
+from grader.grading.judge import Judge
+from grader.grading.places import located
+from grader.grading.recording import Recordings
+from grader.grading.search.divergence import leaving
+from grader.grading.search.edits import edits
+from grader.grading.search.kinds import KINDS
+from grader.grading.search.search import Fix
+from grader.grading.search.source import MAX_SIZE, Answer, Edit
+from grader.grading.search.suspicion import suspects
+from grader.remote.channel import Channel
+from grader.remote.trace import Value, follow
+from grader.sandbox.host import Host
+from grader.submission import Submission
+from grader.submission.cells import Cell
+from grader.submission.notebook import layout
+from tests import DATA
+
+VARIANTS = DATA / "variants"
+NORM = (VARIANTS / "layer_norm" / "centering_matrix.py").read_text(encoding="utf-8")
+RIGHT, WRONG = "torch.exp(0.5 *", "torch.exp(1.5 *"
+LINE = 1 + NORM[: NORM.index(RIGHT)].count("\n")
+
+
+@pytest.fixture(scope="module")
+def judge(host: Host, recordings: Recordings) -> Judge:
+    return Judge(["layer_norm"], recordings, host, searches=True)
+
+
+def answer(text: str) -> Answer:
+    """An answer of one file, called f."""
+    return Answer({"f": text})
+
+
+def graded(judge: Judge, source: str) -> ExerciseResult:
+    return judge.grade(Submission("ada", {"layer_norm": source})).exercises[0]
+
+
+def test_the_line_is_told_with_a_question_and_the_edit_comes_last(judge: Judge) -> None:
+    result = graded(judge, NORM.replace(RIGHT, WRONG))
+    assert not result.diagnoses
+    (found,) = result.lines
+    assert (found.place.file, found.place.line) == ("layer_norm.py", LINE)
+    assert WRONG in found.message
+    assert found.asks == KINDS["constant"].asks
+    assert "0.5" not in found.message
+    assert found.hints[-1].startswith("With `0.5` in place of `1.5` this passes:")
+
+
+def test_a_line_that_a_named_mistake_quotes_is_not_shown_again() -> None:
+    check = CheckResult("agrees", "It agrees.", Status.FAILED, 0.0, 1.0)
+    named = Diagnosis(("a",), "Wrong.", shows="Is it here? layer_norm.py, line 1: x = 1")
+    found = ExerciseResult("layer_norm", Status.FAILED, 0.0, 1.0, None, (check,), (named,))
+    made = [Edit(line, "constant", "1", "2", 0, 1, "2", 1, file="layer_norm") for line in (1, 12)]
+    fix = Fix(tuple(made), frozenset({"agrees"}))
+    shown = suspects(fix, found, {"layer_norm": "x = 1\n" * 12})
+    assert [one.place.line for one in shown] == [12]
+
+
+def test_where_a_right_answer_is_nearly_the_same_few_edits_are_tried(
+    judge: Judge, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried: list[str] = []
+    reload = Channel.reload
+
+    def counted(channel: Channel, exercise: str, texts: Mapping[str, str]) -> None:
+        tried.append(texts[exercise])
+        reload(channel, exercise, texts)
+
+    monkeypatch.setattr(Channel, "reload", counted)
+    wrong = stubs.reference_source("layer_norm").replace("+ self.eps", "- self.eps")
+    (found,) = graded(judge, wrong).lines
+    assert found.place.line == 1 + wrong[: wrong.index("- self.eps")].count("\n")
+    assert len([text for text in tried if text != wrong]) < 10
+
+
+DECOY = "spread = x.var(dim=-1, keepdim=True, unbiased=True)"
+UNBIASED = f"""
+import torch
+from torch import nn
+
+class LayerNorm(nn.Module):
+    def __init__(self, d_model, eps=1e-5):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(d_model))
+        self.bias = nn.Parameter(torch.zeros(d_model))
+        self.eps = eps
+
+    def forward(self, x):
+        {DECOY}
+        c = x - x.mean(dim=-1, keepdim=True)
+        s = (c * c).sum(dim=-1, keepdim=True) / (x.shape[-1] - 1)
+        return c / torch.sqrt(s + self.eps) * self.weight + self.bias
+"""
+
+
+def test_a_line_beside_a_named_mistake_is_one_that_an_edit_confirms(
+    judge: Judge, host: Host, recordings: Recordings
+) -> None:
+    """What is never used looks most like the line where the mistake is made."""
+    guessing = Judge(["layer_norm"], recordings, host)
+    (guessed,) = graded(guessing, UNBIASED).diagnoses
+    assert DECOY in guessed.shows
+    (named,) = graded(judge, UNBIASED).diagnoses
+    assert named.mistakes == guessed.mistakes
+    assert DECOY not in named.shows
+
+
+def test_the_report_keeps_the_line(judge: Judge) -> None:
+    result = graded(judge, NORM.replace(RIGHT, WRONG))
+    assert exercise_result(exercise_fields(result)).lines == result.lines
+
+
+def test_in_a_notebook_it_is_a_line_of_a_cell(judge: Judge) -> None:
+    submission = notebook("import torch\nfrom torch import nn", NORM.replace(RIGHT, WRONG))
+    (found,) = located(judge.grade(submission), submission.labels).exercises[0].lines
+    assert (found.place.file, found.place.line) == ("cell of layer_norm", LINE)
+    assert WRONG in found.place.source
+
+
+def notebook(*sources: str) -> Submission:
+    cells = (*(Cell("code", source) for source in sources), Cell("code", "", "layer_norm-points"))
+    return Submission("ada", layout(cells).sources(), cells=cells)
+
+
+def test_right_code_is_not_searched(judge: Judge, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(judging, "Search", None)
+    result = graded(judge, NORM)
+    assert not result.lines
+    assert not result.remarks
+
+
+def test_a_named_mistake_is_not_searched(judge: Judge, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(judging, "Search", None)
+    result = graded(judge, NORM.replace("c = c * self.weight", "pass"))
+    assert result.diagnoses
+    assert not result.lines
+    assert not result.remarks
+
+
+@pytest.mark.full(but=(True,))
+@pytest.mark.parametrize("search", [True, False])
+def test_a_run_searches_unless_it_is_told_not_to(search: bool) -> None:
+    submission = Submission("ada", {"layer_norm": NORM.replace(RIGHT, WRONG)})
+    plan = workers.Plan(("layer_norm",), seed=3, isolation="process", jobs=1, search=search)
+    (result,) = workers.grade([submission], plan)
+    assert bool(result.exercises[0].lines) == search
+
+
+def test_a_slip_that_the_first_case_does_not_show_is_searched_for(judge: Judge) -> None:
+    """The case in which it shows is told from the others by itself, not by its tensors."""
+    slip = "torch.exp((1.5 if len(v) > 4 else 0.5) *"
+    result = graded(judge, NORM.replace(RIGHT, slip))
+    assert result.status == "failed"
+    assert not result.remarks
+
+
+def test_where_the_search_itself_fails_the_points_stand(
+    judge: Judge, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wrong = NORM.replace(RIGHT, WRONG)
+    points = graded(judge, wrong).points
+    monkeypatch.setattr(judging, "Search", None)  # calling it is a TypeError
+    result = graded(judge, wrong + "\n# once more\n")
+    assert (result.status, result.points) == ("failed", points)
+    (remark,) = result.remarks
+    assert remark.startswith("The grader failed while it looked for the cause; the points stand (")
+
+
+def test_where_no_edit_helps_nothing_is_said(judge: Judge) -> None:
+    assert graded(judge, NORM.replace("return c", "return c.cos().sin() * x")).lines == ()
+
+
+def test_an_edit_that_makes_a_loop_endless_does_not_end_the_search(judge: Judge) -> None:
+    loop = "        n = 3\n        while n > 0:\n            n = n - 1\n"
+    source = NORM.replace("        c = x @", loop + "        c = x @")
+    (found,) = graded(judge, source.replace(RIGHT, WRONG)).lines
+    assert found.place.line == LINE
+
+
+@pytest.mark.full(seconds=5)
+def test_every_kind_of_edit_has_a_question() -> None:
+    files = sorted(VARIANTS.glob("*/*.py"))
+    kinds = {one.kind for file in files for one in edits(answer(file.read_text(encoding="utf-8")))}
+    assert kinds <= set(KINDS)
+    assert kinds >= {"axis", "not", "constant", "argument order", "name", "transpose", "shape"}
+
+
+def test_what_may_be_left_out_is_not_asked_about_as_a_branch() -> None:
+    text = answer("def f(a, mask=None):\n    a = a + mask\n    return a")
+    (edit,) = (one for one in edits(text) if "is not None:" in one.becomes)
+    assert edit.kind == "unguarded"
+    assert "branch" not in KINDS[edit.kind].asks
+
+
+def test_no_flag_gets_another_default() -> None:
+    """That would only take another branch than the one in which something is wrong."""
+    text = answer("def f(x, scale=0.5, norm_first=False):\n    return x * scale\n")
+    changed = [one.becomes for one in edits(text) if one.kind == "constant"]
+    assert changed
+    assert "True" not in changed
+
+
+def test_what_cannot_be_read_has_no_edits() -> None:
+    long = "x = 1\n" * (MAX_SIZE // 6 + 1)
+    deep = "x = " + "-" * 20_000 + "1"
+    assert Answer({"long": long, "deep": deep, "broken": "def f(:"}).sources == {}
+
+
+@pytest.mark.parametrize(
+    "line", ["import os", "from shutil import rmtree", "x = open('a', 'w')", "os.remove('a')"]
+)
+def test_what_has_to_do_with_files_is_not_edited(line: str) -> None:
+    assert Answer({"cell_0": "def f(x):\n    return -x", "cell_1": line}).sources == {}
+
+
+@pytest.mark.parametrize(
+    ("source", "becomes"),
+    [
+        ("def f(x):\n    return x.softmax(dim=-2)", "return x.softmax(dim=(-1))"),
+        ("def f(s, m):\n    return s.masked_fill(m, 0.0)", "return s.masked_fill((~m), 0.0)"),
+        ("def f(s, m):\n    s.masked_fill(m, 0.0)\n    return s", "s = s.masked_fill(m, 0.0)"),
+        ("def f(x):\n    return x.var(-1)", "return (x.var(-1, correction=0))"),
+        ("def f(x):\n    return x.mean(-1)", "return (x.mean(-1, keepdim=True))"),
+        ("def f(q, k):\n    return q @ k", "return q @ (k.transpose(-2, -1))"),
+        ("def f(a, b, bias):\n    return nn.Linear(a, b)", "return (nn.Linear(a, b, bias=bias))"),
+        (
+            "def f(x, h):\n    return x.view(2, h, 3, 4)",
+            "return (x.reshape(2, 3, h, 4).transpose(1, 2))",
+        ),
+    ],
+)
+def test_slips_that_beginners_make_are_undone(source: str, becomes: str) -> None:
+    text = answer(source)
+    assert any(becomes in text.edited(one)["f"] for one in edits(text))
+
+
+@pytest.mark.parametrize(
+    ("source", "becomes"),
+    [
+        (
+            "def f(x):\n    def g(self, y):\n        return y\n    return self.g(x)",
+            "return (g(self, x))",
+        ),
+        (
+            "def f(a, mask=None):\n    a = a + mask\n    return a",
+            "if mask is not None: a = a + mask",
+        ),
+        ("def f(a, mask):\n    return a + mask", "return (a.masked_fill(~mask, -1e9))"),
+        (
+            "class A:\n    def __init__(self):\n        self.x = 1",
+            "super().__init__()\n        self",
+        ),
+        ("def f(x):\n    self.norm(x)\n    return x", "x = self.norm(x)"),
+        ("def f(x):\n    y = x.exp()\n    return y", "return (y, x)"),
+        ("def f(x):\n    return x.T @ x", "return (x.transpose(-2, -1)) @ x"),
+        (
+            "def f(x):\n    for y in x:\n        y = y + 1\n        return y",
+            "        pass\n    return y",
+        ),
+        (
+            "def f(x):\n    for y in x:\n        z = 0\n        z = z + y\n    return z",
+            "    z = 0\n    for y in x:\n        pass\n        z = z + y",
+        ),
+        (
+            "def f(x):\n    for y in x:\n        z = y\n    z = z + 1\n    return z",
+            "        z = y\n        z = z + 1\n    return z",
+        ),
+        (
+            "def f(q, k, v, src_mask):\n    src_mask = src_mask[0]\n    return attention(q, k, v)",
+            "attention(q, k, v, mask=src_mask)",
+        ),
+        ("def f(a, b):\n    return g(a.exp(), b)", "g((b), b)"),
+        ("def f(x):\n    return x.shape(1)", "return (x.shape[1])"),
+    ],
+)
+def test_so_are_slips_of_whole_statements(source: str, becomes: str) -> None:
+    text = answer(source)
+    assert any(becomes in text.edited(one)["f"] for one in edits(text))
+
+
+def test_what_is_done_alike_for_query_and_key_is_mended_in_both() -> None:
+    text = answer("def f(q, k, b, h):\n    q = q.view(b, h, 3)\n    k = k.view(b, h, 3)\n")
+    turned = "transpose(1, 2).reshape"
+    assert any(text.edited(one)["f"].count(turned) == 2 for one in edits(text))
+
+
+def test_a_layer_too_many_is_left_out_with_its_use() -> None:
+    text = answer(
+        "class A:\n    def __init__(self):\n        self.more = Norm(3)\n"
+        "    def forward(self, x):\n        return self.more(x)\n"
+    )
+    left = [text.edited(one)["f"] for one in edits(text)]
+    assert any("Norm" not in one and "return (x)" in one for one in left)
+
+
+def test_two_edits_of_one_place_are_refused() -> None:
+    text = answer("def f(x):\n    return x.softmax(dim=0)")
+    first, second, *_ = (one for one in edits(text) if one.kind == "axis")
+    with pytest.raises(ValueError, match="same place"):
+        text.edited(first, second)
+
+
+def test_the_line_that_leaves_the_way_of_right_answers_is_known() -> None:
+    """Whatever the order of the axes, what a right answer makes too is on the way."""
+
+    def values(*lines: str) -> list[Value]:
+        names: dict[str, Any] = {}
+        exec(compile("\n".join(("def f(x):", *lines)), "mine", "exec"), names)
+        x = torch.arange(12.0).reshape(3, 4)
+        known = {"mine": "mine"}
+        return follow(lambda one: names["f"](one["x"]), [{"x": x}], known.get, True).values
+
+    right = values(" a = x * 2", " b = a.exp()", " return b - 1")
+    theirs = values(" u = (x * 2).T", " v = u.exp2()", " w = v - 1", " return w")
+    assert leaving(theirs, right, wrong={0}, crashed=()) == (
+        {("mine", 3)},
+        {("mine", 4), ("mine", 5)},
+    )
+
+
+def test_two_slips_of_which_one_hides_the_other_are_both_told(judge: Judge) -> None:
+    """Neither edit alone makes a check pass."""
+    twice = NORM.replace(RIGHT, WRONG).replace("c = c * self.weight", "c = c * self.weigth")
+    first, second = graded(judge, twice).lines
+    assert (first.place.source, second.place.line) == ("c = c * self.weigth", LINE)
+    assert f"and the same or something similar on line {LINE}, this passes" in first.hints[-1]

@@ -1,0 +1,323 @@
+"""Messages that once led people astray, each with the code that brought it about and its words."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from grader import curriculum
+from grader.curriculum import stubs
+from grader.feedback.exceptions import hint_for
+from grader.feedback.results import CheckResult
+from grader.feedback.text import plain
+from grader.grading.judge import Judge
+from grader.grading.recording import Recordings
+from grader.sandbox.host import Host
+from grader.submission import Submission
+
+pytestmark = pytest.mark.usefixtures("undiagnosed")
+
+
+@pytest.fixture(scope="module")
+def judges(host: Host, recordings: Recordings) -> dict[str, Judge]:
+    return {name: Judge([name], recordings, host) for name in curriculum.NAMES}
+
+
+def told(judges: dict[str, Judge], exercise: str, check: str, *edits: tuple[str, str]) -> str:
+    """Status and finding of a check, for the solution with these edits."""
+    source = stubs.reference_source(exercise)
+    for old, new in edits:
+        assert old in source
+        source = source.replace(old, new)
+    (result,) = judges[exercise].grade(Submission("somebody", {exercise: source})).exercises
+    found: CheckResult = next(one for one in result.checks if one.check == check)
+    assert found.finding is not None
+    return f"{found.status}: {plain(found.finding)}"
+
+
+FILL = "scores = scores.masked_fill(~mask, torch.finfo(scores.dtype).min)"
+Q_PROJ = "self.q_proj(query)"
+
+
+@pytest.mark.parametrize(
+    ("exercise", "check", "old", "new", "says", "never"),
+    [
+        pytest.param(
+            "masks",
+            "the_target_mask_is_both_at_once",
+            "return padding_mask(ids, pad_id) & causal_mask(ids.size(1), ids.device)",
+            "return padding_mask(ids, pad_id).float() & causal_mask(ids.size(1)).float()",
+            "error: `&`, `|` and `~` are for booleans, and these are floating-point numbers.",
+            "not written",
+            id="finished code is not to do",
+        ),
+        pytest.param(
+            "attention",
+            "masked_positions_get_nothing",
+            FILL,
+            "scores.masked_fill(~mask, -1e9)",
+            "hides nothing: every key gets a weight.",
+            "larger score",
+            id="a mask whose result is dropped",
+        ),
+        pytest.param(
+            "attention",
+            "a_row_without_keys_stays_finite",
+            FILL,
+            "scores = scores.masked_fill(~mask, 1e-20)",
+            "hides nothing: every key gets a weight.",
+            "larger score",
+            id="a fill that is tiny",
+        ),
+        pytest.param(
+            "attention",
+            "masked_positions_get_nothing",
+            FILL,
+            "scores = scores.masked_fill(mask, torch.finfo(scores.dtype).min)",
+            "hides are not zero.",
+            "larger score",
+            id="a mask turned round",
+        ),
+        pytest.param(
+            "attention",
+            "agrees_with_torch",
+            "if mask is not None:",
+            "mask = mask.to(query.device)\n    if mask is not None:",
+            "`mask` is None if it is not given. Check `if mask is not None` first.",
+            "`return`",
+            id="a mask that was not given",
+        ),
+        pytest.param(
+            "attention",
+            "agrees_with_torch",
+            "key.transpose(-2, -1)",
+            "key.transpose(2, 1)",
+            "`transpose` swaps the axes 2 and 1 here.",
+            "Print both shapes",
+            id="the axes of heads turned",
+        ),
+        pytest.param(
+            "attention",
+            "agrees_with_torch",
+            "key.transpose(-2, -1)",
+            "key.T",
+            "`.T` reverses all axes.",
+            "Print both shapes",
+            id="all axes turned",
+        ),
+        pytest.param(
+            "decoder",
+            "layer_agrees_with_torch",
+            "self.cross_attn(y, memory, memory, memory_mask)",
+            "self.cross_attn(y, memory, y, memory_mask)",
+            "made from the wrong sequence",
+            "transpose missing",
+            id="the value of another sequence",
+        ),
+        pytest.param(
+            "decoder",
+            "layer_agrees_with_torch",
+            "self.cross_attn(y, memory, memory, memory_mask)",
+            "self.cross_attn(y, memory, memory > 0)",
+            "Booleans, such as a mask, were passed where numbers are needed.",
+            "make it a buffer",
+            id="a mask in place of the value",
+        ),
+        pytest.param(
+            "layer_norm",
+            "agrees_with_torch",
+            "class LayerNorm(nn.Module):",
+            "class LayerNorm:",
+            "LayerNorm is not a module: it has no `to`",
+            "spelled",
+            id="no module",
+        ),
+        pytest.param(
+            "layer_norm",
+            "agrees_with_torch",
+            "nn.Parameter(torch.ones(d_model))",
+            "nn.Parameter(torch.ones(1))",
+            "weight has the shape (1,), not (",
+            "nn.Parameter",
+            id="a parameter of another shape",
+        ),
+        pytest.param(
+            "feed_forward",
+            "agrees_with_torch",
+            "nn.Dropout(dropout)",
+            "nn.Dropout(prob=dropout)",
+            "torch's `nn.Dropout` has no argument `prob`. It knows `p`, `inplace`.",
+            "`def` line",
+            id="an argument that torch does not have",
+        ),
+        pytest.param(
+            "multi_head",
+            "has_four_maps",
+            Q_PROJ,
+            "nn.Linear(query.size(-1), query.size(-1)).to(query.dtype)(query)",
+            "Two equal calls in evaluation give different results.",
+            "wrong",
+            id="a layer made in forward",
+        ),
+        pytest.param(
+            "multi_head",
+            "keeps_float64",
+            Q_PROJ,
+            "nn.Linear(query.size(-1), query.size(-1))(query)",
+            "A layer that is made in `forward` is new in every call",
+            "make it a buffer",
+            id="a layer made in forward, of float32",
+        ),
+        pytest.param(
+            "swiglu",
+            "takes_any_number_of_axes",
+            "gate = self.gate_proj(x)",
+            "batch, length, _ = x.shape; gate = self.gate_proj(x)",
+            "The number of names on the left differs from the number of values on the right.",
+            "spelled",
+            id="axes counted from the front",
+        ),
+        pytest.param(
+            "multi_head",
+            "agrees_with_torch",
+            "heads, _ = attention",
+            "heads = attention",
+            "Unpack them: `output, weights = …`.",
+            "spelled",
+            id="two results taken for one",
+        ),
+        pytest.param(
+            "multi_head",
+            "hidden_keys_have_no_say",
+            "attention(q, k, v, mask, self.dropout)",
+            "attention(q, k, v, None, self.dropout)",
+            "your output changes when a hidden key does.",
+            "All ",
+            id="a mask that is not handed on",
+        ),
+    ],
+)
+def test_the_words_fit_the_code(
+    judges: dict[str, Judge],
+    exercise: str,
+    check: str,
+    old: str,
+    new: str,
+    says: str,
+    never: str,
+) -> None:
+    """What the judge says of this mistake, and what it says no longer."""
+    message = told(judges, exercise, check, (old, new))
+    assert says in message
+    assert never not in message
+
+
+class Plain:
+    """A class that is no module."""
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("x & x", "are for booleans"),
+        ("~x", "are for booleans"),
+        ("math.sqrt(x)", "torch.sqrt"),
+        ("x.requires_grad(False)", "`requires_grad_(False)`"),
+        ("nn.Linear(2, 2).requires_grad(False)", "`requires_grad_(False)`"),
+        ("Plain()(x)", "inherit from nn.Module"),
+        ("x & mask", "`mask` is None"),
+        ("mask[:, None]", "`mask` is None"),
+        ("dropout(x)", "`dropout` is None"),
+        ("x.masked_fill(mask == 0, -1e9)", "`None == 0` is False"),
+        ("make_mask(x).to(x.device)", "`return` missing"),
+        ("x.mean(-1, keep_dim=True)", "Is `keepdim` meant?"),
+        ("x.var(-1, corection=0)", "Is `correction` meant?"),
+        ("nn.Linear(3, 4, bais=False)", "Is `bias` meant?"),
+        ("F.softmax(x, dims=-1)", "Is `dim` meant?"),
+        ("nn.Linear(3)", "torch's `nn.Linear` is called with other arguments"),
+        ("Own(3)", "Compare the call with its `def` line."),
+        ("torch.matmul(x, x.transpose(0, 1))", "swaps the axes 0 and 1"),
+        ("x.shape(1)", "a tuple, not a function"),
+        ("x.size[1]", "without brackets it isn't called"),
+        ("math.sqrt(x.size)", "without brackets it isn't called"),
+        ("torch.zeros(x.size, 3)", "without brackets it isn't called"),
+        ("x.mean + 1", "`mean` is a function: without `()` it isn't called."),
+        ("x.shape / 2", "Which of its sizes do you want?"),
+        ("range(x.shape)", "Which of its sizes do you want?"),
+        ("range(x)", "got a whole tensor"),
+        ("torch.ones(3, x)", "A size is a whole number, and this is a Tensor."),
+        ("x.reshape(3, 4 / 2)", "`//` divides whole numbers"),
+        ("x.t()", "this tensor has 4 axes"),
+        ("x.transpose(-1)", "the two axes that it swaps"),
+        ("x.permute(0, 2)", "all axes of the tensor in their new order, here 4"),
+        ("x - x.max(dim=-1)", "two things, the values and where they stand"),
+        ("x.softmax()", "`dim=-1` is the last"),
+        ("x.unsqueeze()", "the position of the new axis"),
+        ("[_ for _ in 3]", "`range(n)` counts from 0 to n - 1"),
+        ("x.size(1)[0]", "A single number has no parts"),
+        ("nn.ReLU() + x", "ReLU is a layer here, not a tensor"),
+        ("nn.Dropout(0.1)(nn.ReLU())", "a second pair of brackets applies it"),
+        ("torch.cat([x, x[0]])", "equally many axes; these have 4 and 3"),
+        ("torch.cat([x, x[:, :1]])", "Along which axis should they grow?"),
+        ("torch.cat(x, x)", "in one list"),
+        ("torch.tensor([[1], [1, 2, 3]])", "rows of equal length"),
+        ("x[:, :, :, :, 0]", "More axes are indexed than the tensor has: it has 4."),
+        ("x[x[0, 0, 0] > 0]", "`masked_fill` and `torch.where` stretch a smaller one"),
+        ("torch.zeros(2, 3).scatter(-1, torch.tensor([1, 2]), 1.0)", "an index with as many axes"),
+        ("x.topk(9)", "more numbers than that axis has"),
+        ("nn.Embedding(5, 3)(x)", "An embedding looks up ids"),
+        ("nn.ModuleList(3)", "a list of layers"),
+        ("nn.ModuleList([nn.Linear])", "`Layer(…)`, not `Layer`"),
+        ("nn.ModuleList([nn.ReLU()])(x)", "only keeps modules"),
+        ("[x].shape", "a list of Python's, without `shape`"),
+        ("x.append(1)", "`torch.cat` joins two"),
+        ("(3.0).item()", "a plain number of Python's"),
+        ("b'a' + 'b'", "Convert one of the two"),
+        ("(x, x).shape", "a tuple, not a tensor"),
+        ("x + (x, x)", "a tuple, not a tensor"),
+        ("nn.Linear(6, 6)((x, x))", "a tuple, not a tensor"),
+        ("torch.sqrt(sum([]))", "a sum that had nothing to add"),
+        ("changed_in_place(x)", "changed in place on the way forward"),
+        ("Forward.apply(x.requires_grad_()).sum().backward()", "only if it has a `backward`"),
+    ],
+)
+def test_what_is_raised_is_told_by_its_line(line: str, says: str) -> None:
+    """Where the text of an error leaves it open, the student's line decides."""
+
+    class Own:
+        def __init__(self, width: int, height: int) -> None: ...
+
+    class Forward(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Tensor) -> Tensor:  # noqa: ARG004
+            return 2 * x
+
+    def changed_in_place(x: Tensor) -> None:
+        y = x.clone().requires_grad_().exp()
+        y += 1.0
+        torch.autograd.backward(y.sum())
+
+    names = {
+        **{"changed_in_place": changed_in_place, "Forward": Forward},
+        **{"F": F, "Own": Own, "Plain": Plain, "dropout": None, "make_mask": lambda _: None},
+        **{"mask": None, "math": math, "nn": nn, "torch": torch, "x": torch.ones(3, 4, 5, 6)},
+    }
+    with pytest.raises(Exception) as caught:  # noqa: PT011
+        eval(line, names)
+    assert says in hint_for(f"{caught.type.__name__}: {caught.value}", line)
+
+
+@pytest.mark.parametrize(
+    ("error", "says"),
+    [
+        ("RuntimeError: function 'conv1d' already has a docstring", "loaded a second time"),
+        ("RuntimeError: torch keeps this to itself while your code is graded", "may not be used"),
+    ],
+)
+def test_who_goes_round_a_rule_reads_that_it_is_one(error: str, says: str) -> None:
+    assert says in hint_for(error)

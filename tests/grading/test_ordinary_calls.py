@@ -1,0 +1,142 @@
+"""A call that no right answer makes is remarked on, and one that right answers make is not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import pytest
+
+from grader import curriculum
+from grader.curriculum import ordinary, stubs
+from grader.feedback.finding import Status
+from grader.grading.exercise_run import WATCH_SECONDS
+from grader.grading.judge import Judge
+from grader.grading.ordinary_calls import needs_watching, remarks, unusual
+from grader.grading.recording import Recordings
+from grader.grading.student_process import StudentProcess
+from grader.quality import ordinary as quality
+from grader.remote.budget import Budget
+from grader.remote.session import Interrupted, StudentError, TorchCall
+from grader.sandbox.host import Host
+from grader.submission import Submission
+from tests import DATA
+from tests.sandbox.test_attacks import ATTACKS
+
+# Attacks that die where the rule does not stop them, and those that call compiled code by address.
+ENDED = {
+    "cffi_native",
+    "ctypes_native",
+    "function_pointer",
+    "reference_of_tests",
+    "tensor_expressions",
+}
+BYPASSES = [
+    attack
+    for attack in ATTACKS
+    if attack.name.startswith("delegation-")
+    and attack.expect == "loses"
+    and attack.name.removeprefix("delegation-") not in ENDED
+]
+
+
+def seen(
+    exercise: str, source: str, host: Host, recordings: Recordings
+) -> tuple[list[str], list[TorchCall]]:
+    """The remarks on a source, and its unusual calls, where no rule is kept."""
+    budget = Budget("The answer", 60.0, 20.0)
+    with StudentProcess({exercise: source}, (), host, budget) as process:
+        channel = process.load(exercise, curriculum.closure(exercise))
+        asked = recordings.watched(exercise)
+        calls = channel.operators(exercise, {exercise: source}, asked, WATCH_SECONDS)
+        return process.remarks.get(exercise, []), unusual(exercise, calls)
+
+
+def names(calls: Iterable[TorchCall]) -> set[str]:
+    return {call.name for call in calls}
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("attack", BYPASSES, ids=lambda attack: attack.name)
+def test_a_bypass_is_seen_where_its_rule_is_switched_off(
+    attack: object, host: Host, recordings: Recordings
+) -> None:
+    found = next(one for one in BYPASSES if one is attack)
+    try:
+        told, calls = seen(found.exercise, found.source, host, recordings)
+    except (Interrupted, StudentError):
+        return  # it earns nothing then
+    assert needs_watching(found.exercise, [found.source])
+    assert told or calls
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("exercise", curriculum.NAMES)
+def test_the_list_covers_every_right_answer_that_is_known(
+    exercise: str, host: Host, recordings: Recordings
+) -> None:
+    """If it does not, `grader operators` makes it anew."""
+    for source in quality.right_answers(exercise, DATA):
+        calls = quality.calls(exercise, source, recordings.of(exercise), host)
+        assert names(unusual(exercise, calls)) == set()
+
+
+def test_most_answers_need_not_run_once_more() -> None:
+    for exercise in ("masks", "attention", "feed_forward", "encoder"):
+        assert not needs_watching(exercise, [stubs.solution(exercise)])
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "y = torch.nn.functional.local_response_norm(x, 3)",
+        "y = torch. \\\n  nested.nested_tensor([x])",
+        "y = getattr(F, 'soft' + 'max')(x)",
+        "from torch.nn import *",
+        "y = nn.  # of torch\n  LayerNorm(3)(x)",
+        "y = torch.ﬀt.fft(x)",
+    ],
+)
+def test_whatever_names_something_unusual_is_watched(line: str) -> None:
+    assert needs_watching("layer_norm", [f"import torch\n{line}\n"])
+
+
+def test_nothing_that_a_rule_forbids_is_ordinary() -> None:
+    for exercise in curriculum.NAMES:
+        for name in quality.forbidden_in(exercise):
+            assert not ordinary.is_ordinary(name, exercise) or name in _ALLOWED, (exercise, name)
+
+
+# Forbidden under a condition only.
+_ALLOWED = {"aten::cross_entropy_loss"}
+
+
+def test_right_code_has_no_remark_and_an_unknown_operator_has_one(
+    host: Host, recordings: Recordings
+) -> None:
+    judge = Judge(("softmax",), recordings, host)
+    right = stubs.reference_source("softmax")
+    odd = right.replace("import torch", "import torch\n_USED = torch.hann_window(4)", 1)
+    for source, told in ((right, False), (odd, True)):
+        (result,) = judge.grade(Submission("ada", {"softmax": source})).exercises
+        assert result.status is Status.PASSED
+        found = [one for one in result.remarks if "which no known right answer uses" in one]
+        assert bool(found) == told
+        if told:
+            line = odd.split("\n").index("_USED = torch.hann_window(4)") + 1
+            assert f"softmax.py, line {line}: calls aten::hann_window" in found[0]
+
+
+def test_the_same_call_is_told_once_with_how_often() -> None:
+    calls = [TorchCall("aten::fft_fft", "exercises/masks.py", 3, times) for times in (2, 5)]
+    (told,) = remarks("masks", calls)
+    assert told == (
+        "masks.py, line 3: calls aten::fft_fft, which no known right answer uses (7 times)"
+    )
+
+
+@pytest.mark.parametrize("marks", ["\u0345\u0316", "\u0345" * 5000 + "\u0316" * 5000])
+def test_a_text_of_combining_marks_is_read_in_no_time(marks: str) -> None:
+    """Put in order all at once, half a million of them would take minutes."""
+    text = marks * (500_000 // len(marks))
+    assert not needs_watching("attention", [f"# {text}"])
+    assert needs_watching("attention", [f"# {text}\n𝘁𝗼𝗿𝗰𝗵.𝗹𝗶𝗻𝗮𝗹𝗴.svd"])

@@ -1,0 +1,107 @@
+"""A named mistake is told with the student's own numbers, and their own line."""
+
+from __future__ import annotations
+
+import pytest
+
+from grader.feedback.finding import Finding, Grid, Place, Status
+from grader.feedback.results import (
+    CheckResult,
+    Diagnosis,
+    ExerciseResult,
+    exercise_fields,
+    exercise_result,
+)
+from grader.grading.diagnosis import fingerprints
+from grader.grading.diagnosis.own_words import in_own_words, line_of
+
+# As somebody else writes it: other names, other calls, a line of its own for each step.
+ATTENTION = """
+import torch
+import torch.nn.functional as F
+
+def attention(query, key, value, mask=None, dropout=None):
+    d_k = query.size(-1)
+    att = torch.matmul(query, key.transpose(-2, -1)) / d_k
+    if mask is not None:
+        att = att.masked_fill(mask == 0, float("-inf"))
+    p = F.softmax(att, dim=-2)
+    if dropout is not None:
+        p = dropout(p)
+    return torch.matmul(p, value), p
+"""
+DIAGNOSIS = Diagnosis(("softmax-over-queries",), "It runs over the queries.\nOver which axis?")
+
+
+def weights() -> Finding:
+    rows = ("query 0", "query 1")
+    yours, expected = ((0.9, 0.41), (0.1, 0.59)), ((0.5, 0.5), (0.3, 0.7))
+    wrong = ((True, True), (True, True))
+    return Finding("Wrong.", Grid(yours, expected, wrong, rows, ("key 0", "key 1")))
+
+
+def result(check: str, finding: Finding) -> CheckResult:
+    return CheckResult(check, check, Status.FAILED, 0.0, 1.0, finding)
+
+
+def test_the_numbers_of_a_failing_check_and_the_line_are_quoted() -> None:
+    library = fingerprints.load("attention")
+    checks = (result("agrees_with_torch", weights()),)
+    told = in_own_words(DIAGNOSIS, library, checks, ATTENTION)
+    assert told.in_full.splitlines() == [
+        "It runs over the queries.",
+        "Query 0 of your output sums to 1.31, not to 1.",
+        "Is it here? attention.py, line 10: p = F.softmax(att, dim=-2)",
+        "Over which axis?",
+    ]
+
+
+def test_numbers_of_a_check_that_the_mistake_passes_are_not_quoted() -> None:
+    library = fingerprints.load("attention")
+    told = in_own_words(DIAGNOSIS, library, (result("of_another_mistake", weights()),), ATTENTION)
+    assert "sums to" not in told.shows
+
+
+def test_where_the_code_raised_is_the_line() -> None:
+    library = fingerprints.load("attention")
+    raised = Finding("Your code raised.", places=(Place("attention.py", 7, "att = ..."),))
+    told = in_own_words(DIAGNOSIS, library, (result("agrees_with_torch", raised),), ATTENTION)
+    assert told.shows == "attention.py, line 7: `att = ...`"
+
+
+def test_a_wrong_shape_is_quoted_rather_than_numbers_of_a_later_check() -> None:
+    """Those may be another mistake's."""
+    library = fingerprints.load("attention")
+    shape = "The shape of your output is (3,); it should be (2, 3)."
+    checks = (
+        result("agrees_with_torch", Finding(shape)),
+        result("gradients_agree_with_torch", weights()),
+    )
+    assert in_own_words(DIAGNOSIS, library, checks, "").shows == shape
+
+
+def test_no_line_is_quoted_where_two_are_as_likely() -> None:
+    twice = ATTENTION.replace("    if dropout", "    p = F.softmax(p, dim=-2)\n    if dropout", 1)
+    assert line_of(["softmax-over-queries"], "attention", twice) is None
+    assert line_of(["softmax-over-queries"], "attention", "def attention(") is None
+
+
+def test_what_was_quoted_stands_in_the_report() -> None:
+    told = Diagnosis(("a",), "Tells.\nAsks?", (), "At row 0 you have 1; 2 is expected.")
+    found = ExerciseResult("attention", Status.FAILED, 0.0, 15.0, diagnoses=(told,))
+    assert exercise_result(exercise_fields(found)).diagnoses == (told,)
+
+
+@pytest.mark.parametrize(
+    "hostile",
+    [
+        f"x = {'a' * 50_000}\n",  # one look at it from each letter took a minute
+        f"x = {'1 + ' * 10_000}1\n",
+        f"x = {'-' * 9_000}1\n",
+        "x = 1\n" * 200_000,
+    ],
+    ids=["long name", "deep sum", "deep sign", "many lines"],
+)
+def test_a_line_is_looked_for_in_no_time_and_without_harm(hostile: str) -> None:
+    """The search is in the grader's own process: one answer must not keep a class waiting."""
+    line_of(["scaled-by-d-k"], "attention", hostile)

@@ -1,0 +1,224 @@
+"""The student's edition works without the kit around it, and holds no answer that it asks for."""
+
+from __future__ import annotations
+
+import ast
+import lzma
+import os
+import re
+import subprocess
+import sys
+import zipfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import nbformat
+import pytest
+
+from grader.capstone import tasks
+from grader.course import building
+from grader.curriculum import EXERCISES, NAMES, stubs
+from grader.curriculum.project import ROOT
+from grader.grading.diagnosis.hint_data import write_hints
+from grader.release import edition
+
+CORE = tuple(exercise.name for exercise in EXERCISES if exercise.core)
+# Lines that every other module has, whatever it computes.
+COMMON = {
+    "super().__init__()",
+    "self.dropout = nn.Dropout(dropout)",
+    "self.d_model = d_model",
+    "self.n_heads = n_heads",
+    "self.pad_id = pad_id",
+    "memory = model.encode(src)",
+    "with torch.no_grad():",
+    "with torch.enable_grad():",
+    "model.eval()",
+    "optimiser.zero_grad()",
+    "optimiser.step()",
+    "if cache is not None:",
+    "if not pairs:",
+    "for _ in range(count):",
+    "for number, block in enumerate(self.blocks):",
+    "caches = [KVCache() for _ in model.blocks]",  # the exercise itself says so
+}
+SHORT = 12
+
+
+def answers(names: Sequence[str]) -> dict[str, set[str]]:
+    """Every line of these exercises' answers that says something and that their stub lacks."""
+    found = {}
+    for name in names:
+        parts = re.findall(
+            r"### BEGIN SOLUTION\n(.*?)### END SOLUTION", stubs.solution(name), re.DOTALL
+        )
+        shown = {line.strip() for line in stubs.as_handed_out(name).splitlines()}
+        lines = {line.strip() for part in parts for line in part.splitlines()}
+        found[name] = {
+            line
+            for line in lines - shown - COMMON
+            if len(line) >= SHORT and not line.startswith("#") and re.search(r"\w\W+\w", line)
+        }
+    return found
+
+
+def contents(folder: Path) -> Iterator[tuple[str, str]]:
+    """All that the edition holds, unpacked: file and text."""
+    for path in sorted(folder.rglob("*")):
+        if path.is_file():
+            content = path.read_bytes()
+            if path.suffix == ".hints":
+                content = lzma.decompress(content)
+            yield path.relative_to(folder).as_posix(), content.decode("utf-8", "replace")
+
+
+def make(
+    folder: Path, exercises: Sequence[str], hinted: Sequence[str], monkeypatch: pytest.MonkeyPatch
+) -> edition.Edition:
+    """An edition with the hints of some exercises only, since making them takes long."""
+    monkeypatch.setattr(edition, "write_hints", lambda to, _: write_hints(to, hinted))
+    return edition.make(folder, exercises)
+
+
+@pytest.mark.parametrize(
+    "asked", [CORE, NAMES, ("encoder",), ("decoder", "embedding"), ("masks", "multi_head")]
+)
+def test_no_line_of_an_answer_is_in_it(
+    tmp_path: Path, asked: Sequence[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = make(tmp_path / "edition", asked, ["masks"] if "masks" in asked else [], monkeypatch)
+    assert made.exercises == tuple(name for name in NAMES if name in asked)
+    lines = answers(made.exercises)
+    assert all(lines.values())
+    found = [
+        f"{file}: {line}"
+        for file, text in contents(made.folder)
+        for held in ({one.strip() for one in text.splitlines()},)
+        for name in made.exercises
+        for line in lines[name]
+        if line in held
+    ]
+    assert not found
+    files = {path.name for path in made.folder.rglob("*.py")}
+    assert "judge.py" not in files
+    assert "reference.py" not in files
+    assert not list(made.folder.rglob("*.toml*/mistakes*"))
+    assert not (made.folder / "solutions").exists()
+
+
+def test_none_of_its_rooms_needs_what_is_withheld() -> None:
+    files = {f"grader/{name}" for name in edition.modules() if name.endswith(".py")}
+    stems = (file.removesuffix(".py").removesuffix("/__init__") for file in files)
+    names = {stem.replace("/", ".") for stem in stems}
+    # The plugin looks for the hidden checks before it needs them.
+    for file in files - {"grader/pytest_plugin.py"}:
+        for node in ast.walk(ast.parse((ROOT / file).read_text("utf-8"))):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("grader"):
+                assert node.module in names, f"{file} imports {node.module}"
+
+
+def test_a_folder_with_something_in_it_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "mine.txt").write_text("mine")
+    with pytest.raises(edition.EditionError, match="Name a new folder"):
+        edition.make(tmp_path, ["masks"])
+
+
+class Student:
+    """Somebody who works in the edition alone: the kit's own folder is not to be found."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def run(self, *command: str) -> tuple[int, str]:
+        """A Python module with arguments, in the edition's folder; status and output."""
+        program = (
+            "import sys; sys.path[:] = [one for one in sys.path if one != sys.argv[1]]; "
+            # Where the kit is installed for editing, something other than a path finds it.
+            "sys.meta_path[:] = [one for one in sys.meta_path if 'editable' not in "
+            "getattr(one, '__module__', '')]; "
+            "sys.path.insert(0, ''); del sys.argv[1]; import runpy; "
+            "runpy.run_module(sys.argv.pop(1), run_name='__main__', alter_sys=True)"
+        )
+        done = subprocess.run(
+            [sys.executable, "-c", program, str(ROOT), *command],
+            cwd=self.folder,
+            env={**os.environ, "COLUMNS": "100"},
+            capture_output=True,
+            text=True,
+            encoding="utf-8",
+            timeout=900,
+            check=False,
+        )
+        return done.returncode, done.stdout + done.stderr
+
+
+@pytest.mark.full(seconds=19)
+def test_a_student_works_in_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Board, hint, reset, help, notebook: all without the kit."""
+    made = make(tmp_path / "edition", CORE, ["attention"], monkeypatch)
+    student = Student(made.folder)
+    status, said = student.run("pytest")
+    assert status == 1
+    assert "Points" not in said
+    assert "tokens" not in said
+    # The core eight are done with what is handed out.
+    for name in CORE:
+        answer = stubs.reference_source(name)
+        (made.folder / "exercises" / f"{name}.py").write_text(answer, "utf-8")
+    status, said = student.run("pytest", "exercises/")
+    assert status == 0, said
+    assert said.count("all public tests pass") == len(CORE)
+    assert "Points" not in said
+    assert "done" not in said
+    assert "grader grade" not in said
+    # Something is wrong; a hint; and back to the beginning.
+    file = made.folder / "exercises" / "attention.py"
+    file.write_text(file.read_text("utf-8").replace("math.sqrt(query.size(-1))", "query.size(-1)"))
+    for _ in range(3):  # what works, a question, the mistake
+        status, said = student.run("pytest", "exercises/test_attention.py", "--hint")
+    assert status == 1
+    assert "Your scores are divided by d_k, not by its square root." in said
+    status, said = student.run("grader", "reset", "attention")
+    assert (status, stubs.is_untouched(file.read_text("utf-8"))) == (0, True)
+    assert "query.size(-1)" in file.with_name("attention.py.1").read_text("utf-8")
+    status, said = student.run("grader", "reset", "tokens")
+    assert (status, said.strip()) == (2, "tokens is not part of this edition.")
+    status, said = student.run("grader", "--help")
+    assert "watch" in said
+    assert "release" not in said
+    assert edition.zipped(made).is_file()
+    with zipfile.ZipFile(edition.zipped(made)) as archive:
+        assert "edition/exercises/attention.py" in archive.namelist()
+
+
+CELLS = """
+import json, sys
+from pathlib import Path
+from IPython.core.interactiveshell import InteractiveShell
+shell = InteractiveShell.instance()
+for cell in json.loads(Path("assignment.ipynb").read_text("utf-8"))["cells"]:
+    if cell["cell_type"] == "code":
+        shell.run_cell("".join(cell["source"]))
+shell.run_line_magic("check", "attention")
+"""
+
+
+def test_the_notebook_of_an_assignment_works_with_it_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As on a JupyterHub whose image has the edition: its own tests, and `%check`."""
+    made = make(tmp_path / "edition", ["attention"], [], monkeypatch)
+    notebook = nbformat.writes(building.notebook("transformer", ["attention"]))
+    (made.folder / "assignment.ipynb").write_text(notebook, "utf-8")
+    (made.folder / "run_cells.py").write_text(CELLS, "utf-8")
+    status, said = Student(made.folder).run("run_cells")
+    assert status == 0
+    assert len(re.findall(r"attention: passed, (\d+) of \1 tests passed\.", said)) == 2, said
+
+
+@pytest.mark.full(seconds=8)
+def test_an_edition_with_a_language_model_can_train_it(tmp_path: Path) -> None:
+    made = edition.make(tmp_path / "edition", ["language_model", "sampling"])
+    there = {*made.exercises, *made.solved}
+    for task in ("sums", "prose"):
+        assert set(tasks.find(task).entries) <= there

@@ -1,0 +1,196 @@
+"""Nothing that somebody submitted is left out in silence: it is graded, or listed with a reason."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from grader import submission
+from grader.submission import Reading
+
+RIGHT = "def attention(): ...\n"
+MASKS = "def padding_mask(): ...\ndef causal_mask(): ...\ndef target_mask(): ...\n"
+NOTEBOOK = '{"cells": [{"cell_type": "code", "metadata": {}, "source": "def attention(): ..."}]}'
+
+
+def write(path: Path, text: str = RIGHT) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+
+
+def graded(contents: submission.Contents) -> dict[str, list[str]]:
+    return {one.name: sorted(one.sources) for one in contents.submissions}
+
+
+@pytest.mark.parametrize("odd", ["exercises/attention.py", "masks.py"])
+@pytest.mark.parametrize("student", ["ada/attention.py", "ada/Attention.py", "ada.zip"])
+def test_what_may_be_a_class_or_one_submission_is_asked(
+    tmp_path: Path, odd: str, student: str
+) -> None:
+    write(tmp_path / odd)
+    write(tmp_path / student)
+    with pytest.raises(submission.AmbiguousError) as refusal:
+        submission.contents(tmp_path)
+    assert f"one student's submission ({odd})" in str(refusal.value)
+    assert f"a class ({student.partition('/')[0]})" in str(refusal.value)
+
+
+def test_a_stray_file_beside_notebooks_is_asked_about(tmp_path: Path) -> None:
+    write(tmp_path / "masks.py")
+    for name in ("ada", "bob"):
+        write(tmp_path / f"{name}.ipynb", NOTEBOOK)
+    with pytest.raises(submission.AmbiguousError, match=r"class \(ada.ipynb, bob.ipynb\)"):
+        submission.contents(tmp_path)
+
+
+def test_either_reading_can_be_chosen(tmp_path: Path) -> None:
+    write(tmp_path / "exercises" / "attention.py")
+    write(tmp_path / "ada" / "attention.py")
+    write(tmp_path / "masks.py", MASKS)
+    as_class = submission.contents(tmp_path, Reading.CLASS)
+    assert graded(as_class) == {"ada": ["attention"], "exercises": ["attention"]}
+    assert [(one.path, one.work) for one in as_class.passed_over] == [("masks.py", True)]
+    as_one = submission.contents(tmp_path, Reading.ONE)
+    assert graded(as_one) == {tmp_path.name: ["masks"]}
+    passed = {one.path: one.work for one in as_one.submissions[0].passed_over}
+    assert passed == {"ada": True, "exercises/attention.py": True}
+
+
+def test_a_students_folder_with_exercises_and_pictures_is_one_submission(tmp_path: Path) -> None:
+    write(tmp_path / "exercises" / "attention.py")
+    write(tmp_path / "exercises" / "tests" / "test_attention.py", "import pytest\n")
+    write(tmp_path / "pictures" / "notes.txt", "")
+    contents = submission.contents(tmp_path)
+    assert graded(contents) == {tmp_path.name: ["attention"]}
+    assert contents.submissions[0].passed_over == ()
+
+
+def test_folders_that_are_not_taken_for_students_are_listed(tmp_path: Path) -> None:
+    write(tmp_path / "ada" / "attention.py")
+    write(tmp_path / ".bob" / "attention.py")
+    write(tmp_path / "__carl" / "attention.py")
+    write(tmp_path / "__pycache__" / "attention.py")
+    write(tmp_path / "dora.pdf")
+    write(tmp_path / "emil.rar")
+    write(tmp_path / "grades.csv")
+    contents = submission.contents(tmp_path)
+    assert graded(contents) == {"ada": ["attention"]}
+    assert {one.path: one.work for one in contents.passed_over} == {
+        ".bob/": True,
+        "__carl/": True,
+        "__pycache__/": False,
+        "dora.pdf": True,
+        "emil.rar": True,
+        "grades.csv": False,
+    }
+    assert all(one.reason for one in contents.passed_over)
+
+
+def test_of_a_student_with_a_pdf_alone_it_is_said(tmp_path: Path) -> None:
+    write(tmp_path / "ada" / "ps1" / "report.pdf")
+    (ada,) = submission.contents(tmp_path).submissions
+    assert ada.absent["masks"] == "There is no file masks.py. What was submitted: ps1, report.pdf."
+    assert [(one.path, one.work) for one in ada.passed_over] == [("ps1/report.pdf", True)]
+
+
+@pytest.mark.parametrize("name", ["Masks.py", "masks (1).py", "masks_final_v2.py", "homework.py"])
+def test_a_file_under_another_name_is_told_or_taken(tmp_path: Path, name: str) -> None:
+    write(tmp_path / "ada" / "attention.py")
+    write(tmp_path / "ada" / name, MASKS)
+    (ada,) = submission.contents(tmp_path).submissions
+    assert sorted(ada.sources) == ["attention"]
+    assert f"{name} seems to be it, but the name must be masks.py." in ada.absent["masks"]
+    (passed,) = ada.passed_over
+    assert (passed.path, passed.work) == (name, True)
+    assert "--guess-names" in passed.reason
+    (taken,) = submission.contents(tmp_path, guess_names=True).submissions
+    assert taken.sources["masks"] == MASKS
+    assert taken.guessed == {"masks": name}
+    assert taken.passed_over == ()
+    assert taken.digest != ada.digest
+
+
+def test_a_single_submission_of_misnamed_files_is_one(tmp_path: Path) -> None:
+    write(tmp_path / "Attention.py")
+    (ada,) = submission.contents(tmp_path, guess_names=True).submissions
+    assert ada.sources == {"attention": RIGHT}
+
+
+def test_of_two_candidates_none_is_guessed(tmp_path: Path) -> None:
+    for name in ("masks (1).py", "masks (2).py"):
+        write(tmp_path / "ada" / name, MASKS)
+    (ada,) = submission.contents(tmp_path, guess_names=True).submissions
+    assert not ada.sources
+    assert [one.path for one in ada.passed_over if one.work] == ["masks (1).py", "masks (2).py"]
+    assert "several files define the names of masks.py" in ada.passed_over[0].reason
+
+
+def test_a_name_alone_is_not_enough_to_be_taken(tmp_path: Path) -> None:
+    write(tmp_path / "ada" / "Masks.py", "def padding_mask(): ...\n")
+    (ada,) = submission.contents(tmp_path, guess_names=True).submissions
+    assert not ada.sources
+    assert "Masks.py has a similar name, but does not define all of" in ada.absent["masks"]
+
+
+@pytest.mark.parametrize("guess", [False, True])
+def test_a_notebook_counts_before_a_file_under_another_name(tmp_path: Path, guess: bool) -> None:
+    write(tmp_path / "ada" / "work.ipynb", NOTEBOOK)
+    write(tmp_path / "ada" / "Masks.py", MASKS)
+    (ada,) = submission.contents(tmp_path, guess_names=guess).submissions
+    assert sorted(ada.sources) == ["attention"]
+    assert [(one.path, one.reason, one.work) for one in ada.passed_over] == [
+        ("Masks.py", "other files there are graded", True)
+    ]
+
+
+def test_moodles_download_is_read_as_it_is(tmp_path: Path) -> None:
+    write(tmp_path / "Ada Lovelace_12345_assignsubmission_file_" / "attention.py")
+    write(tmp_path / "Ada Lovelace_12345_assignsubmission_onlinetext_" / "onlinetext.html")
+    write(tmp_path / "Bob Ross_777_assignsubmission_file" / "work.ipynb", NOTEBOOK)
+    write(tmp_path / "Eve_8_assignsubmission_file_attention.py")
+    contents = submission.contents(tmp_path)
+    assert graded(contents) == {
+        "Ada Lovelace_12345": ["attention"],
+        "Bob Ross_777": ["attention"],
+        "Eve_8": ["attention"],
+    }
+    ada = contents.submissions[0]
+    assert [one.work for one in ada.passed_over] == [False]
+
+
+def test_canvas_download_is_read_as_it_is(tmp_path: Path) -> None:
+    write(tmp_path / "lovelaceada_12345_67890_attention.py")
+    write(tmp_path / "lovelaceada_12345_67891_masks-1.py", MASKS)
+    write(tmp_path / "rossbob_LATE_777_67892_work.ipynb", NOTEBOOK)
+    write(tmp_path / "eve_88_67893_report.pdf")
+    contents = submission.contents(tmp_path)
+    assert graded(contents) == {
+        "eve_88": [],
+        "lovelaceada_12345": ["attention", "masks"],
+        "rossbob_777": ["attention"],
+    }
+    eve = contents.submissions[0]
+    assert "report.pdf" in eve.absent["masks"]
+    assert [one.work for one in eve.passed_over] == [True]
+
+
+def test_names_that_only_look_like_canvas_are_students(tmp_path: Path) -> None:
+    for name in ("hw_2026_11_ada", "hw_2026_11_bob"):
+        write(tmp_path / f"{name}.ipynb", NOTEBOOK)
+    write(tmp_path / "team_12_34_alpha" / "attention.py")
+    assert graded(submission.contents(tmp_path)) == {
+        "hw_2026_11_ada": ["attention"],
+        "hw_2026_11_bob": ["attention"],
+        "team_12_34_alpha": ["attention"],
+    }
+
+
+def test_a_link_in_a_download_is_not_followed(tmp_path: Path) -> None:
+    write(tmp_path / "solution.txt")
+    write(tmp_path / "class" / "ada_11_22_attention.py")
+    (tmp_path / "class" / "eve_33_44_attention.py").symlink_to(tmp_path / "solution.txt")
+    ada, eve = submission.contents(tmp_path / "class").submissions
+    assert sorted(ada.sources) == ["attention"]
+    assert not eve.sources
+    assert "link" in eve.passed_over[0].reason

@@ -1,0 +1,276 @@
+"""What the search over torch calls: operators, Python functions, modules, and with what."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import itertools
+import math
+import pkgutil
+import random
+import signal
+import sys
+import types
+from collections.abc import Callable, Iterator, Sequence
+from operator import attrgetter
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from tests.tools.search_tasks import Named, Task
+
+COMBINATIONS = 160
+# What talks to other machines, takes over the process or only draws, and what no CPU runs.
+SKIPPED = (
+    "torch.distributed",
+    "torch.testing._internal.distributed",
+    "torch.utils.benchmark",
+    "torch.utils.tensorboard",
+    "torch.utils.bottleneck",
+    "torch.utils.hipify",
+    "torch.utils.model_dump",
+    "torch.cuda",
+    "torch.xpu",
+    "torch.mtia",
+    "torch.mps",
+    "torch._inductor.kernel",
+    "torch._inductor.codegen",
+    "torch._inductor.runtime",
+    "torch._inductor.compile_worker",
+    "torch._inductor.autoheuristic",
+    "torch._vendor",
+    "torch.__main__",
+)
+
+
+def operators() -> Iterator[str]:
+    """Every overload of every operator of the dispatcher that computes."""
+    for name in sorted(torch._C._dispatch_get_all_op_names()):
+        space = name.partition("::")[0]
+        if space not in ("c10d", "_c10d_functional", "symm_mem", "profiler", "_test"):
+            yield name
+
+
+def functions(inside: Sequence[str]) -> Iterator[str]:
+    """Everything of these modules of torch's that can be called, as `module:name`.
+
+    That is each function, each class of layers, each object with `__call__`; with `name.method`
+    what a class offers without an object of it; with `name[key]` what a table of functions holds.
+    """
+    seen: set[int] = set()
+    outer = [
+        (name, attribute, value)
+        for name in sorted(modules(inside))
+        for attribute, value in sorted(vars(sys.modules[name]).items())
+    ]
+    inner = [(name, *pair) for name, attribute, value in outer for pair in _inner(attribute, value)]
+    for name, path, found in (*outer, *inner):
+        if id(found) not in seen and _is_torchs(found):
+            seen.add(id(found))
+            yield f"{name}:{path}"
+
+
+def _inner(attribute: str, value: object) -> list[tuple[str, object]]:
+    if isinstance(value, dict):
+        return [(f"{attribute}[{key}]", found) for key, found in list(value.items())]
+    if not isinstance(value, type) or not str(value.__module__).startswith("torch"):
+        return []
+    free = [
+        name
+        for name, found in list(vars(value).items())
+        if isinstance(found, (staticmethod, classmethod))
+        # A layer's own methods are tried on objects of it; those of an autograd function are free.
+    ] + ["apply"] * issubclass(value, torch.autograd.Function)
+    return [(f"{attribute}.{name}", getattr(value, name, None)) for name in free]
+
+
+def _is_torchs(value: object) -> bool:
+    if isinstance(value, type):
+        return issubclass(value, nn.Module) and str(value.__module__).startswith("torch")
+    # Operators are searched by themselves.
+    known = (torch._ops.OpOverload, torch._ops.OpOverloadPacket, torch._ops._OpNamespace)
+    home = str(getattr(value, "__module__", None) or type(value).__module__ or "torch")
+    return (
+        callable(value) and not isinstance(value, known) and home.startswith(("torch", "builtins"))
+    )
+
+
+def modules(inside: Sequence[str]) -> set[str]:
+    """These modules of torch's and all below them, imported, as far as they can be here."""
+    waiting = list(inside)
+    while waiting:
+        name = waiting.pop()
+        if name.startswith(SKIPPED):
+            continue
+        try:
+            with Limited(60):
+                module = importlib.import_module(name)
+        except BaseException:
+            continue
+        path = getattr(module, "__path__", None)
+        if path:
+            waiting += [one.name for one in pkgutil.iter_modules(path, f"{name}.")]
+    names = [name for name, module in sys.modules.items() if isinstance(module, types.ModuleType)]
+    inner = tuple(f"{name}." for name in inside)
+    wanted = {name for name in names if name in inside or name.startswith(inner)}
+    return {name for name in wanted if not name.startswith(SKIPPED)}
+
+
+class Limited:
+    """Ends what takes more CPU time, or waits four times as long, with `TimeoutError`."""
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+
+    def __enter__(self) -> None:
+        for number in (signal.SIGPROF, signal.SIGALRM):
+            signal.signal(number, self.ring)
+        signal.setitimer(signal.ITIMER_PROF, self.seconds)
+        signal.setitimer(signal.ITIMER_REAL, 4 * self.seconds)
+
+    def __exit__(self, *_: object) -> None:
+        for timer in (signal.ITIMER_PROF, signal.ITIMER_REAL):
+            signal.setitimer(timer, 0)
+
+    @staticmethod
+    def ring(*_: object) -> None:
+        raise TimeoutError
+
+
+def resolve(name: str) -> Callable[..., Any]:
+    """What a name stands for, ready to be called."""
+    if "::" in name:
+        operator, _, overload = name.partition(".")
+        space, _, base = operator.partition("::")
+        found = getattr(getattr(getattr(torch.ops, space), base), overload or "default")
+        named = [one.name for one in found._schema.arguments if one.kwarg_only]
+        if not named:
+            return found  # type: ignore[no-any-return]
+        return lambda *given: found(
+            *given[: -len(named)], **dict(zip(named, given[-len(named) :], strict=True))
+        )
+    module, _, path = name.partition(":")
+    path, bracket, key = path.partition("[")
+    found = attrgetter(path)(importlib.import_module(module))
+    if bracket:
+        found = next(one for known, one in found.items() if f"{known}]" == key)
+    if isinstance(found, type):
+        return lambda *arguments: found(*arguments[:-1])(arguments[-1])
+    return found  # type: ignore[no-any-return]
+
+
+def candidates(task: Task, name: str, found: Callable[..., Any]) -> list[Sequence[Any]]:
+    """What each argument may be, for every argument that has no default."""
+    everything = [*task.tensors, *task.numbers, *task.lists, None, False, True]
+    if "::" in name:
+        schema = torch._C._dispatch_find_schema_or_throw(*(name + ".").split(".")[:2]).schema()
+        kinds: dict[str, list[Any]] = {
+            "Tensor": [*task.tensors],
+            "Optional[Tensor]": [None, *task.tensors[1:]],
+            "List[Tensor]": [list(task.tensors), *[[one] for one in task.tensors], *task.lists],
+            "bool": [False, True],
+        }
+        numbers = [one for one in task.numbers if not isinstance(one, str)]
+        texts = [one for one in task.numbers if isinstance(one, str)]
+        chosen: list[Sequence[Any]] = []
+        for argument in schema.arguments:
+            kind = str(argument.type)
+            default = [argument.default_value] if argument.has_default_value() else []
+            if kind in kinds:
+                chosen.append(kinds[kind])
+            elif kind == "str":
+                chosen.append([*default, *texts])
+            elif default:
+                chosen.append([*default, *(numbers[:1] if kind in ("int", "float") else [])])
+            elif kind.startswith("List"):
+                chosen.append([*task.lists, [1]])
+            elif kind.startswith("Optional"):
+                chosen.append([None, *numbers])
+            else:
+                chosen.append(numbers or [1])
+        return chosen
+    if not isinstance(found, types.FunctionType) or found.__name__ == "<lambda>":
+        return [everything] * 3
+    wanted = [
+        one
+        for one in inspect.signature(found).parameters.values()
+        if one.default is one.empty and one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)
+    ]
+    rest = any(
+        one.kind is one.VAR_POSITIONAL for one in inspect.signature(found).parameters.values()
+    )
+    return [everything] * (len(wanted) or (3 if rest else 0))
+
+
+def combinations(task: Task, name: str, found: Callable[..., Any]) -> Iterator[list[Any]]:
+    """Lists of arguments, the likeliest first: tensors in their order, then numbers in theirs."""
+    chosen = candidates(task, name, found)
+    if "::" in name:
+        yield from sampled(chosen)
+        return
+    yield from by_name(task, found)
+    pool = [*task.tensors, *task.numbers, *task.lists, None, False, True]
+    for length in (
+        {len(chosen), 1, 2, 3} if not isinstance(found, types.FunctionType) else {len(chosen)}
+    ):
+        for start in range(min(length, len(task.tensors)), 0, -1):
+            rest = itertools.product(pool, repeat=length - start)
+            for others in itertools.islice(rest, COMBINATIONS // 3):
+                yield [*task.tensors[:start], *others]
+        yield from map(list, itertools.islice(itertools.product(pool, repeat=length), 50))
+
+
+def by_name(task: Task, found: Callable[..., Any]) -> Iterator[list[Any]]:
+    """What the names of the parameters suggest: with all that are known, and with the needed."""
+    try:
+        parameters = inspect.signature(found).parameters.values()
+    except (TypeError, ValueError):
+        return
+    needed = [
+        one.name
+        for one in parameters
+        if one.default is one.empty and one.kind in (one.KEYWORD_ONLY, one.POSITIONAL_OR_KEYWORD)
+    ]
+    known = [one.name for one in parameters if one.name in task.named and one.name not in needed]
+    if task.named.keys() & {*needed, *known}:
+        for names in ([*needed, *known], needed):
+            yield [Named({name: task.named.get(name) for name in names})]
+
+
+def sampled(chosen: Sequence[Sequence[Any]]) -> Iterator[list[Any]]:
+    """All combinations if they are few, else as many as are allowed, likelier ones more often.
+
+    Mostly each tensor argument takes the next tensor, and each other one its first value.
+    """
+    if math.prod(map(len, chosen)) <= COMBINATIONS:
+        yield from map(list, itertools.product(*chosen))
+        return
+    draw = random.Random(0)
+    likely, tensors = [], 0
+    for some in chosen:
+        is_tensor = isinstance(some[0], Tensor)
+        likely.append(some[tensors % len(some)] if is_tensor else some[0])
+        tensors += is_tensor
+    for _ in range(COMBINATIONS):
+        pairs = zip(likely, chosen, strict=True)
+        yield [one if draw.random() < 0.7 else draw.choice(some) for one, some in pairs]
+
+
+def copies(arguments: Sequence[Any]) -> list[Any]:
+    """The arguments anew, since a call may change them."""
+    return [
+        Named(zip(one, copies([*one.values()]), strict=True))
+        if isinstance(one, Named)
+        else one.clone()
+        if isinstance(one, Tensor)
+        else one
+        for one in arguments
+    ]
+
+
+def carry_out(found: Callable[..., Any], arguments: Sequence[Any]) -> Any:
+    """The call with copies of these arguments, of which the last may be those with names."""
+    given = copies(arguments)
+    named = given.pop() if given and isinstance(given[-1], Named) else {}
+    return found(*given, **named)
