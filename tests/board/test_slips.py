@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import linecache
-import shutil
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -15,7 +14,7 @@ from grader.board.progress import Progress
 from grader.board.rendering import fitted, messages
 from grader.board.workspace import Workspace
 from grader.curriculum import NAMES, stubs
-from tests import ROOT
+from tests.tools.copies import copied
 
 Read = Callable[..., str]
 _AFTER = """            x = layer(x, mask)
@@ -28,8 +27,7 @@ _INSIDE = _AFTER.replace("\n    ", "\n        ")
 @pytest.fixture(scope="module")
 def solved(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with all public tests and all answers."""
-    folder = tmp_path_factory.mktemp("desk") / "exercises"
-    shutil.copytree(ROOT / "exercises", folder, ignore=shutil.ignore_patterns("pictures"))
+    folder = copied(tmp_path_factory.mktemp("desk"), "exercises") / "exercises"
     for name in NAMES:
         answer = stubs.solution(name).replace("from solutions.", "from exercises.")
         (folder / f"{name}.py").write_text(answer, encoding="utf-8")

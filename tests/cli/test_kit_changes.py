@@ -12,14 +12,13 @@ from grader.checks import framework
 from grader.curriculum import stubs
 from tests import ROOT
 from tests.tools import warm
+from tests.tools.copies import copied
 
 
 @pytest.fixture
 def kit(tmp_path: Path) -> Path:
     """A copy of the kit to change, with a right `masks.py` handed in."""
-    for folder in ("grader", "solutions", "exercises"):
-        ignored = shutil.ignore_patterns("__pycache__")
-        shutil.copytree(ROOT / folder, tmp_path / folder, ignore=ignored)
+    copied(tmp_path, "exercises", "grader", "solutions")
     shutil.copyfile(ROOT / "pyproject.toml", tmp_path / "pyproject.toml")
     (tmp_path / "ada").mkdir()
     (tmp_path / "ada" / "masks.py").write_text(stubs.reference_source("masks"), encoding="utf-8")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -17,6 +16,7 @@ from grader.report.data import write_json
 from grader.report.terminal import Terminal
 from tests import ROOT
 from tests.report.test_store import RESULT
+from tests.tools.copies import copied
 
 WORDS = "✓ ✗ … √ ² · é ■ 日 \udcff"
 
@@ -62,7 +62,7 @@ def test_a_report_is_printed(tmp_path: Path) -> None:
 
 @pytest.mark.full
 def test_the_board_is_printed(tmp_path: Path) -> None:
-    shutil.copytree(ROOT / "exercises", tmp_path / "exercises")
+    copied(tmp_path, "exercises")
     file = tmp_path / "exercises" / "masks.py"
     stub = file.read_text(encoding="utf-8")
     file.write_text(

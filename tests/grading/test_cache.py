@@ -87,7 +87,7 @@ def test_every_input_changes_the_key(tmp_path: Path, monkeypatch: pytest.MonkeyP
     kit, solutions = tmp_path / "grader", tmp_path / "solutions"
     for room in cache.ROOMS:
         shutil.copytree(cache._KIT / room, kit / room, ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.copytree(SOLUTIONS, solutions)
+    shutil.copytree(SOLUTIONS, solutions, ignore=shutil.ignore_patterns("__pycache__"))
     monkeypatch.setattr(cache, "_KIT", kit)
     monkeypatch.setattr("grader.recognition.cache.SOLUTIONS", solutions)
 

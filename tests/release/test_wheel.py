@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -14,14 +15,20 @@ import pytest
 from grader.curriculum import NAMES, stubs
 from grader.curriculum.project import ROOT
 from tests.tools import warm
+from tests.tools.copies import copied
 
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder that holds what the wheel holds."""
     folder = tmp_path_factory.mktemp("wheel")
+    # Built from a copy: setuptools writes beside the sources, and workers that build at the same
+    # time would remove each other's files.
+    kit = copied(folder / "kit", "exercises", "grader", "solutions")
+    for name in ("LICENSE", "README.md", "pyproject.toml"):
+        shutil.copyfile(ROOT / name, kit / name)
     pip = [sys.executable, "-m", "pip", "-q", "--disable-pip-version-check"]
-    build = ["wheel", "--no-deps", "--no-build-isolation", "-w", str(folder), str(ROOT)]
+    build = ["wheel", "--no-deps", "--no-build-isolation", "-w", str(folder), str(kit)]
     subprocess.run([*pip, *build], check=True, capture_output=True)
     (wheel,) = folder.glob("*.whl")
     with zipfile.ZipFile(wheel) as archive:
