@@ -17,9 +17,9 @@ from typing import Any, get_args, get_origin
 
 from torch import Tensor, nn
 
-from grader.board.statements import parsed
 from grader.board.workspace import HANDED_OUT, Workspace
 from grader.feedback.finding import Place
+from grader.recognition.likeness import parsed
 
 _EXCHANGED = "{call} is {how} with {wrong}. {asks} Its `def` line has them in this order: {names}."
 _ONE, _SEVERAL = "Is each argument in its place?", "Are two arguments swapped?"

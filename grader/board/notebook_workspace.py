@@ -9,10 +9,11 @@ from pathlib import Path
 from types import CodeType
 from typing import Any
 
-from grader.board.statements import parsed, shown
+from grader.board.statements import shown
 from grader.board.workspace import Workspace
 from grader.curriculum import EXERCISES, find
 from grader.feedback.finding import Place
+from grader.recognition.likeness import parsed
 
 _CELL = ("ipykernel_", "<ipython-input-")
 

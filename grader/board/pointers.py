@@ -14,11 +14,10 @@ from dataclasses import replace
 
 from grader.board import known, probe
 from grader.board.result import Result
-from grader.board.statements import parsed
 from grader.board.workspace import Workspace
 from grader.curriculum import CurriculumError, find
 from grader.feedback.finding import Place, Status
-from grader.recognition.likeness import likely_line
+from grader.recognition.likeness import likely_line, parsed
 
 _IS_IT = "Is it this line?"
 

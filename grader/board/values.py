@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import ast
 import linecache
-import traceback as tracebacks
 from collections.abc import Iterator
-from types import FrameType, TracebackType
+from types import TracebackType
 from typing import Any
 
 from torch import Tensor, nn
@@ -35,13 +34,10 @@ def nones(traceback: TracebackType | None, workspace: Workspace) -> str:
 
 def _values(traceback: TracebackType | None, workspace: Workspace) -> Iterator[tuple[str, Any]]:
     """Yield the variables and the module's tensors in the student's last line, each once."""
-    last: tuple[FrameType, int] | None = None
-    for frame, number in tracebacks.walk_tb(traceback):
-        if workspace.holds_code(frame.f_code.co_filename) is not None:
-            last = frame, number
-    if last is None:
+    frames = list(workspace.frames(traceback))
+    if not frames:
         return
-    frame, number = last
+    _, frame, number = frames[-1]
     statement = at_line("".join(linecache.getlines(frame.f_code.co_filename)), number)
     seen: dict[str, Any] = {}
     for node in ast.walk(statement) if statement is not None else ():

@@ -12,12 +12,13 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 from types import FrameType, TracebackType
 
-from grader.board.statements import parsed, shown
+from grader.board.statements import shown
 from grader.curriculum import NAMES
 from grader.curriculum.assignment import assigned, limit_of_hints
 from grader.curriculum.hint_limit import HintLimit
 from grader.curriculum.stubs import is_untouched
 from grader.feedback.finding import Place
+from grader.recognition.likeness import parsed
 
 # How the file names of modules end that the kit puts in the place of a student's.
 HANDED_OUT = "as it is handed out>"
@@ -115,12 +116,17 @@ class Workspace:
         return _code_on(self.folder, path)
 
     def places(self, traceback: TracebackType | None) -> Iterator[tuple[Path, Place]]:
-        """Yield those frames of a traceback that are the student's code, the outermost first."""
-        for frame, line in tracebacks.walk_tb(traceback):
+        """Yield the lines of a traceback that are the student's code, the outermost first."""
+        for path, frame, line in self.frames(traceback):
             code = frame.f_code
-            path = self.holds_code(code.co_filename)
+            yield path, self.place_at(code.co_filename, line, code.co_qualname)
+
+    def frames(self, traceback: TracebackType | None) -> Iterator[tuple[Path, FrameType, int]]:
+        """Yield the frames of a traceback that run the student's code, each with its line."""
+        for frame, line in tracebacks.walk_tb(traceback):
+            path = self.holds_code(frame.f_code.co_filename)
             if path is not None:
-                yield path, self.place_at(code.co_filename, line, code.co_qualname)
+                yield path, frame, line
 
     def innermost(self) -> tuple[Path, FrameType] | None:
         """Return the student's code that runs now and its frame; None if the kit's form of it does.
@@ -148,8 +154,8 @@ class Workspace:
     ) -> Place | None:
         """Return the relevant line of `entry`: its only `return`, its `__init__` or its `def`.
 
-        `points_at` is "return", "__init__" or "def". Of a class, `forward` is looked at, or else
-        the first of the methods that are called. None if the file defines no such name.
+        `points_at` is "return", "__init__" or "def". In a class, the `return` is that of `forward`,
+        or else of the first of `calls` that it defines. None if the file defines no such name.
         """
         path = self.code_path(exercise)
         definition = _definition(parsed(self.source(exercise)).body, entry)
@@ -158,8 +164,8 @@ class Workspace:
         inside = entry
         if isinstance(definition, ast.ClassDef) and points_at != "def":
             methods = ("forward", *calls) if points_at == "return" else (points_at,)
-            found = (_definition(definition.body, method) for method in methods)
-            inner = next((one for one in found if one is not None), None)
+            defined = (_definition(definition.body, method) for method in methods)
+            inner = next((method for method in defined if method is not None), None)
             if inner is not None:
                 definition, inside = inner, f"{entry}.{inner.name}"
         line = definition.lineno

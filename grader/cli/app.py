@@ -49,6 +49,15 @@ def names(does: str) -> Any:
     return typer.Option("--exercise", metavar="NAME", help=f"{does}; may be given several times.")
 
 
+def table() -> Any:
+    """The option `--csv FILE` of a command that has the results of a class."""
+    return typer.Option(
+        "--csv",
+        metavar="FILE",
+        help="Write a table here: one row per student, one column per check.",
+    )
+
+
 class UsageError(Exception):
     """A command cannot be carried out. The message says why and what to do."""
 

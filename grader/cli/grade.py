@@ -21,6 +21,7 @@ from grader.cli.app import (
     names,
     require_forks,
     require_jail,
+    table,
 )
 from grader.cli.kept import given_by_hand, kept_report, with_overrides
 from grader.course import CONFIG
@@ -45,12 +46,7 @@ def grade(
     json: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write the whole report here.")
     ] = None,
-    csv: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE", help="Write a table here: one row per student, one column per check."
-        ),
-    ] = None,
+    csv: Annotated[Path | None, table()] = None,
     html: Annotated[
         Path | None,
         typer.Option(metavar="DIR", help="Write a page for every submission into this folder."),
@@ -177,7 +173,7 @@ def _graded(
         except KeyboardInterrupt:
             terminal.complain("Stopped. With --json FILE, a run that is stopped can be resumed.")
             raise typer.Exit(130) from None
-    given_by_hand(json)  # a damaged file is told before the class is graded
+    given_by_hand(json)  # a damaged file stops the run before the class is graded
     if resume and json.exists() and not run.store_path(json).exists():
         terminal.complain(f"{json} is complete: nothing is left to grade.")
         # What else is to be written may be what the run was stopped at.

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from grader.cli.app import INSTRUCTORS, UsageError, app, with_nbgrader
+from grader.cli.app import INSTRUCTORS, UsageError, app, table, with_nbgrader
 from grader.cli.kept import kept_report, with_overrides
 from grader.feedback import results
 from grader.report import data, tables
@@ -29,12 +29,7 @@ def report(
             metavar="DIR", help="Write the page of the class and those of the students here."
         ),
     ] = None,
-    csv: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE", help="Write a table here: one row per student, one column per check."
-        ),
-    ] = None,
+    csv: Annotated[Path | None, table()] = None,
     assignment: Annotated[
         str | None,
         typer.Option(metavar="NAME", help="Which assignment of a course. Default: its only one."),

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from itertools import takewhile
 
 from grader.curriculum.exercises import CurriculumError
+from grader.recognition.likeness import parsed
 
 
 class EntryError(CurriculumError):
@@ -40,6 +41,8 @@ def begin(exercise: str, answer: str, theirs: str) -> str:
 
     Raises `EntryError` where theirs is no Python, or differs in nothing that a function does.
     """
+    if not parsed(theirs).body:
+        raise EntryError("This answer is not valid Python.")
     own, other = _functions(answer), _functions(theirs)
     edits = list(_edits(answer, own, other))
     if not edits:
@@ -104,7 +107,7 @@ def _functions(source: str) -> dict[str, _Function]:
     """The functions and methods of a module, by their names with that of the class before."""
     lines = source.split("\n")
     functions = {}
-    for node in _parsed(source).body:
+    for node in parsed(source).body:
         inside = node.body if isinstance(node, ast.ClassDef) else [node]
         owner = f"{node.name}." if isinstance(node, ast.ClassDef) else ""
         for definition in inside:
@@ -117,16 +120,9 @@ def _functions(source: str) -> dict[str, _Function]:
 def _defined(source: str) -> set[str]:
     return {
         node.name
-        for node in _parsed(source).body
+        for node in parsed(source).body
         if isinstance(node, ast.ClassDef | ast.FunctionDef)
     }
-
-
-def _parsed(source: str) -> ast.Module:
-    try:
-        return ast.parse(source)
-    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        raise EntryError(f"This answer is not valid Python: {error}.") from None
 
 
 def _quoted(text: str) -> str:

@@ -41,16 +41,14 @@ def words(code: str) -> Words:
     }
 
 
-def parsed(source: str) -> ast.Module | None:
-    """Somebody's source as a tree; None where it is no Python, too long or too deep."""
-    if len(source) > MAX_SOURCE:
-        return None
+def parsed(source: str | bytes) -> ast.Module:
+    """Somebody's source as a tree; an empty one where it is no Python, too long or too deep."""
     try:
         with warnings.catch_warnings():  # which are the author's business
             warnings.simplefilter("ignore")
-            return ast.parse(source)
+            return ast.parse(source if len(source) <= MAX_SOURCE else "")
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return None
+        return ast.Module([], [])
 
 
 def simple_statements(source: str) -> list[str]:
@@ -64,11 +62,8 @@ def likely_line(source: str, wrong: Iterable[Words]) -> int | None:
     None where no line is like them, or a second one nearly as much, or the source is no Python, too
     long or too deep.
     """
-    tree = parsed(source)
-    if tree is None:
-        return None
     try:
-        lines = list(_lines(tree))
+        lines = list(_lines(parsed(source)))
     except RecursionError:
         return None
     common = Counter(word for _, made_of in lines for word in made_of)

@@ -22,10 +22,9 @@ def unused(source: str) -> frozenset[str]:
 
     Nothing is said of a function that does nothing but raise, or reads its arguments unnamed.
     """
-    tree = parsed(source)
     names: set[str] = set()
     try:
-        for node in tree.body if tree else ():
+        for node in parsed(source).body:
             if isinstance(node, ast.FunctionDef):
                 names |= _unused(node, "", _flags(node))
             elif isinstance(node, ast.ClassDef):

@@ -17,6 +17,7 @@ import torch
 from grader import curriculum
 from grader.curriculum import mistakes, reference, stubs
 from grader.curriculum.mistakes.variants import both, contradict, together
+from grader.feedback.results import Diagnosis
 from grader.grading.diagnosis import fingerprints
 from grader.grading.diagnosis.diagnostician import Diagnostician
 from grader.grading.question import Goal, Outcome, Question
@@ -57,14 +58,27 @@ def ask(module: ModuleType, question: Question) -> list[Any]:
     return answers(module, question.requests)
 
 
-def named(exercise: str, source: str) -> list[tuple[str, ...]]:
+def diagnosed(exercise: str, source: str) -> list[Diagnosis]:
+    """The mistakes that explain an answer of this source."""
     module = reference.variant(exercise, source)
     assert isinstance(module, ModuleType), module
 
-    found = diagnostician(exercise).diagnose(
+    diagnosis = diagnostician(exercise).diagnose(
         passed(exercise, module), partial(ask, module), unread=unused(source)
     )
-    return [one.mistakes for one in found.mistakes]
+    return list(diagnosis.mistakes)
+
+
+def edited(source: str, *edits: tuple[str, str]) -> str:
+    """The source with each text replaced, which has to be there once."""
+    for find, replace in edits:
+        assert source.count(find) == 1, find
+        source = source.replace(find, replace)
+    return source
+
+
+def named(exercise: str, source: str) -> list[tuple[str, ...]]:
+    return [explained.mistakes for explained in diagnosed(exercise, source)]
 
 
 @pytest.mark.parametrize(("exercise", "form"), FORMS)
@@ -204,85 +218,55 @@ def test_a_mistake_in_one_branch_is_named_with_the_branch(
     exercise: str, find: str, replace: str, name: str, branch: str
 ) -> None:
     source = stubs.reference_source(exercise)
-    assert source.count(find) == 1
-    module = reference.variant(exercise, source.replace(find, replace))
-    assert isinstance(module, ModuleType), module
 
-    found = diagnostician(exercise).diagnose(passed(exercise, module), partial(ask, module))
+    (explained,) = diagnosed(exercise, edited(source, (find, replace)))
 
-    assert [one.mistakes for one in found.mistakes] == [(name,)]
-    assert found.mistakes[0].message.startswith(branch)
+    assert explained.mistakes == (name,)
+    assert explained.message.startswith(branch)
 
 
 def test_a_mistake_of_both_branches_is_named_without_one() -> None:
     (mistake,) = (one for one in mistakes.load("sublayer") if one.name == "no_norm_at_all")
-    module = reference.variant("sublayer", mistake.apply(stubs.reference_source("sublayer")))
-    assert isinstance(module, ModuleType), module
 
-    found = diagnostician("sublayer").diagnose(passed("sublayer", module), partial(ask, module))
+    explained = diagnosed("sublayer", mistake.apply(stubs.reference_source("sublayer")))
 
-    assert found.mistakes[0].message.startswith(mistake.tells)
+    assert explained[0].message.startswith(mistake.tells)
 
 
 @pytest.mark.full(seconds=20)
 def test_an_argument_that_is_never_read_is_named_beside_two_other_faults() -> None:
-    source = stubs.reference_source("decoder")
-    for find, replace in (
+    source = edited(
+        stubs.reference_source("decoder"),
         ("self.cross_attn(y, memory, memory, memory_mask)", "self.cross_attn(y, y, memory)"),
         ("return self.sublayers[2](x, self.feed_forward)", "return self.feed_forward(x) * 1.7"),
-    ):
-        assert source.count(find) == 1
-        source = source.replace(find, replace)
-    module = reference.variant("decoder", source)
-    assert isinstance(module, ModuleType), module
-
-    found = diagnostician("decoder").diagnose(
-        passed("decoder", module), partial(ask, module), unread=unused(source)
     )
-
-    assert ("no_memory_mask",) in [one.mistakes for one in found.mistakes]
+    assert ("no_memory_mask",) in named("decoder", source)
 
 
 @pytest.mark.full
 def test_masks_that_one_branch_does_not_read_are_named_beside_other_faults_there() -> None:
-    source = mistakes.forms("decoder")["unrolled"]
-    for find, replace in (
+    source = edited(
+        mistakes.forms("decoder")["unrolled"],
         ("self.self_attn(x, x, x, tgt_mask)", "self.self_attn(x, x, x)"),
         ("self.cross_attn(x, memory, memory, memory_mask)", "self.cross_attn(x, memory, memory)"),
         ("x = third.norm(x + third.dropout(self.feed_forward(x)))", "x = self.feed_forward(x)"),
-    ):
-        assert source.count(find) == 1, find
-        source = source.replace(find, replace)
-    module = reference.variant("decoder", source)
-    assert isinstance(module, ModuleType), module
-
-    found = diagnostician("decoder").diagnose(
-        passed("decoder", module), partial(ask, module), unread=unused(source)
     )
-
-    told = {one.mistakes[0]: one.message for one in found.mistakes}
-    assert {"no_tgt_mask", "no_memory_mask"} <= set(told)
-    assert told["no_memory_mask"].startswith("Only with `norm_first=False`: ")
+    known = diagnosed("decoder", source)
+    messages = {explained.mistakes[0]: explained.message for explained in known}
+    assert {"no_tgt_mask", "no_memory_mask"} <= set(messages)
+    assert messages["no_memory_mask"].startswith("Only with `norm_first=False`: ")
 
 
 @pytest.mark.full
 def test_a_name_of_all_branches_stays_without_one_where_another_fault_mixes_in_one() -> None:
     """In pre-norm the last norm is missing, and with relu there is more that nobody knows."""
-    source = mistakes.forms("encoder")["unrolled"]
-    for find, replace in (
+    source = edited(
+        mistakes.forms("encoder")["unrolled"],
         ("self.norm = LayerNorm(d_model) if norm_first else None", "self.norm = None"),
         ("x = x + first.dropout(self.self_attn(y, y, y, mask))", "x = x + self.self_attn(y, y, y)"),
-    ):
-        assert source.count(find) == 1, find
-        source = source.replace(find, replace)
-    module = reference.variant("encoder", source)
-    assert isinstance(module, ModuleType), module
-
-    found = diagnostician("encoder").diagnose(
-        passed("encoder", module), partial(ask, module), unread=unused(source)
     )
-
-    assert not [one.message for one in found.mistakes if "activation" in one.message[:40]]
+    messages = [explained.message[:40] for explained in diagnosed("encoder", source)]
+    assert not any("activation" in beginning for beginning in messages)
 
 
 @pytest.mark.parametrize("exercise", curriculum.NAMES)
@@ -422,12 +406,8 @@ def test_two_who_need_the_fingerprints_at_once_make_them_once(
 
 def test_hints_go_from_where_to_read_to_what_to_write() -> None:
     known = next(one for one in mistakes.load("masks") if one.name == "all-turned-round")
-    module = reference.variant("masks", known.apply(stubs.reference_source("masks")))
-    assert isinstance(module, ModuleType)
-    found = diagnostician("masks").diagnose(
-        passed("masks", module), lambda question: answers(module, question.requests)
-    )
-    assert found.mistakes[0].hints == (known.read, known.nearly)
+    explained = diagnosed("masks", known.apply(stubs.reference_source("masks")))
+    assert explained[0].hints == (known.read, known.nearly)
 
 
 @pytest.mark.parametrize("exercise", curriculum.NAMES)

@@ -67,8 +67,7 @@ def _right(exercise: str) -> list[list[str]]:
 
 def _statements(source: str) -> list[Statement]:
     """The statements in their order, but for texts that stand alone."""
-    tree = parsed(source)
-    nodes = [node for node in ast.walk(tree) if isinstance(node, ast.stmt)] if tree else []
+    nodes = [node for node in ast.walk(parsed(source)) if isinstance(node, ast.stmt)]
     if len(nodes) > MOST:
         return []
     nodes.sort(key=lambda node: (node.lineno, node.col_offset))
