@@ -16,7 +16,11 @@ from grader.sandbox.pids import PidsGroup
 __all__ = ["ISOLATIONS", "Child", "Host", "HostError", "Limits"]
 
 ISOLATIONS = ("jail", "process")
-PRESSURE = "/proc/pressure/io"  # https://docs.kernel.org/accounting/psi.html
+# What waits for a disk, and for a processor: https://docs.kernel.org/accounting/psi.html
+PRESSURE, CPU_PRESSURE = "/proc/pressure/io", "/proc/pressure/cpu"
+_PROCESS_CLOCK = 2  # the low bits of a process's CPU clock, see clock_getcpuclockid(3)
+# How many times as long as it runs a thread may wait for a processor. More than that is sleep.
+STARVED = 20.0
 
 
 class Host:
@@ -118,27 +122,33 @@ class Child:
         self.pidfd = pidfd
         self.limits = limits
         self.began, self.idle = time.monotonic(), 0.0
-        self.busy, self.looked = _stalled(), self.began
+        self.busy, self.looked = _stalled(PRESSURE), self.began
+        self.starved, self.others = _stalled(CPU_PRESSURE), 0.0
         self.pid = None if pidfd is None else _pid(pidfd)
+        self.clock = -1 if self.pid is None else ~self.pid << 3 | _PROCESS_CLOCK
         self.accounts = -1 if self.pid is None else _accounts(self.pid)
 
     def usage(self) -> tuple[float, float, float]:
         """Return what it has used: seconds of CPU time, seconds idle, seconds on the wall.
 
-        Idle is when it neither runs nor waits for a processor, nor anybody for a disk: a slow one
-        is not the student's doing. Where the system does not tell, half of the time on the wall
-        counts as CPU time.
+        Idle is when none of its threads runs or waits for a processor, nor anybody for a disk: a
+        slow one is not the student's doing. How long it waits for a processor, the system tells of
+        the main thread alone; of the others it counts as waiting while anybody on the machine does.
+        Where the system does not tell, half of the time on the wall counts as CPU time.
         """
         now = time.monotonic()
         wall = now - self.began
         try:
             ran, waited, _ = os.pread(self.accounts, 99, 0).split()
+            # Of all threads, also of those that have ended; the file is about the main one.
+            processor = time.clock_gettime(self.clock)
         except (OSError, ValueError):  # it has ended, or there is no such file
             return wall / 2, 0.0, wall
-        processor = int(ran) / 1e9
-        busy = processor + int(waited) / 1e9 + _stalled()
-        self.idle += max(now - self.looked - (busy - self.busy), 0.0)
-        self.busy, self.looked = busy, now
+        busy, starved = processor + int(waited) / 1e9 + _stalled(PRESSURE), _stalled(CPU_PRESSURE)
+        others = processor - int(ran) / 1e9
+        waits = min(starved - self.starved, STARVED * (others - self.others))
+        self.idle += max(now - self.looked - (busy - self.busy) - max(waits, 0.0), 0.0)
+        self.busy, self.looked, self.starved, self.others = busy, now, starved, others
         return processor, self.idle, wall
 
     def ending(self) -> str:
@@ -193,14 +203,14 @@ def _pressure(path: str) -> int:
         return -1
 
 
-def _stalled() -> float:
-    """For how many seconds so far some process of this machine has waited for a disk.
+def _stalled(path: str) -> float:
+    """For how many seconds so far some process of this machine has waited for a disk or processor.
 
     0 where the system does not tell. It tells of no single process, so that a sleeper gains what
     others wait; the clock on the wall still ends that.
     """
     try:
-        some, *_ = os.pread(_pressure(PRESSURE), 199, 0).splitlines()
+        some, *_ = os.pread(_pressure(path), 199, 0).splitlines()
         return int(some.rpartition(b"total=")[2]) / 1e6
     except (OSError, ValueError):
         return 0.0

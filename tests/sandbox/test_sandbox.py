@@ -20,7 +20,7 @@ from grader.remote.budget import Budget
 from grader.remote.channel import Channel, Times
 from grader.remote.session import Live, Lost, StudentError
 from grader.sandbox import jail, lockdown, pids
-from grader.sandbox.host import Child, Host, HostError, Limits
+from grader.sandbox.host import CPU_PRESSURE, Child, Host, HostError, Limits
 
 PROBLEMS = " ".join(f"{problem.what} {problem.fix}" for problem in jail.missing())
 LIMITS = Limits(cpu_seconds=2)
@@ -147,6 +147,66 @@ def test_waiting_for_a_slow_disk_is_no_idleness(
         a_wait = "some avg10=99.00 total=1500000\n"
         threading.Timer(0.5, pressure.write_text, [a_wait]).start()
         assert call(child, "answer") == 1
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere, the system does not tell")
+@pytest.mark.parametrize("pool", ["ThreadPoolExecutor(2)", "None"])
+def test_work_in_threads_is_no_idleness(host: Host, pool: str) -> None:
+    """Whether one pool keeps its threads or each call starts some and waits for their end."""
+    source = (
+        "import time\n"
+        "from concurrent.futures import ThreadPoolExecutor\n"
+        "import torch\n"
+        "def work(seconds):\n"
+        "    end = time.thread_time() + seconds\n"
+        "    while time.thread_time() < end: torch.rand(300, 300) @ torch.rand(300, 300)\n"
+        "    return seconds\n"
+        f"pool = {pool}\n"
+        "def answer():\n"
+        "    if pool: return sum(pool.map(work, [0.6, 0.6]))\n"
+        "    for _ in range(12):\n"
+        "        with ThreadPoolExecutor(2) as brief: list(brief.map(work, [0.05, 0.05]))\n"
+        "    return 1.2\n"
+    )
+    times = Times(load=5.0, call=10.0, idle=0.25)
+    with Channel(host.fork(), Budget("All of it", 60.0, 60.0), times) as child:
+        load(child, source)
+        assert call(child, "answer") == 1.2
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere, the system does not tell")
+def test_a_loop_in_a_thread_is_told_as_one(host: Host) -> None:
+    source = (
+        "import threading, time\n"
+        "def spin():\n"
+        "    while True: pass\n"
+        "def answer():\n"
+        "    thread = threading.Thread(target=spin, daemon=True)\n"
+        "    thread.start()\n"
+        "    thread.join()\n"
+    )
+    with line(host.fork()) as child:
+        load(child, source)
+        with pytest.raises(Lost, match="CPU time"):
+            call(child, "answer")
+
+
+def test_a_sleeper_with_a_thread_is_idle(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where others on the machine always wait for a processor: a thread gains no more."""
+    always = {CPU_PRESSURE: time.monotonic}
+    monkeypatch.setattr("grader.sandbox.host._stalled", lambda path: always.get(path, float)())
+    source = (
+        "import threading, time\n"
+        "def answer():\n"
+        "    thread = threading.Thread(target=int)\n"
+        "    thread.start()\n"
+        "    thread.join()\n"
+        "    time.sleep(60)\n"
+    )
+    with line(host.fork()) as child:
+        load(child, source)
+        with pytest.raises(Lost, match="did nothing"):
+            call(child, "answer")
 
 
 @pytest.mark.full(but=("jail",))
