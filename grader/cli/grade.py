@@ -186,8 +186,9 @@ def _graded(
         except KeyboardInterrupt:
             terminal.complain("Stopped. Continue with the same command and --resume.")
             raise typer.Exit(130) from None
-        report = with_overrides(report, json, terminal)
-        data.write_json(report, json)
+        with data.changing(json):
+            report = with_overrides(report, json, terminal)
+            data.write_json(report, json)
         if run.complete(report):
             store.remove()
     return report

@@ -48,17 +48,18 @@ def override(
         raise UsageError(f"The note has {len(note)} characters; at most {LONGEST_NOTE} are shown.")
     file = overrides.path_of(grades)
     try:
-        report, kept = kept_report(grades), overrides.read(file)
-        report, _ = overrides.applied(report, kept)
-        named = overrides.found(report, submission, exercise, check)
-        others = [entry for entry in kept if entry.key != named.key]
-        if given is not None:
-            others.append(replace(named, points=_worth(report, named, given), note=note))
-        elif len(others) == len(kept):
-            raise OverridesError(f"{_words(report, named)[1].title} has no points by hand.")
-        overrides.write(file, others)
-        report, _ = overrides.applied(report, others)
-        data.write_json(report, grades)
+        with data.changing(grades):
+            report, kept = kept_report(grades), overrides.read(file)
+            report, _ = overrides.applied(report, kept)
+            named = overrides.found(report, submission, exercise, check)
+            others = [entry for entry in kept if entry.key != named.key]
+            if given is not None:
+                others.append(replace(named, points=_worth(report, named, given), note=note))
+            elif len(others) == len(kept):
+                raise OverridesError(f"{_words(report, named)[1].title} has no points by hand.")
+            overrides.write(file, others)
+            report, _ = overrides.applied(report, others)
+            data.write_json(report, grades)
     except OverridesError as error:
         raise UsageError(str(error)) from None
     except OSError as error:

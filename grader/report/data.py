@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 
@@ -24,6 +25,27 @@ def write_json(report: Report, path: Path) -> None:
         "passed_over": [asdict(entry) for entry in report.passed_over],
     }
     write_kept(path, json.dumps(fields, indent=1, ensure_ascii=False) + "\n")
+
+
+@contextmanager
+def changing(path: Path) -> Iterator[None]:
+    """Let one process at a time read `path`, or a file beside it, and write what follows from it.
+
+    The others wait. Raises `OSError`.
+    """
+    import fcntl  # which Windows lacks, where other commands read reports
+
+    beside = path.with_name(f".{path.name}.lock")
+    while True:
+        with beside.open("a") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not os.fstat(lock.fileno()).st_nlink:
+                continue  # whoever had it before has removed it
+            try:
+                yield
+            finally:
+                beside.unlink(missing_ok=True)
+            return
 
 
 def write_kept(path: Path, text: str) -> None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import csv
 import json
+import multiprocessing
 import sys
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,6 +18,7 @@ from grader import cli
 from grader.cli.app import UsageError
 from grader.cli.grade import _complete
 from grader.cli.kept import kept_report, with_overrides
+from grader.cli.override import override as override_command
 from grader.feedback.finding import Status
 from grader.feedback.results import Report, SubmissionResult
 from grader.report import overrides
@@ -101,6 +104,33 @@ def test_a_second_one_replaces_the_first_and_it_can_be_taken_back(grades: Path, 
     assert override(ran, "--remove")[0] == 0
     assert grades.read_bytes() == before
     assert override(ran, "--remove") == (2, "The output … has no points by hand.\n")
+
+
+def test_of_several_at_the_same_time_none_is_lost(
+    grades: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = [f"student {number}" for number in range(4)]
+    write = overrides.write
+
+    def write_late(file: Path, given: Iterable[Given]) -> None:
+        time.sleep(0.2)
+        write(file, given)
+
+    monkeypatch.setattr(overrides, "write", write_late)
+    write_json(Report(7, "jail", tuple(replace(RESULT, submission=name) for name in names)), grades)
+    context = multiprocessing.get_context("fork")
+    givers = [context.Process(target=give, args=(grades, name)) for name in names]
+    for giver in givers:
+        giver.start()
+    for giver in givers:
+        giver.join()
+    assert {given.submission for given in overrides.read(overrides.path_of(grades))} == set(names)
+    assert set(points(grades).values()) == {5.5}
+    assert len(list(grades.parent.iterdir())) == 2, "the lock is left"
+
+
+def give(grades: Path, name: str) -> None:
+    override_command(grades, name, "attention", "agrees", 2.5, "why")
 
 
 @pytest.mark.parametrize(
