@@ -14,11 +14,14 @@ from pathlib import Path
 from typing import Any
 
 from grader.board.time_limit import TookTooLong, time_limit
-from grader.recognition import cache
+from grader.recognition import cache, packing, redrawing
 from grader.recognition.evidence import alike, explain
 from grader.recognition.features import Fingerprints, Prints, Probe
 from grader.recognition.likeness import Words, unpacked
 from grader.recognition.thresholds import MAX_ALIKE
+from grader.remote import wire
+from grader.remote.nested import sendable
+from grader.remote.session import answers
 from grader.sandbox import program
 
 SHIPPED = Path(__file__).parent / "known"
@@ -73,10 +76,6 @@ def is_at_hand(exercise: str) -> bool:
 
 def decoded(exercise: str, content: bytes) -> Known:
     """Return what the content of such a file says. Raises `NoHintsError`."""
-    from grader.recognition import packing, redrawing
-    from grader.remote import wire
-    from grader.remote.nested import sendable
-
     try:
         data = wire.decode_trusted(wire.body(lzma.decompress(content)))
         requests = sendable(wire.decode_trusted(redrawing.restored(data["requests"])))
@@ -127,13 +126,13 @@ def diagnose(known: Known, module: Any, patient: bool = True) -> list[tuple[str,
     asks for. It is run under the same limit of time as a public test. If it once takes too long,
     only a `patient` caller wants to know what the other calls return.
     """
-    answers: list[Prints] = []
+    prints: list[Prints] = []
     is_given_up = False
     for probe in known.prints.probes:
         answer = None if is_given_up else _asked(probe, module)
         is_given_up = answer is None and not patient
-        answers.append(Prints.blank(len(probe.keys)) if answer is None else answer)
-    return explained(known, Prints.join(answers))
+        prints.append(Prints.blank(len(probe.keys)) if answer is None else answer)
+    return explained(known, Prints.join(prints))
 
 
 def explained(known: Known, theirs: Prints) -> list[tuple[str, ...]]:
@@ -151,8 +150,6 @@ def explained(known: Known, theirs: Prints) -> list[tuple[str, ...]]:
 
 def _asked(probe: Probe, module: Any) -> Prints | None:
     """What the module answers; None if it takes too long."""
-    from grader.remote.session import answers
-
     try:
         with time_limit():
             return probe.read(answers(module, probe.requests))

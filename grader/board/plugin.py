@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from grader.board import left_on, pointers, probe
+from grader.board import left_on, probe
 from grader.board.failure import failure
 from grader.board.forbidden import watch
 from grader.board.modules import BrokenTest, TestFile
@@ -246,6 +246,9 @@ class Board:
         if not self.alone or config.option.verbose > 0 or not self.in_own_words:
             terminalreporter.write_sep("=", "the board")
         if shown_here:
+            # Imported where something is wrong, as is what `_hint` needs: it takes a while.
+            from grader.board import pointers
+
             for name, progress in self.progress.items():
                 if progress.status == WRONG:
                     pointers.point(name, progress.failures(), self.workspace)

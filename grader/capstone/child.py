@@ -27,36 +27,23 @@ import torch
 
 from grader.board import probe
 from grader.board.known import decoded
-from grader.capstone import (
-    ablations,
-    date_learner,
-    faults,
-    mine,
-    prose_learner,
-    sort_learner,
-    sum_learner,
-    tasks,
-)
+from grader.capstone import ablations, faults, mine
 from grader.capstone.ablations import LeftOut
 from grader.capstone.contract import ContractError
 from grader.capstone.events import Answers, Event, Failure, Fault, Faults, Named, Report, line_of
 from grader.capstone.faults import Tests
+from grader.capstone.learners import LEARNERS
 from grader.capstone.pieces import Pieces, Sources, entries_of, failure, standing
 from grader.capstone.task import Learner, Plan
 from grader.curriculum import find
 from grader.feedback import comparison, gradients, parts, plain_data
-from grader.recognition import packing, redrawing
-from grader.remote import nested, session, wire
 
 __all__ = ["hidden_files", "main", "serve", "warm", "warm_further"]
 
 THREADS = 2
 _KIT: dict[str, ModuleType] = {}  # the kit's modules, for jailed children
-# Imported for jails, in which the kit's files are not there when a task or a test needs them.
-AT_HAND = (
-    *(date_learner, prose_learner, sort_learner, sum_learner),
-    *(comparison, gradients, parts, plain_data, session, wire, nested, packing, redrawing),
-)
+# What public tests import of the kit. In a jail its files are not there any more by then.
+TESTS_IMPORT = (comparison, gradients, parts, plain_data)
 # Steps are measured in CPU time, so that a busy machine ends nobody's training; code that
 # waits instead is ended after so many times as long.
 WAITING = 2.5
@@ -111,16 +98,16 @@ class Worker:
                 left_out.check()
             self.tell(report)
 
-        plan, task = Plan(**job["plan"]), tasks.find(job["task"])
+        plan = Plan(**job["plan"])
         self.sign("running your files")
         entries = entries_of(pieces, job["entries"])
         self.sign("making the model")
-        learner = task.learner(entries, plan, self.sign)
+        learner = LEARNERS[job["task"]](entries, plan, self.sign)
         notes = self.put_own(pieces, learner, job) if job["mine"] else []
         self.sign("training")
         with self.own:
-            learner.run(self.stop.is_set, tell, self.sign)
-            trained = learner.conclude(self.stop.is_set(), self.sign)
+            learner.run(self.stop.is_set, tell)
+            trained = learner.conclude(self.stop.is_set())
         self.tell(replace(trained, notes=[*notes, *trained.notes]))
         self.doing = ""
         return learner

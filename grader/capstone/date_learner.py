@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -24,10 +24,10 @@ POSITIONS = 40
 class DateLearner(Training):
     """A training that can be measured at its end, and asked."""
 
-    def conclude(self, stopped: bool, sign: Callable[[str], None]) -> Trained:
+    def conclude(self, stopped: bool) -> Trained:
         """Measure what the model does, and keep its table of positions and its embedding."""
-        trained = super().conclude(stopped, sign)
-        sign("drawing your positions and your embedding")
+        trained = super().conclude(stopped)
+        self.sign("drawing your positions and your embedding")
         table = self.pieces["sinusoidal_table"](POSITIONS, SIZES["d_model"]).tolist()
         positions = [[round(float(number), 4) for number in row] for row in table]
         return replace(trained, positions=positions, embedding=self._embedding())

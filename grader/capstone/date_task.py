@@ -13,7 +13,7 @@ from grader.capstone.answer_task import AnswerTask
 from grader.capstone.dates import SMOOTHING, Dates, source_characters, target_size
 from grader.capstone.events import Translation
 from grader.capstone.exam import AnswerExam, Exam, Example, Learnt, Progress
-from grader.capstone.task import Alive, Learner, Plan, Symptom
+from grader.capstone.task import Plan, Symptom
 from grader.curriculum import closure, whole_model
 
 UNSEEN = 1100
@@ -75,13 +75,6 @@ class DateTask(AnswerTask):
         return AnswerExam(
             [Example(pair.source, pair.target, "", pair.language) for pair in pairs], LOOK_COUNT
         )
-
-    def learner(self, pieces: Mapping[str, Any], plan: Plan, alive: Alive) -> Learner:
-        """The training of a whole Transformer."""
-        from grader.capstone.date_learner import DateLearner
-
-        del alive
-        return DateLearner(pieces, plan)
 
     def shown(self, answer: Translation) -> str:
         """The ISO form, and what the model could not read."""

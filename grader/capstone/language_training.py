@@ -7,7 +7,7 @@ the target without its first.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, overload
 
@@ -17,7 +17,7 @@ from torch.nn import functional as F
 
 from grader.capstone import contract
 from grader.capstone.contract import ContractError, described
-from grader.capstone.task import Alive, Learner, Plan
+from grader.capstone.task import Learner
 
 CHUNK = 10  # steps of one call of `fit`, between which it can be stopped
 SCHEDULE = 1000  # the cosine schedule counts the training's time in so many parts
@@ -46,7 +46,7 @@ class Settings:
 
 
 class OneSequence(nn.Module):
-    """A language model in the form that `training_loop` trains: the source is not looked at."""
+    """A language model in the form that `training_loop` trains: the source is ignored."""
 
     pad_id = IGNORED
 
@@ -89,16 +89,15 @@ class Batches(Sequence[Batch]):
 class LanguageTraining(Learner):
     """A language model made of `pieces`, the entries of the exercises by name, and its training."""
 
-    def __init__(
-        self, pieces: Mapping[str, Any], plan: Plan, settings: Settings, vocab_size: int
-    ) -> None:
-        """Makes the model and draws its weights."""
-        super().__init__(plan)
-        self.pieces = pieces
+    settings: Settings
+    vocab_size: int
+
+    def make(self, settings: Settings, vocab_size: int) -> None:
+        """Make the model and draw its weights."""
         self.settings = settings
         self.vocab_size = vocab_size
-        torch.manual_seed(plan.seed)
-        self.model = pieces["LanguageModel"](
+        torch.manual_seed(self.plan.seed)
+        self.model = self.pieces["LanguageModel"](
             vocab_size,
             settings.d_model,
             settings.n_heads,
@@ -110,7 +109,7 @@ class LanguageTraining(Learner):
         )
         self.weights = contract.parameters(self.model, "language_model")
         _initialise(self.model, settings)
-        self.optimiser = pieces["AdamW"](
+        self.optimiser = self.pieces["AdamW"](
             self.weights, lr=0.0, betas=settings.betas, weight_decay=settings.weight_decay
         )
 
@@ -164,13 +163,13 @@ class LanguageTraining(Learner):
         counted = self.counted(labels)
         return F.cross_entropy(logits.flatten(0, 1), counted.flatten(), ignore_index=IGNORED)
 
-    def advance(self, alive: Alive) -> list[float]:
+    def advance(self) -> list[float]:
         """A few steps of the student's `fit`."""
         left = self.plan.steps - self.step if self.plan.steps else CHUNK
         steps = min(CHUNK, left)
 
         def batch() -> Tensor:
-            alive()
+            self.sign()
             return self.tokens()
 
         losses = self.pieces["fit"](

@@ -25,6 +25,7 @@ from grader.capstone import advice, child, faults, tasks, words
 from grader.capstone.events import Failure, Report
 from grader.capstone.exam import Exam, Learnt, Progress
 from grader.capstone.faults import Tests
+from grader.capstone.learners import LEARNERS
 from grader.capstone.pieces import Pieces, Sources, entries_of
 from grader.capstone.prose import NoProseError
 from grader.capstone.task import Learner, Plan, Task
@@ -116,9 +117,9 @@ def _trained(
         return None
     try:
         entries = entries_of(pieces, task.entries)
-        learner = task.learner(entries, plan, lambda: None)
+        learner = LEARNERS[task.name](entries, plan)
         stopped = _train(task, learner, exam, history)
-        outcome = exam.hold(learner.conclude(stopped, lambda _: None), learner)
+        outcome = exam.hold(learner.conclude(stopped), learner)
     except Exception as error:
         outcome = child.refused(error, "training")
     if isinstance(outcome, Failure) or not task.has_learnt(outcome):
@@ -162,7 +163,7 @@ def _train(task: Task, learner: Learner, exam: Exam, history: list[Progress]) ->
             shown.update({"text/plain": text}, raw=True)
 
     try:
-        learner.run(lambda: False, tell, lambda: None)
+        learner.run(lambda: False, tell)
     except KeyboardInterrupt:
         return True
     return False

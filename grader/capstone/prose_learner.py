@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -17,7 +17,7 @@ from grader.capstone.contract import ContractError, described
 from grader.capstone.events import Behaviour, Prediction, Report, Scored, Trained, Translation
 from grader.capstone.language_training import LanguageTraining, Settings
 from grader.capstone.prose_exam import STRIDE, WINDOW, context
-from grader.capstone.task import Plan
+from grader.capstone.task import Plan, Sign, silent
 
 MERGES = 1024
 BATCH = 6
@@ -51,20 +51,20 @@ class ProseLearner(LanguageTraining):
         self,
         pieces: Mapping[str, Any],
         plan: Plan,
-        alive: Callable[[], None],
+        sign: Sign = silent,
         settings: Settings = SETTINGS,
         merges: int = MERGES,
     ) -> None:
         """Learns the merges, makes the model and draws its weights."""
-        text = plan.text
+        super().__init__(pieces, plan, sign)
         self.merges, self.note = subword_training.trained(
-            pieces["train_merges"], text, merges, alive
+            pieces["train_merges"], plan.text, merges, sign
         )
         tokens = [bytes([byte]) for byte in range(256)]
         self.vocabulary = tokens + [left + right for left, right in self.merges]
-        super().__init__(pieces, plan, settings, len(self.vocabulary))
-        alive()
-        self.text = torch.tensor(self.encode(text))
+        self.make(settings, len(self.vocabulary))
+        sign()
+        self.text = torch.tensor(self.encode(plan.text))
         self.draw = torch.Generator().manual_seed(plan.seed)
         self.seen = [self.encode(sample) for sample in plan.sample]
         if len(self.text) <= LENGTH + 1:
@@ -143,9 +143,9 @@ class ProseLearner(LanguageTraining):
         """A beginning."""
         return [PROMPT]
 
-    def conclude(self, stopped: bool, sign: Callable[[str], None]) -> Trained:
+    def conclude(self, stopped: bool) -> Trained:
         """Measure what the model does, and how fast it writes."""
-        trained = super().conclude(stopped, sign)
+        trained = super().conclude(stopped)
         return replace(trained, notes=[note for note in (self.note, self.pace()) if note])
 
     def answer(self, text: str) -> Translation:

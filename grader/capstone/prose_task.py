@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from grader.capstone import drawing, prose, symptoms
+from grader.capstone import drawing, prose
 from grader.capstone.events import Translation
 from grader.capstone.exam import Exam, Learnt, Progress
+from grader.capstone.language_task import LANGUAGE_MODEL, USED, LanguageTask
 from grader.capstone.prose_exam import ProseExam
-from grader.capstone.sum_task import LANGUAGE_MODEL, USED
 from grader.capstone.task import (
     BOLD,
     PLAIN,
     WARNING,
-    Alive,
-    Learner,
     Line,
     Plan,
-    Symptom,
-    Task,
     after,
 )
 from grader.curriculum import whole_model
@@ -27,7 +23,7 @@ from grader.curriculum import whole_model
 LEARNT = 2.0  # bits of a character up to which nothing is wrong
 
 
-class ProseTask(Task):
+class ProseTask(LanguageTask):
     """Python's reference, as tokens of several characters."""
 
     name = "prose"
@@ -49,12 +45,6 @@ class ProseTask(Task):
         """The text without its last part."""
         del plan
         return prose.parts(prose.whole())[0]
-
-    def learner(self, pieces: Mapping[str, Any], plan: Plan, alive: Alive) -> Learner:
-        """The training of a language model; it learns merges first."""
-        from grader.capstone.prose_learner import ProseLearner
-
-        return ProseLearner(pieces, plan, alive)
 
     def shown(self, answer: Translation) -> str:
         """The beginning and how the model goes on."""
@@ -83,10 +73,6 @@ class ProseTask(Task):
             yield "", PLAIN
             for line in self.shown(text).splitlines():
                 yield f"  {line}", PLAIN
-
-    def symptoms(self, learnt: Learnt, history: Sequence[Progress]) -> Iterator[Symptom]:
-        """What the model does that one which learns does not, the most telling first."""
-        return symptoms.of_language_model(learnt, history)
 
     def figures(self, learnt: Learnt, history: Sequence[Progress]) -> dict[str, Any]:
         """The loss, and the bits of a character of unseen text."""

@@ -22,7 +22,7 @@ from grader.capstone.behaviour import differ
 from grader.capstone.contract import ContractError
 from grader.capstone.events import Behaviour, Translation
 from grader.capstone.sorting import COUNT, LENGTH, TOKENS, Sequences
-from grader.capstone.task import Alive, Learner, Plan
+from grader.capstone.task import Learner, Plan, Sign, silent
 
 D_MODEL, N_HEADS, D_FF = 64, 4, 128
 BATCH = 128
@@ -72,9 +72,9 @@ class Layer(nn.Module):
 class SortLearner(Learner):
     """A layer that learns to sort."""
 
-    def __init__(self, pieces: Mapping[str, Any], plan: Plan) -> None:
+    def __init__(self, pieces: Mapping[str, Any], plan: Plan, sign: Sign = silent) -> None:
         """Makes the layer and draws its weights."""
-        super().__init__(plan if plan.steps else replace(plan, steps=STEPS))
+        super().__init__(pieces, plan if plan.steps else replace(plan, steps=STEPS), sign)
         self.data = Sequences(plan.seed)
         torch.manual_seed(plan.seed)
         self.model = Layer(pieces)
@@ -89,9 +89,9 @@ class SortLearner(Learner):
         share = min(1.0, max(self.step / STEPS, self.seconds / self.plan.seconds))
         return RATE * min(1.0, self.step / WARMUP) * (1 + math.cos(math.pi * share)) / 2
 
-    def advance(self, alive: Alive) -> list[float]:
+    def advance(self) -> list[float]:
         """One step of Adam."""
-        alive()
+        self.sign()
         self.step += 1
         loss = self.loss_of(self.data.next(BATCH))
         self.optimiser.zero_grad()

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 from grader.capstone import sorting, symptoms
 from grader.capstone.answer_task import AnswerTask
 from grader.capstone.events import Translation
 from grader.capstone.exam import AnswerExam, Exam, Example, Learnt, Progress
-from grader.capstone.task import Alive, Learner, Plan, Symptom
+from grader.capstone.task import Plan, Symptom
 from grader.curriculum import whole_model
 
 UNSEEN = 1000
@@ -36,13 +35,6 @@ class SortTask(AnswerTask):
         sequences = sorting.unseen(plan.unseen or UNSEEN)
         questions = [Example(digits, sorting.in_order(digits), "", "") for digits in sequences]
         return AnswerExam(questions, LOOK_COUNT)
-
-    def learner(self, pieces: Mapping[str, Any], plan: Plan, alive: Alive) -> Learner:
-        """The training of one attention layer."""
-        from grader.capstone.sort_learner import SortLearner
-
-        del alive
-        return SortLearner(pieces, plan)
 
     def question(self, typed: str) -> str:
         """The digits alone."""

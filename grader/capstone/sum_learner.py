@@ -12,7 +12,7 @@ from grader.capstone import language_behaviour, looking, sums
 from grader.capstone.events import Behaviour, Translation
 from grader.capstone.language_training import IGNORED, LanguageTraining, Settings
 from grader.capstone.sums import ANSWER, LENGTH, QUESTION, UNSEEN, Sum, Sums
-from grader.capstone.task import Plan
+from grader.capstone.task import Plan, Sign, silent
 
 SETTINGS = Settings(
     d_model=64,
@@ -35,10 +35,11 @@ SHOWN = (Sum(587, 413), Sum(345, 678), Sum(123, 456))
 class SumLearner(LanguageTraining):
     """A language model that learns to add."""
 
-    def __init__(self, pieces: Mapping[str, Any], plan: Plan) -> None:
+    def __init__(self, pieces: Mapping[str, Any], plan: Plan, sign: Sign = silent) -> None:
         """Makes the model and draws its weights."""
+        super().__init__(pieces, plan, sign)
         self.data = Sums(plan.seed, plan.unseen or UNSEEN)
-        super().__init__(pieces, plan, SETTINGS, len(sums.CHARACTERS))
+        self.make(SETTINGS, len(sums.CHARACTERS))
 
     def tokens(self) -> Tensor:
         """Sums with their answers."""

@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from grader.capstone import drawing, sums, symptoms
+from grader.capstone import drawing, sums
 from grader.capstone.answer_task import AnswerTask
 from grader.capstone.events import Translation
 from grader.capstone.exam import AnswerExam, Exam, Example, Learnt, Progress
+from grader.capstone.language_task import LANGUAGE_MODEL, USED, LanguageTask
 from grader.capstone.sums import UNSEEN, Sums
-from grader.capstone.task import Alive, Learner, Plan, Symptom
-from grader.curriculum import closure, whole_model
+from grader.capstone.task import Plan
+from grader.curriculum import whole_model
 
-LANGUAGE_MODEL = (*closure("language_model"), "language_model", "training", "optimiser")
-USED = {
-    "training": ("teacher_forcing",),
-    "optimiser": ("AdamW", "cosine_rate"),
-    "training_loop": ("train_step", "fit"),
-}
 LOOK_COUNT = 200
 
 
-class SumTask(AnswerTask):
+class SumTask(LanguageTask, AnswerTask):
     """Sums such as 345+678=, answered from the last digit."""
 
     name = "sums"
@@ -40,13 +35,6 @@ class SumTask(AnswerTask):
             Example(task.question, task.answer, "", _carries(task.carries)) for task in held_out
         ]
         return AnswerExam(questions, LOOK_COUNT)
-
-    def learner(self, pieces: Mapping[str, Any], plan: Plan, alive: Alive) -> Learner:
-        """The training of a language model."""
-        from grader.capstone.sum_learner import SumLearner
-
-        del alive
-        return SumLearner(pieces, plan)
 
     def question(self, typed: str) -> str:
         """The sum with its zeros, such as `045+678=`."""
@@ -67,10 +55,6 @@ class SumTask(AnswerTask):
     def wrong(self, example: Example) -> str:
         """A sum as the model wrote it, with the digits in their usual order."""
         return f"{example.source}{example.got[::-1]}, not {example.expected[::-1]}"
-
-    def symptoms(self, learnt: Learnt, history: Sequence[Progress]) -> Iterator[Symptom]:
-        """What the model does that one which learns does not, the most telling first."""
-        return symptoms.of_language_model(learnt, history)
 
     def pictures(self, learnt: Learnt, history: Sequence[Progress]) -> dict[str, Any]:
         """The share of exact sums."""

@@ -8,12 +8,6 @@ from collections.abc import Iterator, Sequence
 from grader.capstone.exam import Learnt, Progress
 from grader.capstone.task import Symptom
 
-_ATTENTION = ("attention", "kv_cache", "grouped_query", "language_model")
-_LEARNING = (
-    *("attention", "rope", "rms_norm", "swiglu", "grouped_query", "language_model"),
-    *("optimiser", "training_loop"),
-)
-
 
 def infinite_loss(learnt: Learnt, *suspects: str) -> Iterator[Symptom]:
     """That the loss is no number any more."""
@@ -47,44 +41,3 @@ def nothing_learnt(
             f"{history[0].loss:.2f}: nothing was learned.",
             suspects,
         )
-
-
-def of_language_model(learnt: Learnt, history: Sequence[Progress]) -> Iterator[Symptom]:
-    """The symptoms of a trained language model, the most telling first."""
-    does = learnt.behaviour
-    yield from infinite_loss(
-        learnt, "attention", "rms_norm", "swiglu", "grouped_query", "language_model", "optimiser"
-    )
-    if does.future:
-        yield Symptom(
-            "Changing a token changes the predictions before it. So the model sees the token it "
-            f"should predict: its loss ({learnt.loss:.2f}) means nothing, and writing fails, "
-            "because there are no later tokens then.",
-            _ATTENTION,
-        )
-    if does.source is False:
-        yield Symptom(
-            "Changing the text does not change the prediction at its end: the model ignores what "
-            "it reads.",
-            (*_ATTENTION, "rms_norm", "swiglu"),
-        )
-    elif does.source_order is False:
-        yield Symptom(
-            "Swapping two tokens changes no later prediction: the model cannot tell positions "
-            "apart.",
-            ("rope", "grouped_query", "language_model"),
-        )
-    yield from unreached(learnt, *_LEARNING)
-    if does.cached is False:
-        yield Symptom(
-            "With caches, the model's predictions differ from those without, so it writes another "
-            "text than it should.",
-            ("kv_cache", "grouped_query", "language_model"),
-        )
-    if does.greedy is False:
-        yield Symptom(
-            "At temperature 0, `generate` does not write the tokens that the model finds most "
-            "probable.",
-            ("sampling", "kv_cache", "language_model"),
-        )
-    yield from nothing_learnt(learnt, history, "training", "optimiser", "training_loop")

@@ -1,4 +1,4 @@
-"""What a task of the capstone is: a model to train, and what is told of it.
+"""What a task of the capstone is: a model to train, and what is said about it.
 
 A `Task` is the side that waits: it imports no torch, so that a command starts at once. Its
 `Learner` is the side that trains, in a process of its own or in a notebook's kernel.
@@ -50,7 +50,13 @@ class Symptom:
     suspects: tuple[str, ...]
 
 
-Alive = Callable[[], None]
+# Says that the code still comes back, and what it does next where that is new.
+Sign = Callable[..., None]
+
+
+def silent(doing: str = "") -> None:
+    """A `Sign` that nobody needs."""
+    del doing
 
 
 class Learner(ABC):
@@ -63,8 +69,11 @@ class Learner(ABC):
     model: Any
     optimiser: Any
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, pieces: Mapping[str, Any], plan: Plan, sign: Sign = silent) -> None:
+        """Make the model of `pieces`, the entries of the exercises by name."""
+        self.pieces = pieces
         self.plan = plan
+        self.sign = sign
         self.step = 0
         self.seconds = 0.0
         self.loss = math.nan
@@ -74,8 +83,8 @@ class Learner(ABC):
         """A few inputs of the model, as tensors."""
 
     @abstractmethod
-    def advance(self, alive: Alive) -> list[float]:
-        """Train for a step or a few, calling `alive` before each; return their losses."""
+    def advance(self) -> list[float]:
+        """Train for a step or a few, with a sign before each; return their losses."""
 
     @abstractmethod
     def behaviour(self) -> Behaviour:
@@ -101,15 +110,13 @@ class Learner(ABC):
         """What the model expects after these tokens. Not every task has it."""
         raise NotImplementedError
 
-    def run(
-        self, stopped: Callable[[], bool], tell: Callable[[Report], None], alive: Alive
-    ) -> None:
+    def run(self, stopped: Callable[[], bool], tell: Callable[[Report], None]) -> None:
         """Train until the plan is done or `stopped` says so, and tell how it goes."""
         began, told = time.monotonic(), 0.0
         losses: list[float] = []
         done = False
         while not done:
-            losses += self.advance(alive)
+            losses += self.advance()
             self.seconds = time.monotonic() - began
             done = stopped() or self.is_done() or not math.isfinite(losses[-1])
             look = self.step % LOOK_EVERY == 0
@@ -129,11 +136,11 @@ class Learner(ABC):
         """The report with what the model makes of the plan's sample."""
         return replace(report, answers=self.answers(self.plan.sample))
 
-    def conclude(self, stopped: bool, sign: Callable[[str], None]) -> Trained:
-        """Measure what the trained model does; `sign` is told what is done next."""
-        sign("measuring what the model does")
+    def conclude(self, stopped: bool) -> Trained:
+        """Measure what the trained model does."""
+        self.sign("measuring what the model does")
         behaviour = self.behaviour()
-        sign("writing")
+        self.sign("writing")
         return Trained(
             step=self.step,
             seconds=self.seconds,
@@ -145,7 +152,8 @@ class Learner(ABC):
 
 
 class Task(ABC):
-    """Something to learn. `tasks.find` gives one by its `name`, which `--task` calls it.
+    """Something to learn. `tasks.find` gives one by its `name`, which `--task` calls it,
+    `learners.LEARNERS` what trains its model.
 
     It trains for so many `seconds` if nobody says. `entries` are the exercises that the model is
     made of, and the names used of each. `invitation` says what to type once the model is trained.
@@ -164,13 +172,6 @@ class Task(ABC):
         """The text to learn from; "" where the learner makes its examples itself."""
         del plan
         return ""
-
-    @abstractmethod
-    def learner(self, pieces: Mapping[str, Any], plan: Plan, alive: Alive) -> Learner:
-        """Make the model of `pieces`, the entries of the exercises by name. Imports torch.
-
-        `alive` is called between what may take long.
-        """
 
     def question(self, typed: str) -> str:
         """What the model reads of what somebody typed. Raises ValueError with a sentence."""

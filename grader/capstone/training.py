@@ -12,7 +12,7 @@ from grader.capstone import contract, dates
 from grader.capstone.contract import ContractError, described
 from grader.capstone.dates import BOS, EOS, OUTPUT_LENGTH, PAD, SMOOTHING, Dates, Pair
 from grader.capstone.events import Report
-from grader.capstone.task import Alive, Learner, Plan
+from grader.capstone.task import Learner, Plan, Sign, silent
 
 SIZES = {"d_model": 64, "n_heads": 4, "num_layers": 2, "d_ff": 128, "dropout": 0.0}
 MAX_LEN = dates.LONGEST_SOURCE + 16
@@ -35,10 +35,9 @@ class Training(Learner):
     paper averages its last checkpoints (section 6.1).
     """
 
-    def __init__(self, pieces: Mapping[str, Any], plan: Plan) -> None:
+    def __init__(self, pieces: Mapping[str, Any], plan: Plan, sign: Sign = silent) -> None:
         """Makes the model and draws its weights."""
-        super().__init__(plan)
-        self.pieces = pieces
+        super().__init__(pieces, plan, sign)
         self.data = Dates(plan.seed)
         self.batches = self.data.batches(BATCH)
         torch.manual_seed(plan.seed)
@@ -56,13 +55,11 @@ class Training(Learner):
         src, tgt = tensors(self.data.held_out_pairs(4))
         return [src, tgt[:, :-1]]
 
-    def run(
-        self, stopped: Callable[[], bool], tell: Callable[[Report], None], alive: Alive
-    ) -> None:
+    def run(self, stopped: Callable[[], bool], tell: Callable[[Report], None]) -> None:
         """Train, and leave the mean weights in the model."""
         self.model.train()
         try:
-            super().run(stopped, tell, alive)
+            super().run(stopped, tell)
         finally:
             self._translate_with_means(True)
 
@@ -73,9 +70,9 @@ class Training(Learner):
         self._translate_with_means(False)
         return report
 
-    def advance(self, alive: Alive) -> list[float]:
+    def advance(self) -> list[float]:
         """One step of Adam, by the student's schedule."""
-        alive()
+        self.sign()
         self.step += 1
         loss = self.loss_of(*tensors(next(self.batches)))
         self.optimiser.zero_grad()

@@ -99,7 +99,7 @@ def test_a_short_training_gets_the_loss_down_and_can_be_repeated(reference: Piec
         made = DateLearner(entries_of(reference, DATES.entries), Plan(600, 1, steps=30))
         batch = tensors(made.data.held_out_pairs(64))
         before = made.loss_of(*batch).item()
-        made.run(lambda: False, told.append, lambda: None)
+        made.run(lambda: False, told.append)
         assert told[-1].step == made.step == 30
         assert made.loss_of(*batch).item() < 0.9 * before
         weights.append([one.detach() for one in made.weights])
@@ -113,7 +113,7 @@ def test_the_embedding_is_drawn_as_it_lies_in_its_plane(reference: Pieces) -> No
     table = made.model.src_embedding.token.embedding.weight.data
     table.zero_()
     table[dates.encode_source(characters), 3:5] = plane
-    trained = made.conclude(False, lambda _: None)
+    trained = made.conclude(False)
     points = torch.tensor(trained.embedding)
     torch.testing.assert_close(torch.pdist(points), torch.pdist(plane), atol=1e-3, rtol=0)
     figure = DATES.figures(learnt(trained), [])["embedding"]

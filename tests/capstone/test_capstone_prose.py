@@ -35,7 +35,7 @@ def entries() -> Iterator[dict[str, Any]]:
 def learner(entries: dict[str, Any], steps: int = 1, **options: Any) -> ProseLearner:
     text = prose.parts(prose.whole())[0][:20_000]
     plan = Plan(600, 1, steps=steps, text=text, sample=["The statement is"], **options)
-    return ProseLearner(entries, plan, lambda: None, SMALL, merges=20)
+    return ProseLearner(entries, plan, settings=SMALL, merges=20)
 
 
 # --- the text
@@ -94,7 +94,7 @@ def test_merges_that_are_none_are_told(given: object) -> None:
 def test_a_short_training_gets_the_loss_down_and_looks(entries: dict[str, Any]) -> None:
     made = learner(entries, steps=100)
     told: list[Report] = []
-    made.run(lambda: False, told.append, lambda: None)
+    made.run(lambda: False, told.append)
     assert told[-1].loss < 0.8 * math.log(made.vocab_size)
     assert len(told[-1].scores) == len(made.encode("The statement is"))
 
@@ -126,7 +126,7 @@ def test_it_writes_what_the_options_say(entries: dict[str, Any]) -> None:
 
 
 def test_what_it_says_of_itself_is_right(entries: dict[str, Any]) -> None:
-    trained = learner(entries).conclude(False, lambda _: None)
+    trained = learner(entries).conclude(False)
     assert trained.behaviour.greedy
     assert trained.behaviour.future is False
     assert "tokens a second with caches" in trained.notes[0]
@@ -142,8 +142,8 @@ def test_a_cache_that_loses_the_past_is_seen(entries: dict[str, Any]) -> None:
         return cache
 
     made = learner({**entries, "KVCache": forgetful}, steps=10)
-    made.run(lambda: False, lambda _: None, lambda: None)
-    learnt = replace(exam.learnt(made.conclude(False, lambda _: None)), bits=1.0)
+    made.run(lambda: False, lambda _: None)
+    learnt = replace(exam.learnt(made.conclude(False)), bits=1.0)
     assert learnt.behaviour.cached is False
     assert not PROSE.has_learnt(learnt)
     assert "kv_cache" in next(iter(PROSE.symptoms(learnt, []))).suspects

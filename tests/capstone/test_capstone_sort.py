@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +35,7 @@ def learner(steps: int, seed: int = 1) -> tuple[SortLearner, list[Report]]:
     finally:
         pieces.close()
     told: list[Report] = []
-    made.run(lambda: False, told.append, lambda: None)
+    made.run(lambda: False, told.append)
     return made, told
 
 
@@ -63,7 +64,7 @@ def test_a_short_training_gets_the_loss_down_and_can_be_repeated() -> None:
 def test_at_least_99_percent_of_unseen_sequences_are_sorted(seed: int) -> None:
     made, _ = learner(STEPS, seed)
     exam = SORT.exam(Plan(600, seed))
-    trained = made.conclude(False, lambda _: None)
+    trained = made.conclude(False)
     assert exam.hold(trained, made).exact >= 0.99
 
 
@@ -103,6 +104,14 @@ def test_the_board_offers_it_once_attention_is_done() -> None:
     assert "grader capstone --task sort" in shown("masks", "attention")
     assert "--task sort" not in shown("masks")
     assert "--task sort" not in shown("masks", "attention", "multi_head")
+
+
+def test_what_public_tests_import_of_the_kit_is_there_in_a_jail() -> None:
+    files = jail.kit_files("grader.capstone.child")
+    for path in sorted(EXERCISES.glob("test_*.py")):
+        for node in ast.walk(ast.parse(path.read_bytes())):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("grader."):
+                assert f"{(node.module or '').replace('.', '/')}.py" in files, path
 
 
 @pytest.mark.skipif(bool(jail.missing()), reason="The jail is not there.")

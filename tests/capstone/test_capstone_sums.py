@@ -77,7 +77,7 @@ def test_a_short_training_gets_the_loss_down_and_can_be_repeated(reference: Piec
     for _ in range(2):
         told: list[Report] = []
         learner = SumLearner(entries_of(reference, SUMS.entries), Plan(600, 1, steps=40, unseen=20))
-        learner.run(lambda: False, told.append, lambda: None)
+        learner.run(lambda: False, told.append)
         assert learner.step == told[-1].step == 40
         assert told[-1].loss < 0.85 * torch.tensor(12.0).log()
         weights.append([weight.detach() for weight in learner.weights])
@@ -133,5 +133,5 @@ def test_a_model_that_gives_something_else_is_told_with_its_exercise(reference: 
 
     learner = SumLearner({**pieces, "LanguageModel": Narrow}, Plan(600, 1, steps=1, unseen=20))
     with pytest.raises(ContractError, match=r"where .* is wanted") as caught:
-        learner.run(lambda: False, lambda _: None, lambda: None)
+        learner.run(lambda: False, lambda _: None)
     assert caught.value.exercise == "language_model"
