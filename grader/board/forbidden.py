@@ -1,7 +1,7 @@
 """The from-scratch rule while public tests run, so that no grade comes as a surprise.
 
-What a student's line calls is looked at as it runs. The judge's own guard replaces what may not be
-called, for good; this one leaves everything as it is, and only tells an honest person in time.
+It watches what a student's line calls while it runs. The judge's own guard replaces forbidden calls
+for good; this one changes nothing, and only warns an honest person in time.
 """
 
 from __future__ import annotations

@@ -53,8 +53,9 @@ class NotDrawnError(Exception):
 def show(exercise: str, folder: Path, file: Path, seen_from: Path) -> list[Told]:
     """Draw the code of an exercise in `folder` into `file`, a PNG or SVG by its ending.
 
-    It runs in a separate process with a time limit, on every system. Paths in what is told
-    are relative to `seen_from`. Raises `NotDrawnError`, and OSError where no process can be made.
+    It runs in a separate process with a time limit, on every system. Paths in the
+    result are relative to `seen_from`. Raises `NotDrawnError`, and OSError where no process can be
+    made.
     """
     with tempfile.TemporaryDirectory() as scratch:
         result = Path(scratch) / "result.json"
@@ -167,7 +168,7 @@ def _of_folder(folder: Path) -> Answers:
 
 
 def main(exercise: str, folder: str, file: str, seen_from: str, result: str) -> None:
-    """Draw what `show` asks for, and write what is told of it as JSON into the file `result`."""
+    """Draw what `show` asks for, and write what it shows as JSON into the file `result`."""
     workspace = Workspace(Path(folder), Path(seen_from))
     shown: dict[str, Any]
     try:

@@ -72,8 +72,8 @@ def with_mistakes(
 ) -> list[Advice]:
     """The advice with what is known of each mistake, where it is a known one.
 
-    `ask` puts the known mistakes of an exercise to the student's piece; `prepare` is told of an
-    exercise whose mistakes have to be made ready first, which takes a minute.
+    `ask` puts the known mistakes of an exercise to the student's piece; `prepare` is called
+    with an exercise whose mistakes have to be made ready first, which takes a minute.
     """
     named = []
     for advice in advised:

@@ -1,4 +1,4 @@
-"""A task whose questions have one right answer each: what is told and drawn of it."""
+"""A task whose questions have one right answer each: what is said and drawn."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two trainings at once, one of them without a part of the model, and what is told of both."""
+"""Two trainings at once, one of them without a part of the model, and the report on both."""
 
 from __future__ import annotations
 

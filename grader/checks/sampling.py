@@ -73,7 +73,7 @@ def _expected_top_p(logits: Tensor, p: float) -> Tensor:
 def assert_filtered(found: Any, expected: Tensor, what: str, help: str = "") -> None:
     """These logits stayed as they were, and the others are -inf.
 
-    Whether a token stays is told first, the numbers after it.
+    A token that should have stayed, or gone, is reported before its number.
     """
     assert_shape(found, tuple(expected.shape), what)
     if not found.is_floating_point() or found.isnan().any() or (found == INF).any():
@@ -400,7 +400,7 @@ def test_rows_end_by_themselves(student: Any, closed: Generation, still_open: Ge
         help = f"The prompts are {case.ids.tolist()}."
         expected = case.likeliest(case.eos_id)
         assert_continued(result, expected, case.ids.size(1), f"result of {call}", help)
-        # A row alone ends when all have, whichever way the rows of a batch are looked at.
+        # A row alone ends when all have, whichever way `generate` goes through a batch.
         new = case.new(case.eos_id)
         ended = [number for number, row in enumerate(new) if case.eos_id in row]
         first = min(ended, key=lambda number: new[number].index(case.eos_id))

@@ -43,7 +43,7 @@ Step = Literal["temperature", "k", "p"]
 
 @dataclass(frozen=True)
 class Options:
-    """What `sample` and `generate` are told."""
+    """The options of `sample` and `generate`."""
 
     temperature: float = 1.0
     top_k: int | None = None

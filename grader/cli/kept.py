@@ -27,7 +27,7 @@ def kept_report(file: Path) -> results.Report:
 def with_overrides(report: results.Report, file: Path, terminal: Terminal) -> results.Report:
     """Return the report with the points by hand that are kept beside the file `file`.
 
-    Those that fit nothing in it are told. Raises `UsageError`.
+    Reports those that fit nothing in it. Raises `UsageError`.
     """
     report, unfit = overrides.applied(report, given_by_hand(file))
     for entry in unfit:

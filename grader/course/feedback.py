@@ -162,7 +162,7 @@ class First:
 
 
 def _first(parts: list[Part]) -> First | None:
-    """The first exercise on the page that lost points for something that can be told."""
+    """The first exercise on the page that lost points for a reason that can be named."""
     for part in parts:
         for result in part.results:
             if result.status in (Status.PASSED, Status.TODO, Status.MISSING):

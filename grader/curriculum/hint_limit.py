@@ -34,7 +34,7 @@ class HintLimit:
         return (now or datetime.now(self.until.tzinfo)) >= self.until
 
     def __str__(self) -> str:
-        """Return what a student is told where hints end early."""
+        """Return the sentence that a student reads where hints end early."""
         far = "No hints" if self.last == NONE else "No further hints"
         when = "" if self.until is None else f" until {self.until:%Y-%m-%d %H:%M}"
         return f"{far}{when}: your instructor has set this limit."

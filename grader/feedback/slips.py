@@ -165,8 +165,7 @@ SLIPS: tuple[Hint, ...] = (
     ),
     Hint(
         r"not enough values to unpack \(expected (\d+), got (\d+)\)|too many values to unpack",
-        "`chunk` and `split` cut axis 0 unless they are told another `dim`: `dim=-1` cuts the "
-        "features.",
+        "`chunk` and `split` cut axis 0 by default; with `dim=-1` they cut the features.",
         at=r"\.(?:chunk|split)\(\s*\w+\s*\)",
     ),
     Hint(

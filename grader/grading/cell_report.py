@@ -26,7 +26,7 @@ _BELOW = "What stands below that line in the cell did not run."
 def report(exercise: str, told: CellNotes, layout: Layout, passed: bool) -> Finding | None:
     """Return remarks on the cells above an exercise's tests that were cut short or failed.
 
-    Of an exercise with full marks only what was cut short is told.
+    For an exercise with full marks, only on those that were cut short.
     """
     cut = [note for note in told.notes if note.kind == "time"]
     absent = [] if passed else [note for note in told.notes if note.kind == "absent"]

@@ -51,7 +51,7 @@ class ClusterError(WorkforceError):
 
 
 class _LostError(Exception):
-    """The scheduler has gone, and what it was told with it."""
+    """The scheduler has gone, with all that it knew."""
 
 
 @dataclass(frozen=True)

@@ -91,7 +91,7 @@ class ExerciseRun:
     again in a fresh process. So is a call, `alone` or not, that only another exercise rules out:
     it needs a process that keeps no other rule. `passed` are the checks that were found right in
     such a run before the doubt: right replies are right wherever they were made, and the check is
-    not run again. With `shrink` the first failure is told by the smallest case that shows it.
+    not run again. With `shrink` the first failure is reported with the smallest case that shows it.
     `refused` are the marks of the replies that checks refused, `largest` those to the largest case.
     """
 

@@ -1,6 +1,6 @@
 """Check that a student's own pieces work together: the whole model, in both norm orders.
 
-It is told and worth no points: when an exercise is graded, what it needs is the reference.
+It is reported without points: when an exercise is graded, what it needs is the reference.
 """
 
 from __future__ import annotations

@@ -85,7 +85,7 @@ class Process:
 
 
 def output() -> str:
-    """Return no output; the student is told that the command was not run."""
+    """Return no output, and tell the student that the command was not run."""
     absences.tell("no command is run when this is graded: what it would have printed is empty")
     return ""
 

@@ -100,7 +100,7 @@ def measure_all(
     """Return the scores of these exercises, in their order, computed by this many processes.
 
     `sample` is how many pairs and how many small edits of each are tried, None for all of them.
-    `done` is told of each as soon as it is there.
+    `done` is called with each as soon as it is there.
     """
     work = functools.partial(_in_a_process, tests=tests, seed=seed, sample=sample)
     order = sorted(exercises, key=lambda name: (name not in COSTLY, exercises.index(name)))

@@ -26,8 +26,8 @@ class Score:
     all. `right_named` are right ones of which something was said. A lazy answer is caught when it
     earns nothing, another wrong one when it does not earn all.
 
-    `unnamed` are slips of the pen in right answers by others that cost points and have no name. Of
-    `line_found` the line was told, of `line_wrong` another one, of the rest none.
+    `unnamed` are slips of the pen in right answers by others that cost points and have no name. For
+    `line_found` of them the report shows the line, for `line_wrong` another line, else none.
 
     `nearest_right` is how near a right answer came to the tolerance of a check, 1 being the
     tolerance; `nearest_wrong` by how many times it the wrong answer that is hardest to tell apart

@@ -1,8 +1,8 @@
 """Mistakes in one branch: what is wrong in one configuration of the code, and not in the others.
 
 Known mistakes are made wherever they can be, so that half of what they show is right in code that
-has one in a single branch. There the evidence is looked at by configuration: what was answered in
-the others says nothing for or against.
+has one in a single branch. So the evidence is also examined by configuration: the replies in the
+others then say nothing for or against.
 """
 
 from __future__ import annotations

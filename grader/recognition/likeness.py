@@ -1,8 +1,8 @@
 """Which line of somebody's code is most like one where a known mistake is made.
 
 Lines are compared by what they are made of: calls, operators, numbers, and, for less, the names
-that people choose as they like. A word is known by a short hash, so that a wrong line can be told
-to a student's machine without being shown there.
+that people choose as they like. A word is known by a short hash, so that a student's machine can
+recognise a wrong line without being able to show it.
 """
 
 from __future__ import annotations

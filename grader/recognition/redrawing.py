@@ -75,31 +75,44 @@ def split(frame: bytes) -> tuple[bytes, list[tuple[str, list[int], list[int] | N
     return header, tensors, buffers
 
 
-def condensed(
-    header: bytes,
-    seeds: Sequence[tuple[int, int]],
-    buffers: Sequence[Sequence[Piece]],
-    ways: Sequence[int],
-    literals: bytes,
-) -> dict[str, Any]:
-    """Return a frame as data; `ways` says how each buffer is kept."""
-    pieces = [piece for some in buffers for piece in some]
+@dataclass(frozen=True)
+class Condensed:
+    """A frame: seeds with their counts, and the pieces of each buffer; `ways` says how it is kept.
+
+    `literals` are the numbers of all pieces that are kept themselves.
+    """
+
+    header: bytes
+    seeds: Sequence[tuple[int, int]]
+    buffers: Sequence[Sequence[Piece]]
+    ways: Sequence[int]
+    literals: bytes
+
+    @property
+    def pieces(self) -> list[Piece]:
+        """The pieces of all buffers."""
+        return [piece for buffer in self.buffers for piece in buffer]
+
+
+def as_data(frame: Condensed) -> dict[str, Any]:
+    """Return a frame as `restored` reads it."""
+    pieces, seeds = frame.pieces, frame.seeds
     factors = list(dict.fromkeys((piece.scale, piece.shift, piece.away) for piece in pieces))
     number = {factor: index for index, factor in enumerate(factors)}
     return {
-        "header": header,
+        "header": frame.header,
         "seeds": bytes_of(torch.tensor([seed for seed, _ in seeds])),
         "counts": bytes_of(torch.tensor([count for _, count in seeds])),
         "sum": float(drawn(seeds).abs().sum()),
-        "pieces": bytes_of(torch.tensor([len(some) for some in buffers])),
-        "ways": bytes_of(torch.tensor(ways)),
+        "pieces": bytes_of(torch.tensor([len(buffer) for buffer in frame.buffers])),
+        "ways": bytes_of(torch.tensor(frame.ways)),
         "lengths": bytes_of(torch.tensor([piece.length for piece in pieces])),
         "starts": bytes_of(torch.tensor([piece.start for piece in pieces])),
         "factors": bytes_of(
             torch.tensor([number[piece.scale, piece.shift, piece.away] for piece in pieces])
         ),
         "scales": torch.tensor(factors, dtype=torch.float64),
-        "literals": literals,
+        "literals": frame.literals,
     }
 
 

@@ -32,11 +32,11 @@ OPEN = 0.5
 # What a mark of both mistakes counts for, of which nobody knows what it looks like: half of one
 # that is known.
 MIXED = 0.5
-# Pairs that are made and looked at. A limit.
+# Pairs that are made and compared. A limit.
 LIKELY = 20
-# Mistakes whose pairs are looked at, and those looked at together with the nearest one. Limits.
+# Mistakes that are paired with each other, and those paired with the nearest one. Limits.
 NEAR, WIDE = 10, 30
-# Objects made and calls of pairs, after which no further one is looked at. A limit.
+# Objects made and calls of pairs, after which no further pair is tried. A limit.
 MOST_SPENT = 60
 
 # One branch: recognition/branches.py. Tried on 138 answers with a known mistake in one branch of
@@ -59,7 +59,7 @@ MOST_TOGETHER, STARTS = 4, 2
 # Mistakes that are added to those found. A limit: with 12 the infinite fill beside a mask turned
 # round was the fifteenth, and a false name was given in its place.
 TRIED = 24
-# Of those, the best in a short check that are looked at in all checks, and the most with those that
+# Of those, the best in a short check that are tried in all checks, and the most with those that
 # do as well there. Limits.
 LOOKED_AT, MOST_LOOKED_AT = 2, 5
 # The share of what is wrong that one mistake explains if it explains no check as a whole, that one
@@ -68,7 +68,7 @@ ALONE, GAIN, AGAINST_TOGETHER = 0.2, 0.04, 0.02
 
 # On other examples: grading/diagnosis/confirmation.py.
 
-# Checks in which a mistake is looked at, and examples of each. Limits.
+# Checks in which a mistake is tried, and examples of each. Limits.
 CONFIRMING_CHECKS, CONFIRMING_EXAMPLES = 2, 2
 # The share of what a mistake shows that may be right in the student's answer: where it is the only
 # one, and where the others are there. Fitted.

@@ -27,7 +27,7 @@ __all__ = ["hidden_files", "serve", "serve_code", "warm", "warm_further"]
 
 # What students import most; a child inherits them instead of loading them.
 COMMON = ("copy", "dataclasses", "einops", "functools", "jaxtyping", "numpy", "random", "typing")
-# What a `DataLoader` is told of its workers.
+# The options of a `DataLoader` that concern its workers.
 _OF_WORKERS = (
     "num_workers",
     "timeout",

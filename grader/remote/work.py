@@ -172,7 +172,7 @@ class Work:
     def load(self, exercise: str, references: dict[str, bytes]) -> dict[str, Any]:
         """Load an exercise and get ready to answer requests on it.
 
-        The reply is what is to be told of the code that has run for it.
+        The reply says what is to be reported about the code that has run for it.
         """
         self.settings.restore()
         self.server = Server(guard=self.guard)
@@ -182,7 +182,7 @@ class Work:
             told = self.code.told()
             if told is not None:
                 reply = {"ok": told}
-                self.guard.take()  # it is told of, and nothing came of it
+                self.guard.take()  # it is reported, and had no effect
             self.server.settings = Settings()
         except BaseException as error:  # a module may raise anything while it is imported
             reply = {"error": describe(error)}

@@ -1,7 +1,7 @@
 """Points that an instructor gave by hand, in a file beside the grades.
 
-The file is what counts: whatever grades are made or read have it applied, so that they stay when a
-class is graded again, when a run is resumed, and in every form in which grades are written.
+The file is applied whenever grades are made or read. So points by hand stay when a class is graded
+again or a run is resumed, and appear in every form in which grades are written.
 """
 
 from __future__ import annotations

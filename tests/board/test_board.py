@@ -1,4 +1,4 @@
-"""The parts of the student's board: what is told of an error, and where an exercise stands."""
+"""The parts of the student's board: the message on an error, and where an exercise stands."""
 
 from __future__ import annotations
 
@@ -297,7 +297,7 @@ def test_needs_that_were_not_run_are_asked_for() -> None:
 
 
 def test_code_that_cannot_be_imported_is_wrong_by_itself() -> None:
-    """A syntax error of its own is told, although a need is missing as well."""
+    """Its own syntax error comes first, although a need is missing as well."""
     found = progress_of(multi_head=Status.FAILED)
     found["multi_head"].results["test"].in_import = True
     find_blocked(found, lambda _: False)
@@ -311,7 +311,7 @@ def text(lines: Any) -> str:
 
 
 def test_the_board_of_some_tests(workspace: Workspace) -> None:
-    """Tests that were not selected or not run keep the points away and are told."""
+    """Tests that were not selected or not run keep the points away, and the board says so."""
     found = progress_of(attention=Status.PASSED, multi_head=None)
     found["attention"].tests = ("test", "other")
     assert text(board(found, workspace)).splitlines() == [

@@ -234,7 +234,7 @@ def test_one_file_in_colour_with_a_need_that_is_not_done(untouched: WorkspaceRun
 
 
 def test_stopping_at_the_first(solved: WorkspaceRun) -> None:
-    """With -x the rest is told as not run, in curriculum order."""
+    """With -x the board lists the rest as not run, in curriculum order."""
     solved.edit("multi_head", "self.q_proj(query)", "self.q_proj(key)")
     status, lines = solved.pytest("exercises", "-x", "--tb=no")
     assert status == 1

@@ -1,4 +1,4 @@
-"""Whoever changes the kit is told what does not fit yet, and which file to edit."""
+"""The kit tells its maintainers what does not fit yet, and which file to edit."""
 
 from __future__ import annotations
 

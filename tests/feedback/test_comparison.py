@@ -90,7 +90,7 @@ def test_attention_in_float32_passes(seed: int, scale: float) -> None:
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
 def test_what_was_asked_for_sets_the_tolerance(dtype: torch.dtype) -> None:
-    """Fewer digits than were asked for hide a small mistake, and are told of."""
+    """Fewer digits than were asked for hide a small mistake, so the message says so."""
     x = normal(0, 30, 40)
     assert_matches(x.to(dtype), x.to(dtype))
     assert_matches(x.to(dtype).double() * (1 + 1e-3), x.to(dtype))
@@ -233,7 +233,7 @@ def test_two_answers_of_the_same_student_differ_and_none_is_called_wrong() -> No
 
 
 def test_swapped_booleans_are_recognised() -> None:
-    """A mask with True and False exchanged is told as such; another dtype is told first."""
+    """A mask with True and False exchanged is named as such; another dtype comes first."""
     mask = torch.ones(3, 3).tril().bool()
     found = mismatch(assert_matches, ~mask, mask, "causal_mask(3)")
     assert found.headline == "All 9 entries in your causal_mask(3) are wrong."
@@ -277,7 +277,7 @@ def test_zero_means_exactly_zero() -> None:
 
 
 def test_differs() -> None:
-    """Two equal results where chance should have been at work are told."""
+    """Two equal results where chance should have been at work are reported."""
     x = normal(8, 2, 3)
     assert_differs(x + 1, x)
     assert "stay the same" in mismatch(assert_differs, x.clone(), x).headline

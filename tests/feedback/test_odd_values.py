@@ -88,7 +88,7 @@ def test_odd_values_are_refused_without_a_crash(name: str) -> None:
 
 
 def test_a_tensor_subclass_counts_as_a_tensor() -> None:
-    """A subclass is looked at as the plain tensor that it holds."""
+    """A subclass is compared as the plain tensor that it holds."""
     x = normal(7, 2, 3)
     assert_matches(x.as_subclass(HostileTensor), x)
 

@@ -168,7 +168,7 @@ def test_a_run_searches_unless_it_is_told_not_to(search: bool) -> None:
 
 
 def test_a_slip_that_the_first_case_does_not_show_is_searched_for(judge: Judge) -> None:
-    """The case in which it shows is told from the others by itself, not by its tensors."""
+    """The case in which it shows differs from the others in itself, not in its tensors."""
     slip = "torch.exp((1.5 if len(v) > 4 else 0.5) *"
     result = graded(judge, NORM.replace(RIGHT, slip))
     assert result.status == "failed"

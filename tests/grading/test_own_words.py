@@ -1,4 +1,4 @@
-"""A named mistake is told with the student's own numbers, and their own line."""
+"""A named mistake comes with the student's own numbers and their own line."""
 
 from __future__ import annotations
 

@@ -222,7 +222,7 @@ def test_outside_of_a_jail_the_layers_refuse() -> None:
 
 
 class TestMissing:
-    """What is told where the jail cannot be had, and the command that mends it."""
+    """The message where the jail is not available, with the command that fixes it."""
 
     def told(self) -> list[tuple[str, str]]:
         return [(problem.what, problem.fix) for problem in jail.missing()]

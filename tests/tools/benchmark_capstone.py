@@ -138,7 +138,7 @@ def hints(task: Task, count: int, steps: int, names: bool) -> None:
     print(
         f"{right} of {len(chosen)} hints name the exercise with the mistake, {silent} name none, "
         f"{len(chosen) - right - silent} another. {len(chosen) - learnt} broke off, the others had "
-        f"{steps} steps." + (f" {called} are told with the name of the mistake." if names else "")
+        f"{steps} steps." + (f" {called} come with the name of the mistake." if names else "")
     )
 
 

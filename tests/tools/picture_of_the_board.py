@@ -29,7 +29,7 @@ COLUMNS = 92
 
 
 def main() -> None:
-    """Runs the public tests of such a folder, and draws what is told of them."""
+    """Runs the public tests of such a folder, and draws the board."""
     with tempfile.TemporaryDirectory() as name:
         folder = make_workspace(Path(name), SOLVED)
         attention = folder / "attention.py"

@@ -128,7 +128,7 @@ def test_a_loop_is_cut_without_the_timers_of_the_system(monkeypatch: pytest.Monk
 def test_what_keeps_the_tests_from_running_is_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A Python without torch, say: its last words are told, and nobody's code is blamed."""
+    """A Python without torch, say: its last words are shown, and nobody's code is blamed."""
     no_python = tmp_path / "python"
     no_python.write_text("#!/bin/sh\necho No module named torch >&2\nexit 1\n")
     no_python.chmod(0o755)

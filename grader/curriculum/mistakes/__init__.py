@@ -58,8 +58,8 @@ class Mistake:
     """One way in which people get an exercise wrong.
 
     `tells` says what is wrong, `asks` the question that leads on, `read` where to read on, `nearly`
-    what to write but for the writing, `seen` where people really made it. An `unused` one is told
-    by the arguments that it leaves unread.
+    what to write but for the writing, `seen` where people really made it. An `unused` one shows
+    in the arguments that it leaves unread.
     """
 
     exercise: str

@@ -390,8 +390,7 @@ class Diagnostician:
     ) -> tuple[Prints | None, int]:
         """What both mistakes at once answer where the student's answer is wrong; and its cost.
 
-        The cheapest probe is looked at first: a pair that does not fit there is not looked at any
-        further.
+        The cheapest probe comes first: a pair that does not fit there is given up.
         """
         parts: dict[int, Prints] = {}
         cost = 0

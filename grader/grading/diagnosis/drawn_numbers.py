@@ -18,8 +18,9 @@ from grader.recognition.redrawing import (
     LITERAL,
     LOGICAL,
     NARROW,
+    Condensed,
     Piece,
-    condensed,
+    as_data,
     drawn,
     raw,
     split,
@@ -146,7 +147,8 @@ def condense(frame: bytes, draws: Mapping[tuple[int, int], float]) -> dict[str, 
             literals.append(kept)
         buffers.append(pieces)
         ways.append(way)
-    return _without_idle_seeds(header, seeds, buffers, ways, b"".join(literals))
+    whole = Condensed(header, seeds, buffers, ways, b"".join(literals))
+    return as_data(_without_idle_seeds(whole))
 
 
 def _pieces(pool: _Pool, numbers: Tensor) -> tuple[list[Piece], bytes]:
@@ -177,24 +179,14 @@ def _pieces(pool: _Pool, numbers: Tensor) -> tuple[list[Piece], bytes]:
     return pieces, raw(torch.cat(kept)) if kept else b""
 
 
-def _without_idle_seeds(
-    header: bytes,
-    seeds: Sequence[tuple[int, int]],
-    buffers: Sequence[Sequence[Piece]],
-    ways: Sequence[int],
-    literals: bytes,
-) -> dict[str, Any]:
+def _without_idle_seeds(frame: Condensed) -> Condensed:
     """Leave out seeds whose numbers are in no piece."""
-    used = [
-        (piece.start, piece.start + piece.length)
-        for some in buffers
-        for piece in some
-        if piece.start >= 0
-    ]
+    runs = [piece for piece in frame.pieces if piece.start >= 0]
+    used = [(piece.start, piece.start + piece.length) for piece in runs]
     kept: list[tuple[int, int]] = []
     moved: dict[int, int] = {}
     before = after = 0
-    for seed, count in seeds:
+    for seed, count in frame.seeds:
         end = before + count
         inside = [start for start, stop in used if start < end and stop > before]
         if inside:
@@ -203,7 +195,7 @@ def _without_idle_seeds(
             after += count
         before = end
     shifted = [
-        [replace(piece, start=moved.get(piece.start, piece.start)) for piece in some]
-        for some in buffers
+        [replace(piece, start=moved.get(piece.start, piece.start)) for piece in buffer]
+        for buffer in frame.buffers
     ]
-    return condensed(header, kept, shifted, ways, literals)
+    return replace(frame, seeds=kept, buffers=shifted)

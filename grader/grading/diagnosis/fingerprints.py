@@ -99,7 +99,7 @@ class Library(Fingerprints):
 
     @cached_property
     def unread(self) -> dict[str, frozenset[str]]:
-        """By mistake that is told so, the arguments that it leaves unread."""
+        """The arguments that each mistake leaves unread, for the mistakes that show in them."""
         forms = {"": stubs.reference_source(self.exercise), **mistakes.forms(self.exercise)}
         return {
             name: unused(entry.apply(forms[entry.edits[0].form]))
@@ -223,7 +223,7 @@ def _read(exercise: str, file: Path) -> Library | None:
 
 
 def probe(check: str, requests: Sequence[dict[str, Any]], answer: ModuleType) -> Question:
-    """A probe of these requests. Weights that do not fit are told of, and then passed over."""
+    """A probe of these requests. Weights that do not fit raise once, and are then skipped."""
     asked: list[dict[str, Any]] = []
     for request in requests:
         asked.append(request)

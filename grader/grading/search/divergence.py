@@ -51,8 +51,8 @@ def leaving(
 ) -> tuple[set[Place], set[Place]]:
     """The lines that leave the way first in one of the `wrong` requests, and others not on it.
 
-    What was on the way again later may have been right in a way of its own. But in a request that
-    `crashed` nothing is known of it, and what is not on the way is looked at all the same.
+    What was on the way again later may have been right in a way of its own. In a request that
+    `crashed` nobody knows, so a line that is not on the way counts all the same.
     """
     known: dict[tuple[int, int], list[tuple[float, float]]] = defaultdict(list)
     for _, _, _, count, kind, total, square in right:

@@ -3,7 +3,7 @@
 Small edits of the student's own code are tried in its sandbox. One that makes a failing check pass,
 and breaks none that passed, points at its line. Where none does, two at once are tried, the first
 of which makes one more reply right, or the code survive longer. Where a right answer is nearly the
-same (`alignment`), what it has otherwise is looked at first, and not much else.
+same (`alignment`), the search begins where the two differ, and tries little else.
 
 What is found is no verdict: it costs nothing and earns nothing, so that code which deceives the
 search deceives nobody but its author.
@@ -172,7 +172,7 @@ class Search:
     def _waves(self) -> Iterator[tuple[Target, int]]:
         """The edits that can matter to each check, some for one before the next has its turn.
 
-        With each round one check more is looked at, the cheapest first.
+        Each round takes one check more, the cheapest first.
         """
         targets = self._targets()
         orders: list[tuple[Target, Iterator[int]]] = []
@@ -280,7 +280,7 @@ class Search:
     def _tried(self, numbers: Sequence[int], target: Target) -> _Outcome:
         """What becomes of these edits: nothing if they break another check.
 
-        Only where they help in the target the other checks are looked at.
+        The other checks run only where they help in the target.
         """
         if self.deadly.intersection(numbers):
             return _Outcome()
