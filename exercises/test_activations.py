@@ -42,7 +42,8 @@ def test_gelu_by_hand() -> None:
     """
     x = torch.tensor([[-3.0, -1.0, 0.0, 1.0]])
     expected = torch.tensor([[-3 * 0.00134990, -0.1586553, 0.0, 0.8413447]])
-    assert_matches(gelu(x), expected, "gelu", axes=AXES)
+    help = "Divide your numbers by x: is that the share below x? If not, what does your erf get?"
+    assert_matches(gelu(x), expected, "gelu", axes=AXES, help=help)
 
 
 def test_the_other_form_of_gelu() -> None:
@@ -53,7 +54,8 @@ def test_the_other_form_of_gelu() -> None:
     x = torch.tensor([[-3.0, -1.0, 0.0, 1.0]])
     expected = torch.tensor([[-0.00363739, -0.1588080, 0.0, 0.8411920]])
     output = gelu(x, approximate="tanh")
-    assert_matches(output, expected, 'gelu with approximate="tanh"', axes=AXES)
+    help = "Print what goes into your tanh for -3, and what comes out. Is it as in the docstring?"
+    assert_matches(output, expected, 'gelu with approximate="tanh"', axes=AXES, help=help)
     with assert_raises(ValueError, 'gelu with approximate="sigmoid"'):
         gelu(x, approximate="sigmoid")
 

@@ -66,6 +66,17 @@ def test_gelu_by_hand() -> None:
     assert_matches(module.eval()(x), expected, "FeedForward output with gelu", axes=AXES)
 
 
+def test_its_parameters() -> None:
+    """linear1 maps d_model to d_ff features, linear2 maps them back."""
+    shapes = {
+        "linear1.weight": (5, 3),
+        "linear1.bias": (5,),
+        "linear2.weight": (3, 5),
+        "linear2.bias": (3,),
+    }
+    assert_parameters(FeedForward(d_model=3, d_ff=5), shapes, "FeedForward(3, 5)")
+
+
 def test_the_exact_gelu() -> None:
     """gelu is the exact GELU: gelu(1) is 0.841345.
 
@@ -79,17 +90,6 @@ def test_the_exact_gelu() -> None:
     expected = torch.tensor([[[0.841345], [-0.0455003]]])
     help = "Is yours the exact GELU, or an approximation?"
     assert_matches(output, expected, "FeedForward output with gelu", axes=AXES, help=help)
-
-
-def test_its_parameters() -> None:
-    """linear1 maps d_model to d_ff features, linear2 maps them back."""
-    shapes = {
-        "linear1.weight": (5, 3),
-        "linear1.bias": (5,),
-        "linear2.weight": (3, 5),
-        "linear2.bias": (3,),
-    }
-    assert_parameters(FeedForward(d_model=3, d_ff=5), shapes, "FeedForward(3, 5)")
 
 
 def test_each_token_on_its_own() -> None:

@@ -133,7 +133,7 @@ def test_one_matrix_for_both_ends() -> None:
         if (model.lm_head.weight is model.embedding.weight) is not tie:
             same = "two parameters" if tie else "one parameter"
             raise Mismatch(
-                f"With tie_weights={tie}, embedding and lm_head hold {same}.",
+                f"With tie_weights={tie}, embedding and lm_head of LanguageModel hold {same}.",
                 help="To tie two weights, both names must mean the same parameter.",
                 points_at="__init__",
             )

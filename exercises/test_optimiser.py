@@ -77,6 +77,25 @@ def test_two_steps_by_hand() -> None:
         )
 
 
+def test_each_beta_by_hand() -> None:
+    """m is averaged with the first beta, v with the second.
+
+    The betas are 1/2 and 1/3, the gradients 2 and then 0. So m is 1 and then 1/2, v is 8/3 and then
+    8/9. Divided by 1 - 1/4 and 1 - 1/9, that is 2/3 and 1: the second step is 2/3 of the first.
+    """
+    weight = parameter(1.0)
+    optimiser = AdamW([weight], lr=0.1, betas=(1 / 2, 1 / 3), weight_decay=0.0)
+    for gradient in (2.0, 0.0):
+        weight.grad = torch.tensor([gradient])
+        optimiser.step()
+    assert_matches(
+        weight,
+        torch.tensor([1 - 0.1 - 0.1 * 2 / 3]),
+        "weight after step 2 with betas=(1/2, 1/3)",
+        help="Print m and v after step 2: 1/2 and 8/9. Which beta does each line use?",
+    )
+
+
 def test_the_decay_does_not_go_through_the_gradient() -> None:
     """Weights shrink by lr * weight_decay, whatever their gradients are.
 

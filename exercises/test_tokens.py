@@ -25,7 +25,8 @@ def test_vocabulary() -> None:
     specials = ["<s>", "<pad>", "<UNK>"]
     expected = {"<s>": 0, "<pad>": 1, "<UNK>": 2, "bat": 3, "cat": 4, "sat": 5, "the": 6}
     found = build_vocab(texts, specials=specials)
-    assert_equals(found, expected, f"build_vocab({texts}, specials={specials})")
+    help = "In which order should the ids go through the specials and the words?"
+    assert_equals(found, expected, f"build_vocab({texts}, specials={specials})", help)
     found = build_vocab(text for text in ["b a", "c a"])
     assert_equals(found, {"a": 0, "b": 1, "c": 2}, "build_vocab(text for text in ['b a', 'c a'])")
 

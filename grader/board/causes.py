@@ -23,6 +23,8 @@ from grader.recognition.likeness import parsed
 
 _EXCHANGED = "{call} is {how} with {wrong}. {asks} Its `def` line has them in this order: {names}."
 _ONE, _SEVERAL = "Is each argument in its place?", "Are two arguments swapped?"
+_NO_FUNCTION = ", where a function or a layer belongs"
+_UNRAISED = "`{name}(…)` only makes the error: `raise {name}(…)` raises it."
 _MADE = "It came from {call}."
 _WIDTH = (
     "`{layer}` of {owner} was made for {takes} features and gets {gets}: the shape of its input is "
@@ -58,7 +60,7 @@ def _exchanged(frame: FrameType) -> str:
     """Return a sentence on the arguments of a call that are of the wrong kind, or ""."""
     given, kinds = _given(frame), _annotations(frame)
     wrong = [
-        _shown(name, value)
+        _shown(name, value) + (_NO_FUNCTION if _is_function(kinds.get(name)) else "")
         for name, value in given.items()
         if _is_of_another_kind(name, value, kinds.get(name))
     ]
@@ -127,6 +129,18 @@ def without_return(source: str) -> tuple[str, int] | None:
     return None
 
 
+def without_raise(source: str) -> tuple[str, int] | None:
+    """Return a sentence on the first error that is made and not raised, and its line."""
+    for node in ast.walk(parsed(source)):
+        made = node.value if isinstance(node, ast.Expr | ast.Return) else None
+        if not isinstance(made, ast.Call):
+            continue
+        name = made.func
+        if isinstance(name, ast.Name) and name.id.endswith("Error"):
+            return _UNRAISED.format(name=name.id), made.lineno
+    return None
+
+
 def _constructors(traceback: TracebackType | None, workspace: Workspace) -> Iterator[FrameType]:
     """Return the constructors of modules, the student's or provided, that the error passed through.
 
@@ -154,12 +168,16 @@ def _is_of_another_kind(name: str, value: object, kind: object) -> bool:
         return isinstance(value, int | float) and not 0 <= value <= 1
     tensors = [one for one in kinds if hasattr(one, "dtypes")]
     if not tensors:
-        is_function = any(get_origin(one) is collections.abc.Callable for one in kinds)
-        return is_function and isinstance(value, Tensor)
+        return _is_function(kind) and isinstance(value, Tensor | int | float | str)
     if isinstance(value, Tensor):
         dtype = str(value.dtype).removeprefix("torch.")
         return not any(dtype in one.dtypes for one in tensors)
     return isinstance(value, nn.Module | float | int | str)
+
+
+def _is_function(kind: object) -> bool:
+    """Return whether an argument of this type is a function, or None."""
+    return any(get_origin(one) is collections.abc.Callable for one in get_args(kind))
 
 
 def _shown(name: str, value: object) -> str:

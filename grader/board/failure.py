@@ -12,6 +12,7 @@ from grader.board.causes import (
     constructor_call,
     exchanged_arguments,
     width_of_layer,
+    without_raise,
     without_return,
 )
 from grader.board.forbidden import RuledOutError
@@ -57,10 +58,16 @@ def failure(error: BaseException, exercise: str, test: PublicTest, workspace: Wo
     elif isinstance(error, Mismatch):
         places = _mismatch_places(error, exercise, test, workspace)
         result.finding = replace(error.finding, places=places)
-        result.is_comparison = error.__cause__ is None
+        result.is_comparison = error.__cause__ is None and error.place is None
         result.names_cause = error.names_cause
         if "is a `return` missing" in error.finding.headline:
             result.finding = _missing_return([exercise], workspace) or result.finding
+            result.is_comparison = False
+        unraised = without_raise(workspace.source(exercise)) if error.raises_nothing else None
+        if unraised is not None:
+            told, line = unraised
+            place = workspace.line(exercise, line, "")
+            result.finding = Finding(error.finding.headline, help=told, places=(place,))
             result.is_comparison = False
     elif isinstance(error, LeftOnError):
         result.finding = Finding(HEADLINE, help=HELP, places=(error.place,))
@@ -93,6 +100,8 @@ def _missing_return(exercises: Iterable[str], workspace: Workspace) -> Finding |
 def _mismatch_places(
     error: Mismatch, exercise: str, test: PublicTest, workspace: Workspace
 ) -> tuple[Place, ...]:
+    if error.place is not None:
+        return (error.place,)
     cause = error.__cause__
     frames = [place for _, place in workspace.places(cause.__traceback__)] if cause else []
     return tuple(frames[-1:]) or _answers(

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from grader.board import left_on, probe
+from grader.board import in_place, left_on, probe
 from grader.board.failure import failure
 from grader.board.forbidden import watch
 from grader.board.modules import BrokenTest, TestFile
@@ -158,6 +158,7 @@ class Board:
             standing_in(self.workspace, exercise),
             watch(self.workspace, exercise),
             left_on.watch(self.workspace),
+            in_place.watch(self.workspace),
         ):
             return (yield)
 

@@ -9,16 +9,20 @@ most like those in which it is made.
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from grader.board import known, probe
+from grader.board.dead_ends import dropped, unused_parts
 from grader.board.result import Result
 from grader.board.workspace import Workspace
 from grader.curriculum import CurriculumError, find
-from grader.feedback.finding import Place, Status
+from grader.curriculum.hint_limit import HintLimit
+from grader.feedback.finding import Finding, Place, Status
 from grader.recognition.likeness import likely_line, parsed
 
+_ERROR = r"^\w+Error: "
 _IS_IT = "Is it this line?"
 
 
@@ -31,26 +35,69 @@ def point(exercise: str, failures: Sequence[Result], workspace: Workspace) -> No
     if not failures or any(result.endless for result in failures):
         return
     shown = failures[0]
-    if shown.finding is None or not shown.is_comparison or not known.is_at_hand(exercise):
+    if shown.finding is None:
+        return
+    if not (shown.is_comparison or _comes_out_late(shown.finding)):
         return
     try:
         limit = workspace.limit_of_hints
-        knowledge = known.load(exercise)
+        knowledge = known.load(exercise) if known.is_at_hand(exercise) else None
     except (known.NoHintsError, CurriculumError):
         return
-    module = probe.module(workspace, exercise)
-    named = known.diagnose(knowledge, module, patient=False) if module is not None else []
-    if not named:
+    named: list[tuple[str, ...]] = []
+    if knowledge is not None and (module := probe.module(workspace, exercise)) is not None:
+        named = known.diagnose(knowledge, module, patient=False)
+    place = _place(exercise, named[0], knowledge, workspace) if knowledge and named else None
+    end = _end(dropped, exercise, shown, workspace, limit)
+    if end is None and place is None:
+        end = _end(unused_parts, exercise, shown, workspace, limit)
+    if end is not None and end[1] != place:
+        told, place = end
+        asked = f"{shown.finding.help} " if shown.names_cause else ""
+        _say(failures, f"{asked}{told}", (place,))
         return
-    place = _place(exercise, named[0], knowledge, workspace)
+    if knowledge is None or not named:
+        return
     is_elsewhere = place is not None and not _concerns(place, shown, exercise, workspace)
     if is_elsewhere or not limit.allows("question"):
         return
     asks = dict.fromkeys(knowledge.words[name]["asks"] for name in named[0])
     help = shown.finding.help if shown.names_cause else " Or: ".join(asks)
     places = shown.finding.places
-    if place is not None and limit.allows("line"):
+    if not shown.is_comparison:
+        if place is None or place in places or not limit.allows("line"):
+            return
+        said_already = [shown.finding.help] if shown.finding.help else []
+        help, places = "\n".join([*said_already, f"{help} {_IS_IT}"]), (place,)
+    elif _is_made_at(places):  # a parameter that is missing or has another shape
+        help = shown.finding.help or help
+    elif place is not None and limit.allows("line"):
         help, places = f"{help} {_IS_IT}", (place,)
+    _say(failures, help, places)
+
+
+def _end(
+    ends: Callable[[str], Sequence[tuple[str, int]]],
+    exercise: str,
+    shown: Result,
+    workspace: Workspace,
+    limit: HintLimit,
+) -> tuple[str, Place] | None:
+    """Return where the code leads nowhere, if that is one place, and the failing test runs it."""
+    if not shown.is_comparison or _is_made_at(shown.places) or not limit.allows("line"):
+        return None
+    source = workspace.source(exercise)
+    there = [
+        (told, workspace.line(exercise, line, _around(source, line))) for told, line in ends(source)
+    ]
+    there = [end for end in there if _concerns(end[1], shown, exercise, workspace)]
+    return there[0] if len(there) == 1 else None
+
+
+def _say(failures: Sequence[Result], help: str, places: tuple[Place, ...]) -> None:
+    """Give the first failure, and those that say the same, this help and these places."""
+    shown = failures[0]
+    assert shown.finding is not None
     finding = replace(shown.finding, help=help, places=places)
     said = shown.text()
     for result in failures:
@@ -67,6 +114,21 @@ def _place(
     if number is None:
         return None
     return workspace.line(exercise, number, _around(source, number))
+
+
+def _comes_out_late(finding: Finding) -> bool:
+    """Return whether it is an error, whose reason may stand on another line.
+
+    Two tensors that do not fit raise one where they meet, not where they are made.
+    """
+    return any(re.search(_ERROR, text) for text in (finding.headline, finding.help))
+
+
+def _is_made_at(places: Sequence[Place]) -> bool:
+    """Return whether the message points at the line that makes what it is about."""
+    return any(
+        place.inside.endswith("__init__") and place.source.startswith("self.") for place in places
+    )
 
 
 def _around(source: str, number: int) -> str:

@@ -10,7 +10,7 @@ from io import StringIO
 from types import ModuleType
 from typing import Any
 
-from grader.board import left_on
+from grader.board import in_place, left_on
 from grader.board.failure import failure
 from grader.board.forbidden import watch
 from grader.board.result import Result, cut_printed
@@ -63,6 +63,7 @@ def run_test(
             for context in around:
                 stack.enter_context(context)
             stack.enter_context(left_on.watch(workspace))
+            stack.enter_context(in_place.watch(workspace))
             calm(function(test.name))()
     except (Exception, SystemExit, TookTooLong) as error:
         result = failure(error, exercise, test, workspace)

@@ -13,17 +13,22 @@ from torch import Tensor, nn
 from grader.board.statements import at_line
 from grader.board.workspace import Workspace
 
+_COLUMN = " Should one of them be a column, `[:, None]`, so that each number meets each?"
+
 
 def sizes(traceback: TracebackType | None, workspace: Workspace) -> str:
     """Return the shapes of the tensors that the student's last line names, in a sentence, or ""."""
-    shapes, numbers = [], []
+    shapes, numbers, lengths = [], [], []
     for name, value in _values(traceback, workspace):
         if isinstance(value, Tensor):
             shapes.append(f"{name} {tuple(value.shape)}")
+            lengths.append(value.numel() if value.dim() == 1 else 0)
         elif isinstance(value, int) and not isinstance(value, bool):
             numbers.append(f"{name} is {value}")
     told = "; ".join([", ".join(shapes), *numbers])
-    return f"Shapes in this line: {told}." if shapes else ""
+    is_outer = len(lengths) == 2 and all(lengths) and lengths[0] != lengths[1]
+    ending = _COLUMN if is_outer else ""
+    return f"Shapes in this line: {told}.{ending}" if shapes else ""
 
 
 def nones(traceback: TracebackType | None, workspace: Workspace) -> str:

@@ -175,15 +175,22 @@ class Workspace:
         return self._place(path, line, inside)
 
     def assignment(self, exercise: str, entry: str, name: str) -> Place | None:
-        """Return the line of the class `entry` that assigns `self.NAME`; None if there is none."""
+        """Return the line of the class `entry` that assigns `self.NAME`; None if there is none.
+
+        Where several do, as in `self.bias = None` and then `if bias: …`, one that assigns a value.
+        """
+        empty: Place | None = None
         path = self.code_path(exercise)
         definition = _definition(self._tree(exercise).body, entry)
         for node in ast.walk(definition) if definition is not None else ():
             if isinstance(node, ast.Assign | ast.AnnAssign):
                 targets = node.targets if isinstance(node, ast.Assign) else [node.target]
                 if any(ast.unparse(target) == f"self.{name}" for target in targets):
-                    return self._place(path, node.lineno, f"{entry}.__init__")
-        return None
+                    place = self._place(path, node.lineno, f"{entry}.__init__")
+                    if not isinstance(node.value, ast.Constant | None):
+                        return place
+                    empty = empty or place
+        return empty
 
     def line(self, exercise: str, number: int, inside: str) -> Place:
         """Return a line of the text that `source` gives of an exercise."""

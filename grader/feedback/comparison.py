@@ -62,6 +62,7 @@ _IN_PLACE = (
     "Tensors that belong to the caller must not be modified. Is there a `+=`, an assignment to a "
     "slice, a method that ends in `_`, or `inplace=True`?"
 )
+_MANY = 8
 _SWAPPED = "Are two sizes swapped where it is created?"
 _COARSE = (
     "It comes back as {dtype}, which holds only about three digits of a number; keep the dtype of "
@@ -145,11 +146,13 @@ def assert_unchanged(given: Tensor, before: Tensor, name: str, *, axes: Sequence
     __tracebackhide__ = True
     if not torch.equal(given, before):
         wrong = given.detach() != before
-        raise Mismatch(
+        error = Mismatch(
             f"Your code modifies {name} in place: {_share_of(wrong)} changed.",
             cut_grid(given.detach(), before, wrong, axes, MODIFIED),
             _IN_PLACE,
         )
+        error.modified = given
+        raise error
 
 
 def assert_zero(actual: object, what: str = "output", help: str = "") -> None:
@@ -239,9 +242,8 @@ def assert_parameters(
     sizes = {name: tuple(parameter.shape) for name, parameter in held.items()}
     for name, shape in shapes.items():
         if name not in sizes:
-            there = ", ".join(f"`{other}`" for other in sizes) or "none at all"
             raise Mismatch(
-                f"{what} has no parameter `{name}`. The parameters it has: {there}.",
+                f"{what} has no parameter `{name}`. {_those_there(name, list(sizes))}",
                 None,
                 help
                 or "Is it made with nn.Parameter (or a module of nn) and kept under this name?",
@@ -263,6 +265,19 @@ def assert_parameters(
         raise Mismatch(
             f"{what} has parameters that do not belong to it: {names}.", None, help, "__init__"
         )
+
+
+def _those_there(missing: str, names: Sequence[str]) -> str:
+    """Return which parameters there are instead; of many, those that belong to the same part."""
+    if len(names) <= _MANY:
+        there = ", ".join(f"`{name}`" for name in names) or "none at all"
+        return f"The parameters it has: {there}."
+    part = missing.partition(".")[0]
+    same = [f"`{name}`" for name in names if name.partition(".")[0] == part][:_MANY]
+    if same:
+        return f"Those of its `{part}`: {', '.join(same)}."
+    parts = dict.fromkeys(f"`{name.partition('.')[0]}`" for name in names)
+    return f"All it has belong to {', '.join(parts)}."
 
 
 @contextmanager
@@ -309,7 +324,9 @@ def assert_raises(kind: type[Exception], what: str, help: str = "") -> Iterator[
         raise Mismatch(
             f"{what} raised {type_name(error)}; it should raise {wanted}.", None, help, "def"
         ) from error
-    raise Mismatch(f"{what} raises nothing; it should raise {wanted}.", None, help, "def")
+    nothing = Mismatch(f"{what} raises nothing; it should raise {wanted}.", None, help, "def")
+    nothing.raises_nothing = True
+    raise nothing
 
 
 def _numbers(actual: object, what: str, help: str) -> Tensor:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from torch import Tensor
+
 from grader.feedback import text
-from grader.feedback.finding import Finding, Grid
+from grader.feedback.finding import Finding, Grid, Place
 
 
 class Mismatch(AssertionError):  # noqa: N818 - the student's result differs, no error of ours
@@ -11,10 +13,14 @@ class Mismatch(AssertionError):  # noqa: N818 - the student's result differs, no
 
     `points_at` says where in the code the reason is to be looked for: at its "return", in its
     "__init__" or anywhere in it, "def". `names_cause` says that the numbers are those of a certain
-    slip, about which `help` asks.
+    slip, about which `help` asks. `modified` is the tensor that should not have been, and `place`
+    the line that is known to be the reason. `raises_nothing` says that an error was expected.
     """
 
     names_cause = False
+    modified: Tensor | None = None
+    place: Place | None = None
+    raises_nothing = False
 
     def __init__(
         self, headline: str, grid: Grid | None = None, help: str = "", points_at: str = "return"

@@ -140,7 +140,7 @@ def read(solved: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Read]:
             "encoder",
             "LayerNorm(d_model) if norm_first else None",
             "None",
-            "has no parameter `norm.weight`.",
+            "has no parameter `norm.weight`. All it has belong to `layers`.",
             "self.norm = None",
         ),
         (
@@ -148,7 +148,7 @@ def read(solved: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Read]:
             "return x * kept * scale",
             "x *= kept * scale\n        return x",
             "Your code modifies x in place",
-            "",
+            "x *= kept * scale",
         ),
         (
             "decoder",
@@ -287,6 +287,55 @@ def read(solved: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Read]:
             "The mask does not fit the scores",
             "x = layer(x, memory, memory_mask, tgt_mask)",
         ),
+        (
+            "multi_head",
+            "self.dropout = nn.Dropout(dropout)",
+            "self.dropout = dropout",
+            "`attention` is called with dropout=0.0, where a function or a layer belongs.",
+            "heads, _ = attention(q, k, v, mask, self.dropout)",
+        ),
+        (
+            "multi_head",
+            "raise ValueError(f",
+            "ValueError(f",
+            "`ValueError(…)` only makes the error: `raise ValueError(…)` raises it.",
+            "ValueError(f",
+        ),
+        (
+            "feed_forward",
+            "nn.Linear(d_ff, d_model)",
+            "nn.Linear(d_ff, d_model, bias=False)",
+            "has no parameter `linear2.bias`.",
+            "self.linear2 = nn.Linear(d_ff, d_model, bias=False)",
+        ),
+        (
+            "linear",
+            "torch.empty(out_features).uniform_",
+            "torch.empty(in_features).uniform_",
+            "The parameter `bias` of Linear(4, 3) has shape (4,); it should have (3,).",
+            "self.bias = nn.Parameter(torch.empty(in_features)",
+        ),
+        (
+            "positional",
+            "dtype=torch.float64)[:, None]",
+            "dtype=torch.float64)",
+            "position (3,), exponent (2,). Should one of them be a column, `[:, None]`",
+            "angle = position / base**exponent",
+        ),
+        (
+            "optimiser",
+            'beta1 * state["m"]',
+            'beta2 * state["m"]',
+            "Which beta does each line use?",
+            "",
+        ),
+        (
+            "language_model",
+            "if tie_weights:",
+            "if not tie_weights:",
+            "With tie_weights=True, embedding and lm_head of LanguageModel hold two parameters.",
+            "language_model.py:",
+        ),
     ],
     ids=[
         "a result for a function", "sizes exchanged", "dropout and max_len", "no return",
@@ -296,6 +345,8 @@ def read(solved: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Read]:
         "sizes of a part", "a shape called", "max with two results", "a class for a layer",
         "a number for a range", "chunks of the batch", "too few axes", "None for a tensor",
         "the shapes", "sigmoid", "no generator", "masks exchanged in the stack",
+        "a number for a layer", "no raise", "no bias", "two lines make the bias",
+        "no column", "another beta", "tied the wrong way round",
     ],
 )  # fmt: skip
 def test_the_first_message_leads_to_the_slip(
@@ -379,6 +430,35 @@ def test_a_known_mistake_asks_its_own_question_and_points_to_its_line(read: Read
     assert "Is it this line?" in said
     assert "query = torch.arange(length, device=device)" in said
     assert "return (key <=" not in said
+
+
+@pytest.mark.parametrize(
+    ("exercise", "old", "new", "says"),
+    [
+        ("encoder", "x = layer(x, mask)", "return layer(x, mask)", "inside the loop"),
+        ("encoder", "x = layer(x, mask)", "out = layer(x, mask)", "`out` gets a value here that"),
+        ("attention", "scores = scores.masked_fill", "scores.masked_fill", "is dropped"),
+        ("multi_head", "return self.out_proj(merge_heads(heads))", "return merge_heads(heads)",
+         "`self.out_proj` is made here and used nowhere."),
+        ("layer_norm", "self.eps = eps", "self.eps = 1e-5", "`eps` is an argument of `LayerNorm."),
+    ],
+)  # fmt: skip
+def test_what_leads_nowhere_is_named(
+    read: Read, monkeypatch: pytest.MonkeyPatch, exercise: str, old: str, new: str, says: str
+) -> None:
+    """Where no known mistake gives a line, the file may show one that computes for nothing."""
+    monkeypatch.setattr(known, "is_at_hand", lambda _: False)
+    assert says in read(exercise, (old, new), pointed=True)
+
+
+@pytest.mark.full(seconds=40)
+def test_a_known_mistake_points_to_the_line_behind_an_error(read: Read) -> None:
+    """Two tensors meet in attention; the wrong one was made three lines above the call."""
+    known.load("multi_head")
+    said = read("multi_head", ("self.k_proj(key)", "self.k_proj(query)"), pointed=True)
+    assert "A matrix product needs equal inner sizes" in said
+    assert "Is it this line?" in said
+    assert "k = split_heads(self.k_proj(query), self.n_heads)" in said
 
 
 def test_without_the_known_mistakes_the_public_test_asks(

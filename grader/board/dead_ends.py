@@ -1,0 +1,133 @@
+"""Where a student's code computes something and drops it: facts that need no known mistake.
+
+    scores.masked_fill(~mask, low)      # the result is dropped
+    out = layer(x, mask)                # nothing reads `out`
+    for layer in self.layers:
+        x = layer(x)
+        return x                        # the loop ends in its first pass
+
+Right code has none of these, as a rule; code whose numbers are wrong often has one.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+
+from torch import Tensor
+
+from grader.recognition.likeness import parsed
+from grader.recognition.unused import unused
+
+_DROPPED = "The result of `{}` is dropped: the call changes nothing, it returns something new."
+_UNREAD = "`{}` gets a value here that nothing reads."
+_FIRST_PASS = "This `return` is inside the loop, so the loop ends in its first pass."
+_ARGUMENT = "`{}` is an argument of `{}` and has no effect: nothing reads it."
+_ALL_LAYERS = {"modules", "children", "named_children", "_modules", "parameters"}
+# Methods of tensors that change something, or that lists and sets have as well.
+_HAVE_EFFECTS = {"backward", "register_hook", "retain_grad", "sort", "add", "index"}
+_LAYER = "`self.{}` is made here and used nowhere."
+
+
+def dropped(source: str) -> list[tuple[str, int]]:
+    """Return a sentence on each value that is computed and dropped, and its line, in order."""
+    functions = [n for n in ast.walk(parsed(source)) if isinstance(n, ast.FunctionDef)]
+    kinds = (_dropped, _unread, _first_passes)
+    return _in_order(told for node in functions for kind in kinds for told in kind(node))
+
+
+def unused_parts(source: str) -> list[tuple[str, int]]:
+    """Return a sentence on each layer and argument that nothing uses, and its line, in order."""
+    tree = parsed(source)
+    owners = [node for node in tree.body if isinstance(node, ast.ClassDef)]
+    layers = [told for node in owners for told in _unused_layers(node, tree)]
+    lines = {
+        f"{owner}{node.name}": node.lineno
+        for owner, body in [("", tree.body), *((f"{node.name}.", node.body) for node in owners)]
+        for node in body
+        if isinstance(node, ast.FunctionDef)
+    }
+    # Those that only one branch does not read have a space in them.
+    names = [whole.rpartition(".") for whole in unused(source) if " " not in whole]
+    arguments = [(_ARGUMENT.format(name, function), lines[function]) for function, _, name in names]
+    return _in_order([*layers, *arguments])
+
+
+def _in_order(told: Iterable[tuple[str, int]]) -> list[tuple[str, int]]:
+    return sorted(set(told), key=lambda pair: pair[1])
+
+
+def _dropped(function: ast.FunctionDef) -> Iterator[tuple[str, int]]:
+    """Yield the calls that stand alone on a line although all they do is to return something."""
+    arguments = {argument.arg for argument in function.args.args}
+    for node in ast.walk(function):
+        if not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)):
+            continue
+        called = node.value.func
+        if isinstance(called, ast.Name) and called.id in arguments:
+            yield _DROPPED.format(called.id), node.lineno
+        elif isinstance(called, ast.Attribute) and _returns_new(called, function.name):
+            yield _DROPPED.format(called.attr), node.lineno
+
+
+def _returns_new(called: ast.Attribute, function: str) -> bool:
+    """Return whether it is a layer, or a method that leaves a tensor or a text as it is."""
+    owner = ast.unparse(called.value)
+    if owner == "self":
+        return function == "forward"
+    is_edit = called.attr.endswith("_") or called.attr in _HAVE_EFFECTS
+    is_method = hasattr(Tensor, called.attr) or hasattr(str, called.attr)
+    return not is_edit and is_method and owner not in ("nn", "nn.init")
+
+
+def _unread(function: ast.FunctionDef) -> Iterator[tuple[str, int]]:
+    """Yield the variables that a function assigns and never reads."""
+    names = [node for node in ast.walk(function) if isinstance(node, ast.Name)]
+    outer = {
+        name
+        for node in ast.walk(function)
+        if isinstance(node, ast.Global | ast.Nonlocal)
+        for name in node.names
+    }
+    own = {
+        id(name)  # the `y` of `lambda y: …` is another y
+        for inner in ast.walk(function)
+        if isinstance(inner, ast.Lambda)
+        for name in ast.walk(inner.body)
+        if isinstance(name, ast.Name) and name.id in {a.arg for a in inner.args.args}
+    }
+    loads = [name for name in names if not isinstance(name.ctx, ast.Store) and id(name) not in own]
+    read = outer | {name.id for name in loads}
+    for node in ast.walk(function):
+        targets = node.targets if isinstance(node, ast.Assign) else []
+        if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
+            read.add(node.target.id)
+        for target in targets:
+            if isinstance(target, ast.Name) and target.id not in read and target.id[0] != "_":
+                yield _UNREAD.format(target.id), target.lineno
+
+
+def _first_passes(function: ast.FunctionDef) -> Iterator[tuple[str, int]]:
+    """Yield the loops that always end in a `return` the first time round."""
+    for node in ast.walk(function):
+        if isinstance(node, ast.For | ast.While):
+            last = node.body[-1]
+            goes_on = any(isinstance(part, ast.Continue) for part in ast.walk(node))
+            if isinstance(last, ast.Return) and not goes_on:
+                yield _FIRST_PASS, last.lineno
+
+
+def _unused_layers(owner: ast.ClassDef, tree: ast.Module) -> Iterator[tuple[str, int]]:
+    """Yield the layers and parameters that a class makes and no line of the file uses."""
+    parts = [node for node in ast.walk(tree) if isinstance(node, ast.Attribute)]
+    read = {part.attr for part in parts if not isinstance(part.ctx, ast.Store)}
+    if read & _ALL_LAYERS or any(getattr(n, "id", "") == "getattr" for n in ast.walk(owner)):
+        return
+    for node in ast.walk(owner):
+        if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.Call):
+            continue
+        if not ast.unparse(node.value.func).rpartition(".")[2][:1].isupper():
+            continue
+        for target in node.targets:
+            if isinstance(target, ast.Attribute) and target.attr not in read:
+                yield _LAYER.format(target.attr), node.lineno

@@ -1,0 +1,76 @@
+"""What a student's code computes and drops is seen in its source, and never in right code."""
+
+from __future__ import annotations
+
+import pytest
+
+from grader.board.dead_ends import dropped, unused_parts
+from grader.curriculum import NAMES, stubs
+
+
+def dead_ends(source: str) -> list[tuple[str, int]]:
+    """All of them."""
+    return sorted([*dropped(source), *unused_parts(source)], key=lambda pair: pair[1])
+
+
+_LAYER = """
+class Layer(nn.Module):
+    def __init__(self, size, eps=1e-5):
+        super().__init__()
+        self.first = nn.Linear(size, size)
+        self.second = nn.Linear(size, size)
+        self.eps = {eps}
+    def forward(self, x, mask):
+        {line}
+        return self.second(self.first(x)) / self.eps if mask else x
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "eps", "says", "number"),
+    [
+        ("x.masked_fill(mask, 0)", "eps", "The result of `masked_fill` is dropped", 9),
+        ("x.name.lower()", "eps", "The result of `lower` is dropped", 9),
+        ("self.first(x)", "eps", "The result of `first` is dropped", 9),
+        ("y = x + 1; z = lambda y: y; z(1)", "eps", "`y` gets a value here that nothing reads", 9),
+        ("pass", "1e-5", "`eps` is an argument of `Layer.__init__`", 3),
+    ],
+)
+def test_what_leads_nowhere_is_named(line: str, eps: str, says: str, number: int) -> None:
+    """A dropped result, a variable and an argument that nothing reads."""
+    ((told, at),) = dead_ends(_LAYER.format(line=line, eps=eps))
+    assert told.startswith(says)
+    assert at == number
+
+
+def test_a_layer_that_is_never_called_and_a_return_in_a_loop() -> None:
+    """Both stand where they are made, in the order of the lines."""
+    source = _LAYER.format(line="pass", eps="eps").replace(
+        "return self.second(", "for _ in range(3):\n            return ("
+    )
+    assert [told for told, _ in dead_ends(source)] == [
+        "`self.second` is made here and used nowhere.",
+        "This `return` is inside the loop, so the loop ends in its first pass.",
+    ]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "x.add_(1)",
+        "self.seen.add(x)",
+        "nn.init.zeros_(x)",
+        "_, y = x.max(1); x = y",
+        "x += 1",
+        "found = []; found.sort(); x = found",
+    ],
+)
+def test_what_has_an_effect_is_no_dead_end(line: str) -> None:
+    """Edits in place, lists and sets, and names that nobody is meant to read."""
+    assert dead_ends(_LAYER.format(line=line, eps="eps")) == []
+
+
+@pytest.mark.parametrize("exercise", NAMES)
+def test_no_answer_has_a_dead_end(exercise: str) -> None:
+    """The kit's own answers compute nothing for nothing."""
+    assert dead_ends(stubs.solution(exercise)) == []
