@@ -171,7 +171,7 @@ def test_each_sentence_and_head_by_hand() -> None:
         torch.tensor([1 / 2, 1 / 4, 1 / 4]).expand(2, 5, 7, 3),
         "attention weights",
         axes=("batch", "head", "query", "key"),
-        help="d_k is the number of features of a query. Which axis holds them, for any input?",
+        help="Print the number that divides the scores. Is it the root of 16, of the features?",
     )
     axes = ("batch", "head", "query", "d_v")
     assert_matches(output, torch.full((2, 5, 7, 6), 4.0), "attention output", axes=axes)

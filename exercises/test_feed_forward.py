@@ -48,7 +48,7 @@ def test_relu_by_hand() -> None:
             "The sum with x belongs to `sublayer`. Is x added here?": torch.tensor(
                 [[[67.0], [-7.0]]]
             ),
-            "The activation was not named. Is the argument used?": torch.tensor(
+            "These are the numbers of gelu. Which text does your code compare with?": torch.tensor(
                 [[[65.841345], [-5.5005]]]
             ),
         },

@@ -37,7 +37,7 @@ def test_table_by_hand() -> None:
         expected,
         "sinusoidal_table(3, 4)",
         axes=AXES,
-        help="Print your angles. In the row of position 1 they should be 1 and 0.01.",
+        help="Print your angles: at position 1 they are 1 and 0.01. Which columns do you fill?",
         asks={
             "Which columns hold the sines, and which the cosines?": expected[:, [1, 0, 3, 2]],
             "Do sines and cosines take turns, or is it one half each?": expected[:, [0, 2, 1, 3]],

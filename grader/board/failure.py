@@ -190,7 +190,7 @@ def _answers(
     part = re.search(r"`(?:self\.)?(\w+)[\w.]*`", words)
     for entry in (*named, *used, *entries):
         made = workspace.assignment(exercise, entry, part[1]) if part else None
-        if made is not None and points_at == "__init__":
+        if made is not None and (points_at == "__init__" or "your `" in words):
             return (made,)
         place = workspace.answer(exercise, entry, points_at, test.calls)
         if place is not None:

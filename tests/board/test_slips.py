@@ -323,6 +323,27 @@ def read(solved: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Read]:
             "angle = position / base**exponent",
         ),
         (
+            "layer_norm",
+            "torch.ones(d_model)",
+            "torch.ones(1, d_model)",
+            "The shape of your `weight` of a new LayerNorm(8) is (1, 8)",
+            "self.weight = nn.Parameter(torch.ones(1, d_model))",
+        ),
+        (
+            "encoder",
+            "range(num_layers)",
+            "range(num_layers - 1)",
+            "has the length 2; there should be 3 layers.",
+            "range(num_layers - 1)",
+        ),
+        (
+            "decoder",
+            "range(num_layers)",
+            "range(1)",
+            "has the length 1; there should be 3 layers.",
+            "range(1)",
+        ),
+        (
             "optimiser",
             'beta1 * state["m"]',
             'beta2 * state["m"]',
@@ -346,7 +367,8 @@ def read(solved: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Read]:
         "a number for a range", "chunks of the batch", "too few axes", "None for a tensor",
         "the shapes", "sigmoid", "no generator", "masks exchanged in the stack",
         "a number for a layer", "no raise", "no bias", "two lines make the bias",
-        "no column", "another beta", "tied the wrong way round",
+        "no column", "an axis too many", "a layer too few", "one layer",
+        "another beta", "tied the wrong way round",
     ],
 )  # fmt: skip
 def test_the_first_message_leads_to_the_slip(
