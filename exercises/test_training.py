@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 from exercises.training import initialise, label_smoothed_loss, noam_rate, teacher_forcing
-from grader.feedback.comparison import assert_matches, assert_parts
+from grader.feedback.comparison import Mismatch, assert_matches, assert_parts
 
 AXES = ("batch", "length")
 
@@ -85,7 +85,7 @@ def test_the_rate_by_hand() -> None:
         rate = noam_rate(step, d_model=16, warmup=4)
         assert rate == pytest.approx(expected, abs=1e-9), (
             f"noam_rate({step}, d_model=16, warmup=4) is {rate}; it should be {expected}. "
-            "What is each factor, and which of the two terms is the smaller one here?"
+            "The factor of d_model is 1/4. Print yours, and both terms. Which term is smaller here?"
         )
     top = noam_rate(4000, d_model=512)
     assert noam_rate(3900, d_model=512) < top > noam_rate(4100, d_model=512), (
@@ -103,6 +103,11 @@ def test_the_loss_by_hand() -> None:
     """
     logits = torch.tensor([[[1 / 2, 1 / 4, 1 / 8, 1 / 8]]]).log() + 5
     found = label_smoothed_loss(logits, torch.tensor([[1]]), pad_id=0, smoothing=0.4)
+    if torch.is_tensor(found) and found.isnan().all():
+        help = (
+            "No label is padding here, so the mean has a number to take. Which positions does it?"
+        )
+        raise Mismatch("Your loss is NaN, as is the mean of no numbers.", help=help)
     assert_matches(
         found,
         torch.tensor(2.1 * log(2)),

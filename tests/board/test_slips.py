@@ -344,6 +344,13 @@ def read(solved: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Read]:
             "range(1)",
         ),
         (
+            "training",
+            "is_word = labels != pad_id",
+            "is_word = labels == pad_id",
+            "Your loss is NaN, as is the mean of no numbers.",
+            "",
+        ),
+        (
             "optimiser",
             'beta1 * state["m"]',
             'beta2 * state["m"]',
@@ -367,7 +374,7 @@ def read(solved: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Read]:
         "a number for a range", "chunks of the batch", "too few axes", "None for a tensor",
         "the shapes", "sigmoid", "no generator", "masks exchanged in the stack",
         "a number for a layer", "no raise", "no bias", "two lines make the bias",
-        "no column", "an axis too many", "a layer too few", "one layer",
+        "no column", "an axis too many", "a layer too few", "one layer", "only the padding",
         "another beta", "tied the wrong way round",
     ],
 )  # fmt: skip
