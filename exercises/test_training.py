@@ -104,9 +104,7 @@ def test_the_loss_by_hand() -> None:
     logits = torch.tensor([[[1 / 2, 1 / 4, 1 / 8, 1 / 8]]]).log() + 5
     found = label_smoothed_loss(logits, torch.tensor([[1]]), pad_id=0, smoothing=0.4)
     if torch.is_tensor(found) and found.isnan().all():
-        help = (
-            "No label is padding here, so the mean has a number to take. Which positions does it?"
-        )
+        help = "No label is padding here, so the mean has a number to take. Which does it take?"
         raise Mismatch("Your loss is NaN, as is the mean of no numbers.", help=help)
     assert_matches(
         found,
