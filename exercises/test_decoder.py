@@ -338,11 +338,13 @@ def test_x_and_memory_are_not_modified() -> None:
     torch.manual_seed(5)
     for norm_first in (False, True):
         layer: Any = DecoderLayer(d_model=6, n_heads=2, d_ff=8, norm_first=norm_first)
-        x, memory = torch.randn(2, 8, 6), torch.randn(2, 3, 6)
-        before, memory_before = x.clone(), memory.clone()
-        layer(x, memory)
-        assert_unchanged(x, before, "x", axes=AXES)
-        assert_unchanged(memory, memory_before, "memory")
+        decoder: Any = Decoder(1, d_model=6, n_heads=2, d_ff=8, norm_first=norm_first)
+        for module in (layer, decoder):
+            x, memory = torch.randn(2, 8, 6), torch.randn(2, 3, 6)
+            before, memory_before = x.clone(), memory.clone()
+            module(x, memory)
+            assert_unchanged(x, before, "x", axes=AXES)
+            assert_unchanged(memory, memory_before, "memory")
 
 
 def test_dropout_inside_every_sublayer() -> None:

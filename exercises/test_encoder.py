@@ -274,10 +274,12 @@ def test_x_is_not_modified() -> None:
     torch.manual_seed(5)
     for norm_first in (False, True):
         layer: Any = EncoderLayer(d_model=6, n_heads=2, d_ff=8, norm_first=norm_first)
-        x = torch.randn(2, 8, 6)
-        before = x.clone()
-        layer(x)
-        assert_unchanged(x, before, "x", axes=AXES)
+        encoder: Any = Encoder(1, d_model=6, n_heads=2, d_ff=8, norm_first=norm_first)
+        for module in (layer, encoder):
+            x = torch.randn(2, 8, 6)
+            before = x.clone()
+            module(x)
+            assert_unchanged(x, before, "x", axes=AXES)
 
 
 def test_dropout_inside_every_sublayer() -> None:

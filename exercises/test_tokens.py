@@ -3,7 +3,7 @@
 import torch
 
 from exercises.tokens import build_vocab, encode, one_hot, pad_batch, tokenize
-from grader.feedback.comparison import Mismatch, assert_dtype, assert_matches
+from grader.feedback.comparison import Mismatch, assert_dtype, assert_matches, assert_unchanged
 from grader.feedback.plain_data import assert_equals
 
 
@@ -65,9 +65,11 @@ def test_a_batch() -> None:
 
 def test_one_hot() -> None:
     """Each id becomes a float32 row with a single one, at its position."""
-    found = one_hot(torch.tensor([[2, 0]]), vocab_size=4)
+    ids = torch.tensor([[2, 0]])
+    found = one_hot(ids, vocab_size=4)
     expected = torch.tensor([[[0.0, 0.0, 1.0, 0.0], [1.0, 0.0, 0.0, 0.0]]])
     assert_dtype(found, torch.float32, "one_hot(tensor([[2, 0]]), 4)")
     assert_matches(found, expected, "one_hot(tensor([[2, 0]]), 4)", axes=("batch", "length", "id"))
+    assert_unchanged(ids, torch.tensor([[2, 0]]), "ids")
     found = one_hot(torch.tensor(1), vocab_size=3)
     assert_matches(found, torch.tensor([0.0, 1.0, 0.0]), "one_hot(tensor(1), 3)", axes=("id",))

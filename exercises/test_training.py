@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 from exercises.training import initialise, label_smoothed_loss, noam_rate, teacher_forcing
-from grader.feedback.comparison import Mismatch, assert_matches, assert_parts
+from grader.feedback.comparison import Mismatch, assert_matches, assert_parts, assert_unchanged
 
 AXES = ("batch", "length")
 
@@ -66,6 +66,8 @@ def test_labels_are_the_next_tokens() -> None:
     assert_matches(decoder_input, expected, "decoder's input", axes=AXES)
     expected = torch.tensor([[7, 8, 9, 2], [6, 2, 0, 0]])
     assert_matches(labels, expected, "labels", axes=AXES)
+    before = torch.tensor([[1, 7, 8, 9, 2], [1, 6, 2, 0, 0]])
+    assert_unchanged(tgt, before, "tgt", axes=AXES)
 
 
 def test_the_rate_by_hand() -> None:
