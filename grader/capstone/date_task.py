@@ -29,9 +29,9 @@ _LEARNING = (
 def lowest_loss() -> float:
     """The label-smoothed loss of a model that is always right."""
     size = target_size()
-    other = SMOOTHING / size
-    label = 1 - SMOOTHING + other
-    return -label * math.log(label) - (size - 1) * other * math.log(other)
+    smoothed = SMOOTHING / size
+    label = 1 - SMOOTHING + smoothed
+    return -label * math.log(label) - (size - 1) * smoothed * math.log(smoothed)
 
 
 def _by_script(embedding: Sequence[Sequence[float]]) -> dict[str, dict[str, Sequence[float]]]:

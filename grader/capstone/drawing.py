@@ -34,9 +34,9 @@ def heads(
     answer: Translation, rows: Sequence[str], columns: Sequence[str], title: str
 ) -> Any | None:
     """What each head of each layer attends to; None if that does not fit the rows and columns."""
-    every = [head for layer in answer.heads for head in layer]
+    all_heads = [head for layer in answer.heads for head in layer]
     shape = [len(columns)] * len(rows)
-    if not every or any([len(row) for row in head] != shape for head in every):
+    if not all_heads or any([len(row) for row in head] != shape for head in all_heads):
         return None
     return pictures.attention_heads(
         answer.heads, rows, columns, title, row_axis="written", column_axis="read"

@@ -142,15 +142,15 @@ class LanguageTraining(Learner):
 
     def rate(self, step: int) -> float:
         """The learning rate of a step of this chunk, by the student's schedule."""
-        given = (
+        arguments = (
             round(SCHEDULE * min(self.done(step), 1)),
             self.settings.max_rate,
             0.0,
             self.settings.warmup,
             SCHEDULE,
         )
-        call = f"cosine_rate({', '.join(map(str, given))})"
-        return contract.learning_rate(self.pieces["cosine_rate"](*given), "optimiser", call)
+        call = f"cosine_rate({', '.join(map(str, arguments))})"
+        return contract.learning_rate(self.pieces["cosine_rate"](*arguments), "optimiser", call)
 
     def loss_of(self, logits: Tensor, labels: Tensor) -> Tensor:
         """The mean loss of the labels that count."""

@@ -70,7 +70,7 @@ def cross_attention(
             model.decode(decoder_input, memory, src)
         weights = _by_layer(softmaxes.results, n_heads, num_layers, sizes)
         if weights is None:
-            weights = torch.stack([_from_projections(found, n_heads) for found in projections])
+            weights = torch.stack([_from_projections(tensors, n_heads) for tensors in projections])
         weights = weights.double()
     except (KeyError, RuntimeError):
         return nothing
@@ -116,7 +116,7 @@ def self_attention(model: Any, pieces: Mapping[str, Any], ids: Tensor, n_heads: 
             model(ids)
         layers = [weights.reshape(-1, tokens, tokens) for weights in softmaxes.results]
         if len(layers) != len(projections):
-            layers = [_causal(found, pieces, n_heads) for found in projections]
+            layers = [_causal(tensors, pieces, n_heads) for tensors in projections]
         weights = torch.stack(layers).double()
     except (AttributeError, TypeError, KeyError, RuntimeError, ValueError):
         return nothing
@@ -143,12 +143,12 @@ def _rounded(numbers: Any) -> Any:
     return min(max(round(numbers, 4), 0.0), 1.0)
 
 
-def _causal(found: Mapping[str, Tensor], pieces: Mapping[str, Any], n_heads: int) -> Tensor:
+def _causal(tensors: Mapping[str, Tensor], pieces: Mapping[str, Any], n_heads: int) -> Tensor:
     """The weights `(H, L, L)` of one layer, from the projections' results `(1, L, ...)`."""
-    length, width = found["q_proj"].shape[-2:]
+    length, width = tensors["q_proj"].shape[-2:]
     d_head = width // n_heads
     angles = pieces["rotary_angles"](d_head, length)
-    heads = [found[name][0].reshape(length, -1, d_head) for name in ("q_proj", "k_proj")]
+    heads = [tensors[name][0].reshape(length, -1, d_head) for name in ("q_proj", "k_proj")]
     query, key = (pieces["apply_rotary"](head.transpose(0, 1), angles) for head in heads)
     key = key.repeat_interleave(n_heads // key.size(0), dim=0)
     scores: Tensor = query @ key.transpose(-2, -1) * d_head**-0.5
@@ -156,23 +156,23 @@ def _causal(found: Mapping[str, Tensor], pieces: Mapping[str, Any], n_heads: int
     return scores.masked_fill(hidden, float("-inf")).softmax(-1)
 
 
-def _watch(attention: Any, found: dict[str, Tensor]) -> list[Any]:
+def _watch(attention: Any, tensors: dict[str, Tensor]) -> list[Any]:
     """Keeps what leaves the projections of queries and keys; returns handles to remove."""
     maps = {name: getattr(attention, name) for name in ("q_proj", "k_proj")}
 
     def watch(name: str) -> Any:
         def keep(module: nn.Module, inputs: Any, output: Tensor) -> None:
             del module, inputs
-            found[name] = output.detach()
+            tensors[name] = output.detach()
 
         return keep
 
     return [module.register_forward_hook(watch(name)) for name, module in maps.items()]
 
 
-def _from_projections(found: Mapping[str, Tensor], n_heads: int) -> Tensor:
+def _from_projections(tensors: Mapping[str, Tensor], n_heads: int) -> Tensor:
     """The weights `(H, Lq, Lk)` of one sentence, from the maps' results `(1, L, d_model)`."""
-    query_key = (found[name][0] for name in ("q_proj", "k_proj"))
+    query_key = (tensors[name][0] for name in ("q_proj", "k_proj"))
     heads = [torch.stack(result.chunk(n_heads, dim=-1)) for result in query_key]
     scores: Tensor = torch.einsum("hqd,hkd->hqk", *heads) * heads[0].size(-1) ** -0.5
     return scores.softmax(-1)

@@ -58,33 +58,35 @@ class Mine(TorchFunctionMode):
         """Put the student's modules in place of torch's own; parameters stay the same objects."""
         for parent in list(model.modules()):
             for name, module in list(parent.named_children()):
-                exercise, made = self._made(module)
-                if made is not None:
-                    made.train(module.training)
+                exercise, replacement = self._made(module)
+                if replacement is not None:
+                    replacement.train(module.training)
                     for parameter in ("weight", "bias"):
                         if getattr(module, parameter, None) is not None:
-                            setattr(made, parameter, getattr(module, parameter))
-                    setattr(parent, name, made)
+                            setattr(replacement, parameter, getattr(module, parameter))
+                    setattr(parent, name, replacement)
                     self.used[exercise] += 1
 
     def _made(self, module: nn.Module) -> tuple[str, nn.Module | None]:
         """The exercise that is about a module of torch, and the student's in its place."""
         kind, modules = type(module), self.modules
-        made: nn.Module | None = None
+        replacement: nn.Module | None = None
         exercise = ""
         if kind is nn.Linear and "linear" in modules:
             assert isinstance(module, nn.Linear)
             bias = module.bias is not None
             exercise = "linear"
-            made = modules[exercise].Linear(module.in_features, module.out_features, bias=bias)
+            replacement = modules[exercise].Linear(
+                module.in_features, module.out_features, bias=bias
+            )
         elif kind is nn.Dropout and "dropout" in modules:
             assert isinstance(module, nn.Dropout)
-            exercise, made = "dropout", modules["dropout"].Dropout(module.p)
+            exercise, replacement = "dropout", modules["dropout"].Dropout(module.p)
         elif kind is nn.LayerNorm and "layer_norm" in modules:
             assert isinstance(module, nn.LayerNorm)
             exercise = "layer_norm"
-            made = modules[exercise].LayerNorm(module.normalized_shape[0], eps=module.eps)
-        return exercise, made
+            replacement = modules[exercise].LayerNorm(module.normalized_shape[0], eps=module.eps)
+        return exercise, replacement
 
 
 def put(

@@ -159,22 +159,22 @@ class ProseLearner(LanguageTraining):
     def generate(self, ids: Sequence[int], count: int, **options: Any) -> list[int]:
         """The ids and what follows them, by the student's `generate`."""
         self.model.eval()
-        made = self.pieces["generate"](self.model, torch.tensor([list(ids)]), count, **options)
-        if not isinstance(made, Tensor) or made.dim() != 2 or made.size(0) != 1:
-            told = f"Your generate gives {described(made)} for one text."
+        tokens = self.pieces["generate"](self.model, torch.tensor([list(ids)]), count, **options)
+        if not isinstance(tokens, Tensor) or tokens.dim() != 2 or tokens.size(0) != 1:
+            told = f"Your generate gives {described(tokens)} for one text."
             raise ContractError("sampling", told)
-        return [int(token) for token in made[0].tolist()]
+        return [int(token) for token in tokens[0].tolist()]
 
     def is_greedy(self) -> bool:
         """Whether `generate` at temperature 0 writes the most probable tokens."""
         ids = self.text[:WINDOW].tolist()
-        made = self.generate(ids, GREEDY, temperature=0.0)
-        chances = self.predictions(made)
+        tokens = self.generate(ids, GREEDY, temperature=0.0)
+        chances = self.predictions(tokens)
         # Of two that are almost equally probable, either may come out.
         best = chances.max(-1).values
-        taken = chances.gather(-1, torch.tensor(made[1:])[:, None])[:, 0]
+        taken = chances.gather(-1, torch.tensor(tokens[1:])[:, None])[:, 0]
         close = (best - taken)[len(ids) - 1 :] < 1e-3
-        return len(made) == len(ids) + GREEDY and made[: len(ids)] == ids and bool(close.all())
+        return len(tokens) == len(ids) + GREEDY and tokens[: len(ids)] == ids and bool(close.all())
 
     @torch.no_grad()
     def predictions(self, ids: Sequence[int]) -> Tensor:

@@ -114,13 +114,13 @@ class Learner(ABC):
         """Train until the plan is done or `stopped` says so, and tell how it goes."""
         began, told = time.monotonic(), 0.0
         losses: list[float] = []
-        done = False
-        while not done:
+        is_over = False
+        while not is_over:
             losses += self.advance()
             self.seconds = time.monotonic() - began
-            done = stopped() or self.is_done() or not math.isfinite(losses[-1])
+            is_over = stopped() or self.is_done() or not math.isfinite(losses[-1])
             look = self.step % LOOK_EVERY == 0
-            if look or done or self.seconds - told > TELL_EVERY:
+            if look or is_over or self.seconds - told > TELL_EVERY:
                 told, self.loss = self.seconds, sum(losses) / len(losses)
                 losses = []
                 rate = float(self.optimiser.param_groups[0]["lr"])

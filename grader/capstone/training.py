@@ -118,14 +118,14 @@ class Training(Learner):
 
     def forced(self, tgt: Tensor) -> tuple[Tensor, Tensor]:
         """What the decoder reads and what it should say, by the student's `teacher_forcing`."""
-        made = self.pieces["teacher_forcing"](tgt)
-        if not isinstance(made, (tuple, list)) or len(made) != 2:
+        pair = self.pieces["teacher_forcing"](tgt)
+        if not isinstance(pair, (tuple, list)) or len(pair) != 2:
             raise ContractError("training", "Your teacher_forcing does not return two tensors.")
-        for tensor in made:
-            if not isinstance(tensor, Tensor) or (tensor.dim(), tensor.shape) != (2, made[0].shape):
-                shapes = " and ".join(map(described, made))
+        for tensor in pair:
+            if not isinstance(tensor, Tensor) or (tensor.dim(), tensor.shape) != (2, pair[0].shape):
+                shapes = " and ".join(map(described, pair))
                 raise ContractError("training", f"Your teacher_forcing returns {shapes}.")
-        return made[0], made[1]
+        return pair[0], pair[1]
 
     @torch.no_grad()
     def translate(self, sources: Sequence[str]) -> list[list[int]]:
@@ -133,14 +133,14 @@ class Training(Learner):
         was_training = self.model.training
         self.model.eval()
         src = torch.tensor(dates.padded([dates.encode_source(source) for source in sources]))
-        made = self.pieces["greedy_decode"](self.model, src, BOS, EOS, OUTPUT_LENGTH)
+        rows = self.pieces["greedy_decode"](self.model, src, BOS, EOS, OUTPUT_LENGTH)
         self.model.train(was_training)
-        if not isinstance(made, Tensor) or made.dim() != 2 or made.size(0) != len(sources):
+        if not isinstance(rows, Tensor) or rows.dim() != 2 or rows.size(0) != len(sources):
             raise ContractError(
                 "decoding",
-                f"Your greedy_decode gives {described(made)} for {len(sources)} sources.",
+                f"Your greedy_decode gives {described(rows)} for {len(sources)} sources.",
             )
-        return [[int(token) for token in row] for row in made.tolist()]
+        return [[int(token) for token in row] for row in rows.tolist()]
 
     def answers(self, texts: Sequence[str]) -> list[str]:
         """The ISO forms that the model writes for these sources."""

@@ -179,13 +179,13 @@ def capstone(
 
 def _given(task: Task, options: Mapping[str, Any]) -> dict[str, Any]:
     """The options that were given, which only a model that writes has a use for."""
-    given = {name: value for name, value in options.items() if value is not None}
-    if given and task.name != "prose":
-        names = " and ".join(f"--{name.replace('_', '-')}" for name in given)
+    values = {name: value for name, value in options.items() if value is not None}
+    if values and task.name != "prose":
+        names = " and ".join(f"--{name.replace('_', '-')}" for name in values)
         raise UsageError(f"{names}: for --task prose only, whose model draws what it writes.")
-    if given.get("top_p") == 0:
+    if values.get("top_p") == 0:
         raise UsageError("--top-p is above 0 and at most 1.")
-    return given
+    return values
 
 
 def _ablate(
@@ -210,11 +210,11 @@ def _ablate(
         expected = ablations.EXPECTATIONS[choice - 1]
     trials = [Trial(task, model, plan, without) for without in ("", part.name)]
     names = (side_by_side.WHOLE, f"without {part.name}")
-    told = [0.0, 0.0]
+    times = [0.0, 0.0]
 
     def show(number: int, event: Any) -> None:
-        if event.seconds - told[number] >= min(10.0, plan.seconds / 4):
-            told[number] = event.seconds
+        if event.seconds - times[number] >= min(10.0, plan.seconds / 4):
+            times[number] = event.seconds
             line = f"{names[number]:<20} {event.seconds:4.0f} s   {task.numbers(event)}"
             terminal.errors.print(line)
 
@@ -272,12 +272,12 @@ def _session(isolation: Isolation) -> Iterator[Any]:
 @contextmanager
 def _bar(terminal: Terminal, task: Task, seconds: float) -> Iterator[Callable[[Any], None]]:
     """Show how the training goes: a bar on a terminal, a line now and then elsewhere."""
-    told = 0.0
+    last_shown = 0.0
 
     def line(event: Any) -> None:
-        nonlocal told
-        if event.seconds - told >= min(15.0, seconds / 4):
-            told = event.seconds
+        nonlocal last_shown
+        if event.seconds - last_shown >= min(15.0, seconds / 4):
+            last_shown = event.seconds
             terminal.errors.print(f"{event.seconds:4.0f} s   {task.numbers(event)}")
 
     if not terminal.errors.is_terminal:

@@ -28,10 +28,10 @@ def course(
     with with_nbgrader():
         from grader.course import making
     try:
-        done = making.make(folder, assignment, exercise or ())
+        result = making.make(folder, assignment, exercise or ())
     except making.CourseError as error:
         raise UsageError(str(error)) from None
-    for sentence in done:
+    for sentence in result:
         Terminal().say(sentence)
 
 

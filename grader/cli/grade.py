@@ -198,7 +198,7 @@ def _complete(json: Path, submissions: list[submission.Submission]) -> Report:
     """Return the report of a run that is complete. Raises `UsageError` where it lacks somebody."""
     report = kept_report(json)
     graded = {result.submission for result in report.submissions}
-    new = [one.name for one in submissions if one.name not in graded]
+    new = [work.name for work in submissions if work.name not in graded]
     if new:
         more = f" and {len(new) - 5} more" if len(new) > 5 else ""
         raise UsageError(

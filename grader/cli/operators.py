@@ -33,11 +33,11 @@ def make_operators(
     from grader.quality import ordinary as quality
 
     terminal = Terminal()
-    made = quality.make(tests)
+    record = quality.make(tests)
     if check:
-        if quality.as_text(made) != ordinary.FILE.read_text(encoding="utf-8"):
+        if quality.as_text(record) != ordinary.FILE.read_text(encoding="utf-8"):
             terminal.complain(f"{ordinary.FILE.name} is out of date. Run: grader operators")
             raise typer.Exit(1)
         terminal.say("Every call that right answers make is in the list.")
         return
-    terminal.say(f"{'written' if quality.write(made) else 'unchanged'}  {ordinary.FILE}")
+    terminal.say(f"{'written' if quality.write(record) else 'unchanged'}  {ordinary.FILE}")

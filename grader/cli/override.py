@@ -49,13 +49,13 @@ def override(
     file = overrides.path_of(grades)
     try:
         with data.changing(grades):
-            report, kept = kept_report(grades), overrides.read(file)
-            report, _ = overrides.applied(report, kept)
+            report, points_by_hand = kept_report(grades), overrides.read(file)
+            report, _ = overrides.applied(report, points_by_hand)
             named = overrides.found(report, submission, exercise, check)
-            others = [entry for entry in kept if entry.key != named.key]
+            others = [entry for entry in points_by_hand if entry.key != named.key]
             if given is not None:
                 others.append(replace(named, points=_worth(report, named, given), note=note))
-            elif len(others) == len(kept):
+            elif len(others) == len(points_by_hand):
                 raise OverridesError(f"{_words(report, named)[1].title} has no points by hand.")
             overrides.write(file, others)
             report, _ = overrides.applied(report, others)

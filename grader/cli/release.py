@@ -25,12 +25,12 @@ def release(
 
     terminal = Terminal()
     try:
-        made = edition.make(folder, exercises_named(exercise))
+        edition_made = edition.make(folder, exercises_named(exercise))
     except edition.EditionError as error:
         raise UsageError(str(error)) from None
-    terminal.say(f"Made {folder}. Assigned: {', '.join(made.exercises)}.")
-    if made.solved:
-        terminal.say(f"Provided solved, since these need it: {', '.join(made.solved)}.")
+    terminal.say(f"Made {folder}. Assigned: {', '.join(edition_made.exercises)}.")
+    if edition_made.solved:
+        terminal.say(f"Provided solved, since these need it: {', '.join(edition_made.solved)}.")
     if zip:
-        terminal.say(f"Made {edition.zipped(made)}.")
+        terminal.say(f"Made {edition.zipped(edition_made)}.")
     terminal.say(f"A student runs: cd {folder} && pip install -c constraints.txt -e .")

@@ -38,21 +38,21 @@ def report(
     """Show a class on one page: points, the mistakes that were made, who is stuck and where."""
     terminal = Terminal()
     if graded.is_dir():
-        found = _of_course(graded, assignment)
+        class_results = _of_course(graded, assignment)
     else:
-        found = with_overrides(kept_report(graded), graded, terminal)
-    terminal.table(found.submissions)
-    terminal.commonest(found.submissions)
-    terminal.by_hand(found.submissions)
-    terminal.passed_over(found.passed_over)
+        class_results = with_overrides(kept_report(graded), graded, terminal)
+    terminal.table(class_results.submissions)
+    terminal.commonest(class_results.submissions)
+    terminal.by_hand(class_results.submissions)
+    terminal.passed_over(class_results.passed_over)
     try:
         if csv is not None:
-            data.write(csv, tables.as_csv(found))
+            data.write(csv, tables.as_csv(class_results))
         if html is not None:
             # Imported where it is used: jinja2 takes a while.
             from grader.report.html import write_pages
 
-            terminal.say(f"Open {write_pages(found, html)}")
+            terminal.say(f"Open {write_pages(class_results, html)}")
     except OSError as error:
         raise UsageError(f"The report could not be written: {error}.") from None
 

@@ -30,9 +30,9 @@ def reset(
             terminal.say(f"{path} is the original file.")
             continue
         if path.exists():
-            kept = _free(path)
-            path.rename(kept)
-            terminal.say(f"What you wrote is kept in {kept}.")
+            backup = _free(path)
+            path.rename(backup)
+            terminal.say(f"What you wrote is kept in {backup}.")
         path.write_bytes(fresh.encode())
         terminal.say(f"{path} is the original file.")
 

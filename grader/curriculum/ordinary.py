@@ -16,24 +16,24 @@ FILE = Path(__file__).with_name("ordinary.json")
 
 def is_ordinary(name: str, exercise: str) -> bool:
     """Whether right answers call this operator (`aten::exp`) or function of torch."""
-    made = _made()
-    if name in made["not in"].get(exercise, ()):
+    known = _made()
+    if name in known["not in"].get(exercise, ()):
         return False
     return (
-        name in made["everywhere"]
-        or name in made["in"].get(exercise, ())
-        or name.startswith(tuple(f"{module}." for module in made["modules"]))
+        name in known["everywhere"]
+        or name in known["in"].get(exercise, ())
+        or name.startswith(tuple(f"{module}." for module in known["modules"]))
         or (name.startswith("torch.") and name.count(".") == 1)
     )
 
 
 def is_ordinary_word(word: str, exercise: str) -> bool:
     """Whether a name of torch's stands in right answers, where the exercise does not forbid it."""
-    made = _made()
-    return word in made["words"] and word not in made["words not in"].get(exercise, ())
+    known = _made()
+    return word in known["words"] and word not in known["words not in"].get(exercise, ())
 
 
 @cache
 def _made() -> dict[str, Any]:
-    made: dict[str, Any] = json.loads(FILE.read_text(encoding="utf-8"))
-    return made
+    known: dict[str, Any] = json.loads(FILE.read_text(encoding="utf-8"))
+    return known

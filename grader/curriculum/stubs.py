@@ -254,9 +254,9 @@ def _regions(lines: list[str], name: str) -> list[_Region]:
         raise StubError(name, error.lineno, f"no valid Python: {error.msg}", "Fix it") from None
     regions = []
     for begin, end in _pairs(lines, name):
-        indent, other = (lines[i][: -len(lines[i].lstrip())] for i in (begin, end))
+        indent, end_indent = (lines[i][: -len(lines[i].lstrip())] for i in (begin, end))
         around = [span for span in functions if begin + 1 in span]
-        if not around or indent != other:
+        if not around or indent != end_indent:
             problem = "an answer must be the body of one function, both marks indented as it is"
             raise StubError(name, begin + 1, problem, "Move or indent the marks")
         innermost = min(around, key=len)

@@ -27,16 +27,16 @@ class WholeModel:
     def words(self, exercises: Iterable[str]) -> list[str]:
         """Return, in sentences, which of these exercises are the kit's instead of the student's."""
         whole = [name for name in exercises if name not in self.own]
-        said = []
+        sentences = []
         if whole:
             subject = "it is" if len(whole) == 1 else "they are"
-            said.append(f"Not written yet, so {subject} the kit's: {', '.join(whole)}.")
+            sentences.append(f"Not written yet, so {subject} the kit's: {', '.join(whole)}.")
         for name, entries in self.lent.items():
             verb = "is" if len(entries) == 1 else "are"
-            said.append(
+            sentences.append(
                 f"In {name}, {', '.join(entries)} {verb} not written yet: the kit's is used."
             )
-        return said
+        return sentences
 
 
 def entries(

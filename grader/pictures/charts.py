@@ -53,8 +53,8 @@ def attention_heads(
     height = min(max(0.7 + 0.16 * len(rows), 1.8), 5.0)
     with look():
         figure = new_figure(width * most + 0.8, height * len(layers) + 0.5)
-        every = figure.subplots(len(layers), most, squeeze=False)
-        for number, (heads, row) in enumerate(zip(layers, every, strict=True), 1):
+        grid = figure.subplots(len(layers), most, squeeze=False)
+        for number, (heads, row) in enumerate(zip(layers, grid, strict=True), 1):
             for axes in row[len(heads) :]:
                 axes.set_axis_off()
             for head, (matrix, axes) in enumerate(zip(heads, row, strict=False), 1):
@@ -65,7 +65,7 @@ def attention_heads(
                 axes.set_xlabel(column_axis if number == len(layers) else "")
                 axes.set_ylabel(row_axis if head == 1 else "")
         figure.suptitle(spelled(title), fontsize=11)
-        figure.colorbar(drawn, ax=every, shrink=0.6, pad=0.01).outline.set_visible(False)
+        figure.colorbar(drawn, ax=grid, shrink=0.6, pad=0.01).outline.set_visible(False)
     return figure
 
 

@@ -40,14 +40,17 @@ class Shown:
 
 def side_by_side(exercise: str, shown: Sequence[Shown]) -> Figure:
     """A figure with a row for each panel: yours, expected, what differs framed in the left one."""
-    drawn = [one.panel.view(one.expected).double().numpy() for one in shown]
-    heights = [_height(one.panel, numbers) for one, numbers in zip(shown, drawn, strict=True)]
+    drawn = [panel_shown.panel.view(panel_shown.expected).double().numpy() for panel_shown in shown]
+    heights = [
+        _height(panel_shown.panel, numbers)
+        for panel_shown, numbers in zip(shown, drawn, strict=True)
+    ]
     with look():
         figure = new_figure(_WIDTH, sum(heights) + 0.5)
         figure.suptitle(f"{exercise}: yours on the left, expected on the right", fontsize=12)
         rows = figure.subfigures(len(shown), 1, squeeze=False, height_ratios=heights)
-        for row, one, numbers in zip(rows[:, 0], shown, drawn, strict=True):
-            _draw(row, one, numbers)
+        for row, panel_shown, numbers in zip(rows[:, 0], shown, drawn, strict=True):
+            _draw(row, panel_shown, numbers)
     return figure
 
 
@@ -70,18 +73,18 @@ def _height(panel: Panel, numbers: NDArray[Any]) -> float:
     return float(min(1.5 + 0.27 * len(numbers), 4.6))
 
 
-def _draw(row: SubFigure, one: Shown, expected: NDArray[Any]) -> None:
-    panel = one.panel
+def _draw(row: SubFigure, panel_shown: Shown, expected: NDArray[Any]) -> None:
+    panel = panel_shown.panel
     row.suptitle(panel.title, fontsize=10, fontweight="bold", x=0.02, ha="left")
     left, right = row.subplots(1, 2)
-    yours = None if one.yours is None else panel.view(one.yours).double().numpy()
+    yours = None if panel_shown.yours is None else panel.view(panel_shown.yours).double().numpy()
     values = expected if yours is None else np.concatenate([expected, yours])
     paint = _PAINTERS.get(panel.kind, _matrix)
     limits = _limits(values, even=panel.kind is not Kind.CURVES)
     paint(right, panel, expected, limits, EXPECTED)
     right.set_title("expected")
     if yours is None:
-        _say(left, one.words)
+        _say(left, panel_shown.words)
         return
     wrong = differing(panel, yours, expected)
     if panel.kind is Kind.CURVES:

@@ -43,11 +43,11 @@ def _temperatures(get: Answers) -> Any:
 
 def _kept(get: Answers) -> Tensor:
     answer = get("sampling")
-    kept = [
+    options_kept = [
         *(answer.keep_top_k(_LOGITS, k) for k in (1, 3)),
         *(answer.keep_top_p(_LOGITS, p) for p in (0.5, 0.7, 0.9)),
     ]
-    return torch.stack(kept) > -torch.inf
+    return torch.stack(options_kept) > -torch.inf
 
 
 def _drawn(get: Answers) -> Tensor:
@@ -60,8 +60,8 @@ def _drawn(get: Answers) -> Tensor:
     )
     return torch.stack(
         [
-            torch.bincount(get("sampling").sample(many, **each), minlength=len(_LOGITS)) / _DRAWS
-            for each in options
+            torch.bincount(get("sampling").sample(many, **option), minlength=len(_LOGITS)) / _DRAWS
+            for option in options
         ]
     )
 

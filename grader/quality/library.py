@@ -49,23 +49,23 @@ def check_in_jail(
         raise CurriculumError(problem)
     program = f"from grader.quality import library; library.main({exercise!r}, {list(names)!r})"
     try:
-        done = subprocess.run(
+        process = subprocess.run(
             jail.enclosed(program, MEGABYTES),
             capture_output=True,
             env=jail.environment(),
             timeout=SECONDS,
             check=False,
         )
-        said = json.loads(done.stdout)
-        refused, misfits = said["refused"], [str(misfit) for misfit in said["misfits"]]
+        answer = json.loads(process.stdout)
+        refused, misfits = answer["refused"], [str(misfit) for misfit in answer["misfits"]]
         problems = {
             clean(str(name), 80): [clean(str(fault)) for fault in faults]
-            for name, faults in said["problems"].items()
+            for name, faults in answer["problems"].items()
         }
     except (OSError, subprocess.TimeoutExpired) as error:
         raise CurriculumError(f"The check did not end: {clean(str(error))}") from None
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
-        end = clean(done.stderr.decode("utf-8", "replace")[-400:].strip())
+        end = clean(process.stderr.decode("utf-8", "replace")[-400:].strip())
         raise CurriculumError(f"The check ended before it was done. {end}") from None
     if refused:
         raise CurriculumError(clean(str(refused)))

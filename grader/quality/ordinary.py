@@ -172,18 +172,18 @@ def calls(
     budget = Budget("The answer", 120.0, 60.0)
     with StudentProcess({exercise: source}, (), host, budget) as process:
         channel = process.load(exercise, curriculum.closure(exercise))
-        asked = [request for each in recordings for case in each.cases for request in case.requests]
+        asked = [request for item in recordings for case in item.cases for request in case.requests]
         return channel.operators(exercise, {exercise: source}, asked, SECONDS)
 
 
-def as_text(made: dict[str, Any]) -> str:
+def as_text(record: dict[str, Any]) -> str:
     """Return the list as the file holds it."""
-    return json.dumps(made, indent=1) + "\n"
+    return json.dumps(record, indent=1) + "\n"
 
 
-def write(made: dict[str, Any]) -> bool:
+def write(record: dict[str, Any]) -> bool:
     """Write the list and return whether that changed it."""
-    text = as_text(made)
+    text = as_text(record)
     if ordinary.FILE.exists() and ordinary.FILE.read_text(encoding="utf-8") == text:
         return False
     ordinary.FILE.write_text(text, encoding="utf-8")

@@ -172,12 +172,12 @@ def _add_line(score: Score, what: str, true: int, result: ExerciseResult) -> Non
         return
     findings = [check.finding for check in result.checks if check.finding]
     raised = [place for finding in findings for place in finding.places]
-    told = [line.place.line for line in result.lines] or [place.line for place in raised[:1]]
+    shown = [line.place.line for line in result.lines] or [place.line for place in raised[:1]]
     score.unnamed += 1
-    score.line_found += true in told
-    score.line_wrong += bool(told) and true not in told
-    if true not in told:
-        score.missed.append(f"{what}: line {told[0]} told" if told else f"{what}: no line told")
+    score.line_found += true in shown
+    score.line_wrong += bool(shown) and true not in shown
+    if true not in shown:
+        score.missed.append(f"{what}: line {shown[0]} told" if shown else f"{what}: no line told")
 
 
 def _add_named(score: Score, what: str, true: set[str], named: Sequence[tuple[str, ...]]) -> None:
@@ -213,8 +213,10 @@ def _add_margin(
     numbers, infinitely far.
     """
     if case.right:
-        every = [distance for some in nearness.values() for distance in some if distance <= 1]
-        score.nearest_right = max([score.nearest_right, *every])
+        distances = [
+            distance for by_check in nearness.values() for distance in by_check if distance <= 1
+        ]
+        score.nearest_right = max([score.nearest_right, *distances])
     elif case.kind in ("mistake", "pair"):
         failed = [check.check for check in result.checks if check.points < check.max_points]
         beyond = [
@@ -268,9 +270,9 @@ def _slips(exercise: str, tests: Path, seed: int) -> Iterator[Case]:
 def _pairs(exercise: str, seed: int) -> Iterator[Case]:
     """Return pairs that are not a known mistake together: neither hides or undoes the other."""
     library = fingerprints.load(exercise)
-    every = combinations(mistakes.load(exercise), 2)
+    pairs_of_mistakes = combinations(mistakes.load(exercise), 2)
     for first, second in sorted(
-        every, key=lambda two: _draw(seed, *(mistake.name for mistake in two))
+        pairs_of_mistakes, key=lambda two: _draw(seed, *(mistake.name for mistake in two))
     ):
         variant = both(first, second)
         if variant is not None and not library.holds(variant.source):

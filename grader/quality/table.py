@@ -61,11 +61,11 @@ class Score:
 
 def total(scores: Sequence[Score]) -> Score:
     """Return the sums of all exercises; of distances the smallest."""
-    kept = {"exercise", "missed", "nearest_right", "nearest_wrong"}
+    not_added = {"exercise", "missed", "nearest_right", "nearest_wrong"}
     sums = {
         figure.name: sum(getattr(score, figure.name) for score in scores)
         for figure in fields(Score)
-        if figure.name not in kept
+        if figure.name not in not_added
     }
     wrong = [score.nearest_wrong for score in scores if score.nearest_wrong is not None]
     nearest = max((score.nearest_right for score in scores), default=0.0)
@@ -150,8 +150,8 @@ def faults(scores: Sequence[Score], kept: Sequence[Score]) -> list[str]:
                 if getattr(score, part) < getattr(before[name], part)
             ]
             problems += _fallen(score, before[name], {"first": "known", "within_two": "known"}, 0)
-    both = [score for score in scores if score.exercise in before]
-    sums, old = total(both), total([before[one.exercise] for one in both])
+    measured_twice = [score for score in scores if score.exercise in before]
+    sums, old = total(measured_twice), total([before[one.exercise] for one in measured_twice])
     sampled = {"pairs_first": "pairs", "pairs_both": "pairs", "edits_caught": "edits"}
     problems += _fallen(sums, old, sampled, _SAMPLED)
     problems += _fallen(sums, old, {"line_found": "unnamed"}, _TIMED)

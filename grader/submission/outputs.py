@@ -23,12 +23,12 @@ def without_outputs(data: bytes) -> bytes:
     # By its file, so that nothing else of the kit has to be imported.
     command = [sys.executable, "-I", __file__]
     try:
-        done = subprocess.run(
+        process = subprocess.run(
             command, input=data, capture_output=True, timeout=3 * SECONDS, check=True
         )
     except (subprocess.SubprocessError, OSError) as error:
         raise OutputsError(str(error)) from None
-    return done.stdout
+    return process.stdout
 
 
 def main() -> None:

@@ -38,10 +38,10 @@ _TOKEN = re.compile(
 
 def structure(exercise: str, source: str) -> tuple[int, ...]:
     """Return the hashes kept of an answer, in order, without those of the stub."""
-    given = _handed_out(exercise)
-    runs = [run for run in _runs(source) if run not in given]
-    kept = {min(runs[start : start + WINDOW]) for start in range(max(len(runs) - WINDOW + 1, 0))}
-    return tuple(sorted(kept)[:MAX_KEPT])
+    stub = _handed_out(exercise)
+    runs = [run for run in _runs(source) if run not in stub]
+    marks = {min(runs[start : start + WINDOW]) for start in range(max(len(runs) - WINDOW + 1, 0))}
+    return tuple(sorted(marks)[:MAX_KEPT])
 
 
 def _runs(source: str) -> list[int]:

@@ -129,7 +129,7 @@ def _fork_for_each(jobs: int, folder: Path, say: Say) -> None:
     """Fork a child for every job; a new job, or none, ends the child of the one before."""
     child = number = 0
     alive = -1  # a pipe that ends with the child
-    rest = b""
+    incomplete = b""
     while True:
         readable, _, _ = select.select([jobs, alive] if child else [jobs], [], [])
         if child and alive in readable:
@@ -139,7 +139,7 @@ def _fork_for_each(jobs: int, folder: Path, say: Say) -> None:
             say({"number": number, "over": True})
         if jobs in readable:
             data = os.read(jobs, 1 << 16)
-            *lines, rest = (rest + data).split(b"\n")
+            *lines, incomplete = (incomplete + data).split(b"\n")
             if child and (lines or not data):
                 os.kill(child, signal.SIGKILL)
                 os.waitpid(child, 0)

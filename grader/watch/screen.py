@@ -155,11 +155,11 @@ def bar(by_exercise: Mapping[str, Progress], assigned: Sequence[str]) -> Line:
     filled = round(_BAR * len(done) / len(assigned))
     points = sum(find(name).points for name in done)
     whole = sum(find(name).points for name in assigned)
-    told = f", up to {points} of {whole} points" if has_hidden_checks() else " pass their tests"
+    goal = f", up to {points} of {whole} points" if has_hidden_checks() else " pass their tests"
     return [
         ("█" * filled, DONE),
         ("░" * (_BAR - filled), "quiet"),
-        (f" {len(done)} of {len(assigned)} exercises{told}", ""),
+        (f" {len(done)} of {len(assigned)} exercises{goal}", ""),
     ]
 
 

@@ -219,7 +219,7 @@ class Watch:
         elif "progress" in message:
             name = message["progress"]
             self._take_in(name, [records.read(Result, result) for result in message["results"]])
-            self.asked = tuple(other for other in self.asked if other != name)
+            self.asked = tuple(name_asked for name_asked in self.asked if name_asked != name)
             if not self.asked:
                 self._judged()
         elif "drawn" in message:

@@ -81,10 +81,10 @@ def contradict(first: Mistake, second: Mistake) -> bool:
         return False
     sources = {"": stubs.reference_source(first.exercise), **forms(first.exercise)}
     return any(
-        _overlap(place, other)
+        _overlap(place, second_place)
         for form, source in sources.items()
         for place in _places(first, form, source)
-        for other in _places(second, form, source)
+        for second_place in _places(second, form, source)
     )
 
 
