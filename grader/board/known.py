@@ -1,20 +1,21 @@
 """Names the mistake in code that runs in this process, from data: no answers, no hidden checks.
 
-The data of an exercise is one file, `NAME.hints`. `write_hints` in `grader.grading.diagnosis`
-makes it for the student's edition, in the folder `SHIPPED`. In the full kit the command
-`grader hints` makes it at the first need, which takes seconds, and keeps it in the user's cache.
+The data of an exercise is one file, `NAME.hints`, which comes with the kit and with a student's
+edition (`grader.recognition.prepared`). Where that no longer fits the kit's answers, checks and
+mistakes, `grader.grading.diagnosis.hint_data` makes it anew at the first need, which takes seconds,
+and it is kept in the user's cache.
 """
 
 from __future__ import annotations
 
-import lzma
+import contextlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from importlib.util import find_spec
 from typing import Any
 
 from grader.board.time_limit import TookTooLong, time_limit
-from grader.recognition import cache, packing, redrawing
+from grader.recognition import cache, packing, prepared, redrawing
 from grader.recognition.evidence import alike, explain
 from grader.recognition.features import Fingerprints, Prints, Probe
 from grader.recognition.likeness import Words, unpacked
@@ -24,11 +25,10 @@ from grader.remote.nested import sendable
 from grader.remote.session import answers
 from grader.sandbox import program
 
-SHIPPED = Path(__file__).parent / "known"
-_DAMAGE = (lzma.LZMAError, ValueError, KeyError, IndexError, TypeError, RuntimeError)
+_DAMAGE = (ValueError, KeyError, IndexError, TypeError, RuntimeError)
 _OTHER_TORCH = (
-    "{} was made with another version of torch, which draws other random numbers. "
-    "Install the versions in constraints.txt."
+    "The known mistakes of {} were made with another version of torch, which draws other "
+    "random numbers. Install the versions in constraints.txt."
 )
 
 
@@ -57,27 +57,23 @@ def load(exercise: str) -> Known:
 
 def read(exercise: str) -> bytes:
     """The file of an exercise's mistakes, made if it is not there yet. Raises `NoHintsError`."""
-    file = _file(exercise)
-    if not file.is_file():
+    if not is_at_hand(exercise):
         _make(exercise)
-    try:
-        return file.read_bytes()
-    except OSError as error:
-        raise _unreadable(exercise, error) from None
+    content = _at_hand(exercise)
+    if content is None:
+        raise NoHintsError(f"The known mistakes of {exercise} cannot be read.")
+    return content
 
 
 def is_at_hand(exercise: str) -> bool:
     """Return whether `load` has nothing to make first."""
-    try:
-        return _file(exercise).is_file()
-    except NoHintsError:
-        return False
+    return _at_hand(exercise) is not None
 
 
 def decoded(exercise: str, content: bytes) -> Known:
     """Return what the content of such a file says. Raises `NoHintsError`."""
     try:
-        data = wire.decode_trusted(wire.body(lzma.decompress(content)))
+        data = prepared.unpacked(content)
         requests = sendable(wire.decode_trusted(redrawing.restored(data["requests"])))
         parts = zip(requests, data["right"], data["settings"], strict=True)
         probes = [Probe(str(number), *part) for number, part in enumerate(parts)]
@@ -87,36 +83,28 @@ def decoded(exercise: str, content: bytes) -> Known:
         )
         return Known(prints, data["words"], lines, data["read"])
     except redrawing.OtherNumbersError:
-        raise NoHintsError(_OTHER_TORCH.format(_file(exercise))) from None
+        raise NoHintsError(_OTHER_TORCH.format(exercise)) from None
     except (wire.WireError, *_DAMAGE) as error:
-        raise _unreadable(exercise, error) from None
+        raise NoHintsError(
+            f"The known mistakes of {exercise} cannot be read ({type(error).__name__})."
+        ) from None
 
 
-def _file(exercise: str) -> Path:
-    shipped = SHIPPED / f"{exercise}.hints"
-    if shipped.is_file():
-        return shipped
-    try:
-        return cache.file(exercise, "hints")
-    except OSError:  # an edition without the files that it would be made of
-        raise NoHintsError(f"There are no known mistakes of {exercise} here.") from None
-
-
-def _unreadable(exercise: str, error: Exception) -> NoHintsError:
-    return NoHintsError(
-        f"{_file(exercise)} cannot be read ({type(error).__name__}). Delete it, then run: "
-        f"grader hints {exercise}"
-    )
+def _at_hand(exercise: str) -> bytes | None:
+    content = prepared.content(exercise)
+    if content is None:
+        with contextlib.suppress(OSError):  # an edition has nothing that it would be made of
+            content = prepared.sound(cache.file(exercise, "hints"))
+    return content
 
 
 def _make(exercise: str) -> None:
+    if find_spec("grader.grading") is None:
+        raise NoHintsError(f"There are no known mistakes of {exercise} here.")
     done = program.run("grader.grading.diagnosis.hint_data", exercise)
     if done.returncode:
         said = done.stderr.strip().splitlines()[-1:] or ["it ended without a word"]
-        raise NoHintsError(
-            f"The known mistakes of {exercise} could not be made ready: {said[0]}\n"
-            f"To see more, run: grader hints {exercise}"
-        )
+        raise NoHintsError(f"The known mistakes of {exercise} could not be made ready: {said[0]}")
 
 
 def diagnose(known: Known, module: Any, patient: bool = True) -> list[tuple[str, ...]]:

@@ -192,7 +192,7 @@ def _outcome(exercise: str, tests: str, namespace: dict[str, Any] | None) -> Out
     tests = tests or _given.get(exercise, "")
     if not tests:
         raise ValueError(f"There are no tests of {exercise} here. Run their cell first.")
-    return run(exercise, tests, _names(namespace))
+    return run(exercise, tests, _names(namespace), _limits[-1] if _limits else None)
 
 
 def _show(outcome: Outcome) -> None:

@@ -7,14 +7,16 @@ import linecache
 import warnings
 from collections.abc import MutableMapping, Sequence
 from dataclasses import dataclass, replace
-from types import SimpleNamespace
+from functools import partial
 from typing import Any
 
 from grader.board.forbidden import watch
 from grader.board.hints import Shown, ask
 from grader.board.known import NoHintsError
 from grader.board.notebook_workspace import NotebookWorkspace
+from grader.board.pointers import point
 from grader.board.probe import run_test
+from grader.board.progress import Progress
 from grader.board.result import Result
 from grader.board.workspace import public_tests
 from grader.curriculum import closure, find
@@ -67,19 +69,28 @@ def not_defined(names: Sequence[str]) -> str:
     return f"{', '.join(names[:-1])} and {names[-1]} are not defined. Run their cells first."
 
 
-def run(exercise: str, tests: str, namespace: dict[str, Any]) -> Outcome:
-    """Run the tests in the source `tests` on the names of the exercise in `namespace`."""
+def run(
+    exercise: str, tests: str, namespace: dict[str, Any], limit: HintLimit | None = None
+) -> Outcome:
+    """Run the tests in the source `tests` on the names of the exercise in `namespace`.
+
+    A known mistake points to its line as far as the `limit` of hints, or of an assignment.toml,
+    allows.
+    """
     missing = tuple(name for name in find(exercise).entries if name not in namespace)
     if missing:
         return Outcome(exercise, (), missing)
-    workspace = NotebookWorkspace(namespace)
+    every = public_tests(tests)
+    workspace = NotebookWorkspace(namespace, every, limit)
     module = _module(exercise, tests, namespace)
-    results = []
-    for test in public_tests(tests):
+    progress = Progress(exercise, tuple(test.name for test in every))
+    for test in every:
         rules = watch(workspace, exercise)
-        results.append(run_test(test, module.__getitem__, exercise, workspace, rules))
-        results[-1].where = ""
-    return Outcome(exercise, tuple(results))
+        result = run_test(test, module.__getitem__, exercise, workspace, rules)
+        result.where = ""
+        progress.add(result)
+    point(exercise, progress.failures(), workspace, partial(workspace.module, exercise))
+    return Outcome(exercise, tuple(progress.in_order()))
 
 
 def hinted(
@@ -90,8 +101,8 @@ def hinted(
 ) -> Outcome:
     """Return the outcome with one hint more than `given` holds of this code, up to the `limit`."""
     exercise = outcome.exercise
-    module = SimpleNamespace(**{name: namespace[name] for name in find(exercise).entries})
-    source = NotebookWorkspace(namespace).source(exercise)
+    workspace = NotebookWorkspace(namespace)
+    module, source = workspace.module(exercise), workspace.source(exercise)
     try:
         hints = ask(exercise, outcome.results, module, source, given, limit)
         return replace(outcome, hints=hints)

@@ -6,12 +6,13 @@ import ast
 import linecache
 from collections.abc import Sequence
 from pathlib import Path
-from types import CodeType
+from types import CodeType, SimpleNamespace
 from typing import Any
 
 from grader.board.statements import shown
-from grader.board.workspace import Workspace
+from grader.board.workspace import PublicTest, Workspace
 from grader.curriculum import EXERCISES, find
+from grader.curriculum.hint_limit import HintLimit
 from grader.feedback.finding import Place
 from grader.recognition.likeness import parsed
 
@@ -21,9 +22,35 @@ _CELL = ("ipykernel_", "<ipython-input-")
 class NotebookWorkspace(Workspace):
     """Finds the student's code by the objects of the notebook, and names cells by exercise."""
 
-    def __init__(self, namespace: dict[str, Any]) -> None:
+    def __init__(
+        self,
+        namespace: dict[str, Any],
+        tests: Sequence[PublicTest] = (),
+        limit: HintLimit | None = None,
+    ) -> None:
+        """Remember the names, the public tests that run on them, and how far hints go.
+
+        Without a limit, that of an assignment.toml beside the notebook counts.
+        """
         super().__init__(Path(), Path())
         self.namespace = namespace
+        self._tests = {test.name: test for test in tests}
+        self._limit = limit
+
+    @property
+    def limit_of_hints(self) -> HintLimit:
+        """How far hints go. Raises `CurriculumError`."""
+        return self._limit or super().limit_of_hints
+
+    def tests(self, exercise: str) -> dict[str, PublicTest]:
+        """Return the public tests by name, in their order."""
+        del exercise
+        return self._tests
+
+    def module(self, exercise: str) -> SimpleNamespace:
+        """Return the names of an exercise as a module would hold them."""
+        names = find(exercise).entries
+        return SimpleNamespace(**{name: self.namespace[name] for name in names})
 
     def source(self, exercise: str) -> str:
         """Return the cells that define the names of the exercise, one after the other."""

@@ -6,6 +6,7 @@ import gc
 import shutil
 import sys
 from collections.abc import Generator, Iterable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -252,7 +253,8 @@ class Board:
 
             for name, progress in self.progress.items():
                 if progress.status == WRONG:
-                    pointers.point(name, progress.failures(), self.workspace)
+                    module = partial(probe.module, self.workspace, name)
+                    pointers.point(name, progress.failures(), self.workspace, module)
             self._write(terminalreporter, messages(self.progress, width, in_full))
         if config.option.hint:
             self._write(terminalreporter, self._hint(width))

@@ -1,9 +1,9 @@
 """From wrong numbers to a line: the question of the known mistake that would give these numbers.
 
 A public test sees that a number is wrong, and asks what holds for every wrong number. Where the
-known mistakes of the exercise are at hand, as they always are in a student's edition, one that
-explains all that the code answers asks its own question instead, and points to the line that is
-most like those in which it is made.
+data on the known mistakes of the exercise is at hand, as it is unless somebody changes the kit, one
+that explains all that the code answers asks its own question instead, and points to the line that
+is most like those in which it is made.
 """
 
 from __future__ import annotations
@@ -12,8 +12,9 @@ import ast
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Any
 
-from grader.board import known, probe
+from grader.board import known
 from grader.board.dead_ends import dropped, unused_parts
 from grader.board.result import Result
 from grader.board.workspace import Workspace
@@ -26,11 +27,17 @@ _ERROR = r"^\w+Error: "
 _IS_IT = "Is it this line?"
 
 
-def point(exercise: str, failures: Sequence[Result], workspace: Workspace) -> None:
+def point(
+    exercise: str,
+    failures: Sequence[Result],
+    workspace: Workspace,
+    module: Callable[[], Any],
+) -> None:
     """Give the first of these failures, and those that say the same, a better question and line.
 
-    Nothing changes where the cause is known already, where no known mistake explains what is wrong,
-    or where the instructor does not want hints to go that far.
+    `module` returns what holds the student's names, or None where it cannot be imported. Nothing
+    changes where the cause is known already, where no known mistake explains what is wrong, or
+    where the instructor does not want hints to go that far.
     """
     if not failures or any(result.endless for result in failures):
         return
@@ -45,8 +52,8 @@ def point(exercise: str, failures: Sequence[Result], workspace: Workspace) -> No
     except (known.NoHintsError, CurriculumError):
         return
     named: list[tuple[str, ...]] = []
-    if knowledge is not None and (module := probe.module(workspace, exercise)) is not None:
-        named = known.diagnose(knowledge, module, patient=False)
+    if knowledge is not None and (theirs := module()) is not None:
+        named = known.diagnose(knowledge, theirs, patient=False)
     place = _place(exercise, named[0], knowledge, workspace) if knowledge and named else None
     end = _end(dropped, exercise, shown, workspace, limit)
     if end is None and place is None:

@@ -1,14 +1,14 @@
-"""`grader hints`: the data by which `pytest exercises/ --hint` names mistakes."""
+"""`grader hints`: the data by which known mistakes are named, made from them."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from grader import curriculum
-from grader.cli.app import AUTHORS, app, exercises_named
+from grader.cli.app import AUTHORS, app, exercises_named, require_clone
+from grader.recognition import prepared
 from grader.report.terminal import Terminal
 
 
@@ -18,18 +18,22 @@ def make_hints(
         list[str] | None,
         typer.Argument(metavar="EXERCISE...", help="Only these. Default: all of them."),
     ] = None,
-    to: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DIR", help="Write the data here instead of where the board looks for it."
-        ),
-    ] = None,
+    check: Annotated[
+        bool, typer.Option("--check", help="Change nothing; fail if a file is out of date.")
+    ] = False,
 ) -> None:
-    """Make the data from which hints name mistakes; `--hint` makes it itself when needed."""
+    """Make the data that names known mistakes anew, where mistakes, answers or checks changed."""
+    require_clone()
+    # Imported where it is used: checking needs no hidden checks.
     from grader.grading.diagnosis import hint_data
 
-    names = exercises_named(exercise) if exercise else curriculum.NAMES
     terminal = Terminal()
-    for name in names:
-        (file,) = [hint_data.keep(name)] if to is None else hint_data.write_hints(to, [name])
-        terminal.say(f"{file} ({file.stat().st_size / 1024:.0f} KB)")
+    stale = prepared.stale(exercises_named(exercise) if exercise else curriculum.NAMES)
+    if check and stale:
+        terminal.complain(f"Out of date: {', '.join(stale)}. Run: grader hints")
+        raise typer.Exit(1)
+    for name in stale:
+        file = hint_data.write(name)
+        terminal.say(f"{'written':<10} {file} ({file.stat().st_size / 1024:.0f} KB)")
+    if not stale:
+        terminal.say("The data on known mistakes is what these make it.")

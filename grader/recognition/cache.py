@@ -106,12 +106,13 @@ def _version(exercise: str) -> str:
     digest = hashlib.sha256(f"{_kit_digest()} {version('torch')} {sys.version}".encode())
     for path in solutions:
         digest.update(hashlib.sha256(path.read_bytes()).digest())
-    for path in _mistake_files(exercise):
+    for path in mistake_files(exercise):
         digest.update(hashlib.sha256(path.read_bytes()).digest())
     return digest.hexdigest()[:16]
 
 
-def _mistake_files(exercise: str) -> list[Path]:
+def mistake_files(exercise: str) -> list[Path]:
+    """The files that hold the known mistakes of an exercise."""
     known = _KIT / "curriculum" / "mistakes"
     return [known / f"{exercise}.toml", *sorted((known / "forms" / exercise).glob("*.txt"))]
 

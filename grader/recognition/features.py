@@ -7,7 +7,7 @@ requests, of what code, in which process, is not known here.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -266,33 +266,3 @@ class Fingerprints:
     def forms(self, name: str) -> list[int]:
         """The rows of a mistake, one for each form in which it is known."""
         return [row for row, feature in enumerate(self.names) if feature == name]
-
-    def rows_data(self) -> dict[str, Any]:
-        """All but the probes as tensors and strings, in a form that packs well."""
-        rows = self.rows
-        alike = rows.same(self.right)
-        alike[0] = False
-        return {
-            "names": list(self.names),
-            # Nothing but zeros where a mistake does not show.
-            "codes": torch.where(alike, 0, rows.codes - self.right.codes),
-            "values": torch.where(alike[..., None], 0.0, rows.values),
-            "size": torch.where(alike, 0.0, rows.size),
-            "rounding": torch.where(alike, 0.0, rows.rounding),
-            "alike": alike,
-            "right": self.right.codes,
-            "failed": self.failed,
-        }
-
-
-def rows_from(data: Mapping[str, Any]) -> Prints:
-    """The rows of the reference and of all answers with a mistake, of `rows_data`."""
-    alike, codes = data["alike"], data["codes"] + data["right"]
-    codes[0] = data["right"]
-    values, size, rounding = data["values"], data["size"], data["rounding"]
-    return Prints(
-        codes,
-        torch.where(alike[..., None], values[0], values),
-        torch.where(alike, size[0], size),
-        torch.where(alike, rounding[0], rounding),
-    )

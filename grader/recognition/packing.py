@@ -1,9 +1,9 @@
 """Fingerprints in few bytes: each number as exact as it is compared, what is equal only once.
 
 A mark is kept as its code, the size of its tensor, and projections of it in steps of a quarter of
-what rounding allows. Of the four projections as many are kept as asked for. With one, two different
-tensors look the same once in 60,000 comparisons, with two once in four billion; the marks of
-half-precision tensors, which are compared less closely, keep all four (once in a million).
+what rounding allows. Of the four projections one is kept, by which two different tensors look the
+same once in 60,000 comparisons; the marks of half-precision tensors, which are compared less
+closely, keep all four (once in a million).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _SIZES = 4  # steps to a doubling of the size
 _NO_SIZE = -10_000
 
 
-def packed(rows: Prints, projections: int) -> dict[str, Any]:
+def packed(rows: Prints) -> dict[str, Any]:
     """Return the reference's marks, the first row, and those of each answer with a mistake."""
     alike = rows.same(rows[0])
     alike[0] = False
@@ -35,7 +35,7 @@ def packed(rows: Prints, projections: int) -> dict[str, Any]:
     roundings, which = torch.unique(cells.rounding, return_inverse=True)
     steps = _steps(sizes, cells.rounding)[:, None]
     whole = (cells.values.double() / steps).round().long()
-    whole *= _kept(cells.rounding, projections)
+    whole *= _kept(cells.rounding)
     codes, code = torch.unique((rows.codes - rows.codes[0])[~alike], return_inverse=True)
     table = torch.cat([code[:, None], sizes[:, None], which[:, None], whole], dim=-1)
     numbers: dict[tuple[int, ...], int] = {}
@@ -45,10 +45,9 @@ def packed(rows: Prints, projections: int) -> dict[str, Any]:
         references.append(len(numbers) - numbers[row] if row in numbers else 0)
         numbers.setdefault(row, len(numbers))
     unique = torch.tensor(list(numbers)).reshape(-1, table.shape[-1])
-    kept = _kept(roundings[unique[:, 2]], projections)
+    kept = _kept(roundings[unique[:, 2]])
     return {
         "shape": list(alike.shape),
-        "projections": projections,
         "alike": bits_of(alike),
         "right": bytes_of(rows.codes[0]),
         "references": bytes_of(torch.tensor(references)),
@@ -71,7 +70,7 @@ def unpacked(data: Mapping[str, Any]) -> Prints:
     index = torch.where(new, new.cumsum(0) - 1, new.cumsum(0) - references)
     code, size, which = (numbers_of(data[name]) for name in ("code", "size", "rounding"))
     rounding = data["roundings"].float()[which]
-    kept = _kept(rounding, data["projections"])
+    kept = _kept(rounding)
     values = torch.full((len(code), PROJECTIONS), torch.nan, dtype=torch.float64)
     values[kept] = numbers_of(data["values"]).double()
     values *= _steps(size, rounding)[:, None]
@@ -93,14 +92,26 @@ def unpacked(data: Mapping[str, Any]) -> Prints:
     )
 
 
+def with_reference(rows: Prints, right: Prints) -> Prints:
+    """Return unpacked rows with the reference's own marks wherever they are the same as these."""
+    same = rows.same(rows[0])
+    same[0] = True
+    return Prints(
+        torch.where(same, right.codes, rows.codes),
+        torch.where(same[..., None], right.values, rows.values),
+        torch.where(same, right.size, rows.size),
+        torch.where(same, right.rounding, rows.rounding),
+    )
+
+
 def _steps(sizes: Tensor, rounding: Tensor) -> Tensor:
     """Return how far apart two neighbouring values are."""
     steps = rounding.double() * 2.0 ** (sizes / _SIZES) / _STEPS
     return torch.where((rounding > 0) & (sizes != _NO_SIZE), steps, 1.0)
 
 
-def _kept(rounding: Tensor, projections: int) -> Tensor:
+def _kept(rounding: Tensor) -> Tensor:
     """Return which projections are kept of marks that round so."""
     column = torch.arange(PROJECTIONS)
-    many = torch.where(rounding > COARSE, PROJECTIONS, torch.where(rounding > 0, projections, 0))
+    many = torch.where(rounding > COARSE, PROJECTIONS, torch.where(rounding > 0, 1, 0))
     return column < many[:, None]

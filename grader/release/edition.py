@@ -18,7 +18,8 @@ from grader import curriculum
 from grader.capstone import tasks
 from grader.curriculum import assignment, handed_out, stubs
 from grader.curriculum.project import EXERCISES, PACKAGE, ROOT
-from grader.grading.diagnosis.hint_data import write_hints
+from grader.grading.diagnosis import hint_data
+from grader.recognition import prepared
 
 # What students get of the kit: these rooms, and these commands. The other rooms hold hidden checks
 # and what instructors do.
@@ -38,11 +39,13 @@ ROOMS = (
 # What students read besides the exercises.
 LESSONS = ("README.md", "zero.md", "example.md", "glossary.md")
 COMMANDS = ("__init__", "app", "capstone", "reset", "show", "watch")
-# Edited answers, the only module that imports the solutions, and the program that serves a judge.
+# Edited answers, the only module that imports the solutions, and the program that serves a judge;
+# and the data on mistakes, of which only that of assigned exercises is copied.
 WITHHELD = (
     "curriculum/mistakes",
     "curriculum/reference.py",
     "curriculum/given",
+    "recognition/known_mistakes",
     "remote/absences.py",
     "remote/child.py",
     "remote/standins.py",
@@ -135,7 +138,10 @@ def _write_package(folder: Path, asked: Sequence[str], solved: Sequence[str]) ->
         (kept / f"{name}.txt").write_text(stubs.as_handed_out(name), encoding="utf-8")
     for name in solved:
         (kept / f"{name}.txt").write_text(_solved(name), encoding="utf-8")
-    write_hints(folder / "grader" / "board" / "known", asked)
+    known = package / prepared.FOLDER.relative_to(PACKAGE)
+    known.mkdir()
+    for name in asked:
+        (known / f"{name}.hints").write_bytes(hint_data.content(name))
 
 
 # The exercises

@@ -19,6 +19,7 @@ import select
 import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -183,7 +184,8 @@ def _run(job: dict[str, Any], folder: Path, say: Say) -> None:
             progress = Progress(exercise, tuple(workspace.tests(exercise)))
             for result in results:
                 progress.add(result)
-            pointers.point(exercise, progress.failures(), workspace)
+            module = partial(probe.module, workspace, exercise)
+            pointers.point(exercise, progress.failures(), workspace, module)
             told = records.fields(results)
             say({"number": number, "progress": exercise, "results": told})
         else:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import linecache
-import lzma
 import re
+import zlib
 from datetime import UTC, date, datetime
 from pathlib import Path
 from types import ModuleType
@@ -21,9 +21,8 @@ from grader.curriculum.hint_limit import STEPS, HintLimit, hint_limit
 from grader.feedback import quoting
 from grader.feedback.finding import Finding, Grid, Place
 from grader.grading.diagnosis import fingerprints
-from grader.grading.diagnosis.hint_data import write_hints
-from grader.recognition import redrawing
-from grader.recognition.features import Fingerprints
+from grader.recognition import prepared, redrawing
+from grader.recognition.features import Fingerprints, Prints
 from grader.remote import wire
 from grader.watch.runner import _hinted
 from tests import ROOT
@@ -31,16 +30,6 @@ from tests.board.test_board_run import WorkspaceRun
 from tests.release.test_edition import answers
 
 QUICK = ("masks", "attention")
-
-
-@pytest.fixture(scope="module", autouse=True)
-def shipped(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The data as a student's edition has it; nothing else is to be found."""
-    folder = tmp_path_factory.mktemp("edition")
-    write_hints(folder, QUICK)
-    patch = pytest.MonkeyPatch()
-    patch.setattr(known, "SHIPPED", folder)
-    return folder
 
 
 def edited(exercise: str, name: str) -> ModuleType:
@@ -63,36 +52,46 @@ def test_nothing_is_named_in_right_code(exercise: str) -> None:
     assert known.diagnose(known.load(exercise), reference.module(exercise)) == []
 
 
+def every_mark(library: fingerprints.Library) -> Prints:
+    """The marks of the reference and of every answer with a mistake, with all projections."""
+    modules = [
+        reference.module(library.exercise),
+        *(reference.variant(library.exercise, variant.source) for variant in library.variants),
+    ]
+    return Prints.stack(
+        [Prints.join([probe.asked(module) for probe in library.questions]) for module in modules]
+    )
+
+
 @pytest.mark.parametrize("exercise", QUICK)
 def test_short_data_names_what_the_full_marks_name(exercise: str) -> None:
     library = fingerprints.load(exercise)
-    prints = Fingerprints(library.probes, library.names, library.rows, library.failed)
+    prints = Fingerprints(library.probes, library.names, every_mark(library), library.failed)
     full = known.Known(prints, {}, {}, "")
     short = known.load(exercise)
     for row, name in enumerate(library.names):
-        marks = library.known[row]
+        marks = full.prints.known[row]
         assert known.explained(short, marks) == known.explained(full, marks), name
     assert known.explained(short, library.right) == []
 
 
 @pytest.mark.parametrize("exercise", QUICK)
-def test_the_data_is_small(exercise: str, shipped: Path) -> None:
+def test_the_data_is_small(exercise: str) -> None:
     """Random numbers are kept as their seeds, and marks as exact as they are compared."""
-    size = (shipped / f"{exercise}.hints").stat().st_size
+    size = len(zlib.compress(known.read(exercise)))
     requests = wire.encode([list(probe.requests) for probe in fingerprints.load(exercise).probes])
     assert size < 30_000
     assert size < 10_000 or size < len(requests) / 10
 
 
-def test_a_damaged_file_is_told(shipped: Path) -> None:
-    content = bytearray((shipped / "masks.hints").read_bytes())
+def test_a_damaged_file_is_told() -> None:
+    content = known.read("masks")
+    other = prepared.packed("masks", {**prepared.unpacked(content), "marks": {}})
     for damaged in (content[: len(content) // 2], b"", content[:3000] + b"?" + content[3001:]):
-        with pytest.raises(known.NoHintsError, match=r"cannot be read .* Delete it, then run"):
-            known.decoded("masks", bytes(damaged))
-    content = bytearray(lzma.decompress(content))
-    content[len(content) // 2 :] = bytes(len(content) - len(content) // 2)
+        with pytest.raises(known.NoHintsError, match="cannot be read"):
+            known.decoded("masks", damaged)
     with pytest.raises(known.NoHintsError, match="cannot be read"):
-        known.decoded("masks", lzma.compress(content))
+        known.decoded("masks", other)
 
 
 def test_other_random_numbers_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -103,8 +102,8 @@ def test_other_random_numbers_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("exercise", QUICK)
-def test_the_data_holds_no_answer(exercise: str, shipped: Path) -> None:
-    content = lzma.decompress((shipped / f"{exercise}.hints").read_bytes())
+def test_the_data_holds_no_answer(exercise: str) -> None:
+    content = known.read(exercise)
     for mistake in mistakes.load(exercise):
         for edit in mistake.edits:
             for find, replace in edit.replacements:
@@ -172,9 +171,23 @@ def test_a_late_hint_is_the_line() -> None:
     shown = [as_text(hinted(outcome, names, given, HintLimit())) for _ in range(6)]
     line = "scores = query @ key.transpose(-2, -1) / query.size(-1)"
     assert line in wrong
-    assert [line in one for one in shown] == [False, False, False, False, True, True]
+    late = [line in one.partition("attention: hint")[2] for one in shown]
+    assert late == [False, False, False, False, True, True]
     assert "Nearly the answer" in shown[-1]
     assert "That was the last hint." in shown[-1]
+
+
+def test_a_notebook_points_to_the_line_of_a_known_mistake() -> None:
+    """As the board does, and as far as the instructor wants."""
+    tests = (ROOT / "exercises" / "test_attention.py").read_text()
+    right = stubs.reference_source("attention")
+    names = cell(right.replace("math.sqrt(query.size(-1))", "query.size(-1)"), 7)
+    said = as_text(run("attention", tests, names))
+    assert "Is it this line?" in said
+    assert "scores = query @ key.transpose(-2, -1) / query.size(-1)" in said
+    said = as_text(run("attention", tests, names, hint_limit("question")))
+    assert "Is it this line?" not in said
+    assert run("attention", tests, cell(right, 8)).right
 
 
 def test_an_instructor_can_end_hints_at_the_question() -> None:

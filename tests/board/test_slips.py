@@ -5,6 +5,7 @@ from __future__ import annotations
 import linecache
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -59,7 +60,8 @@ def read(solved: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Read]:
         for result in probe.run(workspace, exercise):
             progress.add(result)
         if pointed:
-            pointers.point(exercise, progress.failures(), workspace)
+            module = partial(probe.module, workspace, exercise)
+            pointers.point(exercise, progress.failures(), workspace, module)
         lines = list(fitted(messages({exercise: progress}, 80, in_full=False)))
         shown = ["".join(piece for piece, _ in line) for line in lines]
         assert max(map(len, shown)) <= 80

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import lzma
 import os
 import re
 import subprocess
@@ -19,7 +18,6 @@ from grader.capstone import tasks
 from grader.course import building
 from grader.curriculum import EXERCISES, NAMES, stubs
 from grader.curriculum.project import ROOT
-from grader.grading.diagnosis.hint_data import write_hints
 from grader.release import edition
 
 CORE = tuple(exercise.name for exercise in EXERCISES if exercise.core)
@@ -66,27 +64,15 @@ def contents(folder: Path) -> Iterator[tuple[str, str]]:
     """All that the edition holds, unpacked: file and text."""
     for path in sorted(folder.rglob("*")):
         if path.is_file():
-            content = path.read_bytes()
-            if path.suffix == ".hints":
-                content = lzma.decompress(content)
-            yield path.relative_to(folder).as_posix(), content.decode("utf-8", "replace")
-
-
-def make(
-    folder: Path, exercises: Sequence[str], hinted: Sequence[str], monkeypatch: pytest.MonkeyPatch
-) -> edition.Edition:
-    """An edition with the hints of some exercises only, since making them takes long."""
-    monkeypatch.setattr(edition, "write_hints", lambda to, _: write_hints(to, hinted))
-    return edition.make(folder, exercises)
+            text = path.read_bytes().decode("utf-8", "replace")
+            yield path.relative_to(folder).as_posix(), text
 
 
 @pytest.mark.parametrize(
     "asked", [CORE, NAMES, ("encoder",), ("decoder", "embedding"), ("masks", "multi_head")]
 )
-def test_no_line_of_an_answer_is_in_it(
-    tmp_path: Path, asked: Sequence[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    made = make(tmp_path / "edition", asked, ["masks"] if "masks" in asked else [], monkeypatch)
+def test_no_line_of_an_answer_is_in_it(tmp_path: Path, asked: Sequence[str]) -> None:
+    made = edition.make(tmp_path / "edition", asked)
     assert made.exercises == tuple(name for name in NAMES if name in asked)
     lines = answers(made.exercises)
     assert all(lines.values())
@@ -99,6 +85,8 @@ def test_no_line_of_an_answer_is_in_it(
         if line in held
     ]
     assert not found
+    hints = {path.stem for path in made.folder.rglob("*.hints")}
+    assert hints == set(made.exercises)
     files = {path.name for path in made.folder.rglob("*.py")}
     assert "judge.py" not in files
     assert "reference.py" not in files
@@ -153,9 +141,9 @@ class Student:
 
 
 @pytest.mark.full(seconds=19)
-def test_a_student_works_in_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_student_works_in_it(tmp_path: Path) -> None:
     """Board, hint, reset, help, notebook: all without the kit."""
-    made = make(tmp_path / "edition", CORE, ["attention"], monkeypatch)
+    made = edition.make(tmp_path / "edition", CORE)
     student = Student(made.folder)
     status, said = student.run("pytest")
     assert status == 1
@@ -203,11 +191,9 @@ shell.run_line_magic("check", "attention")
 """
 
 
-def test_the_notebook_of_an_assignment_works_with_it_alone(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_notebook_of_an_assignment_works_with_it_alone(tmp_path: Path) -> None:
     """As on a JupyterHub whose image has the edition: its own tests, and `%check`."""
-    made = make(tmp_path / "edition", ["attention"], [], monkeypatch)
+    made = edition.make(tmp_path / "edition", ["attention"])
     notebook = nbformat.writes(building.notebook("transformer", ["attention"]))
     (made.folder / "assignment.ipynb").write_text(notebook, "utf-8")
     (made.folder / "run_cells.py").write_text(CELLS, "utf-8")

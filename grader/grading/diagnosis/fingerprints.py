@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import warnings
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property, partial
 from pathlib import Path
 from types import ModuleType
@@ -24,9 +24,9 @@ from grader.curriculum import mistakes, reference, stubs
 from grader.curriculum.mistakes.variants import variants
 from grader.grading.question import Question
 from grader.grading.recording import Recording, Recordings
-from grader.recognition import cache
+from grader.recognition import cache, packing, prepared
 from grader.recognition.configuration import settings
-from grader.recognition.features import Fingerprints, Prints, Probe, rows_from
+from grader.recognition.features import Fingerprints, Prints, Probe
 from grader.recognition.unused import unused
 from grader.remote import wire
 from grader.remote.nested import sendable
@@ -45,26 +45,30 @@ class Library(Fingerprints):
         exercise: str,
         probes: Sequence[Question],
         spares: Sequence[Question],
-        rows: Prints,
+        marks: Mapping[str, Any],
         failed: Tensor,
         draws: Draws,
     ) -> None:
-        """`rows` and `failed` are those of `Fingerprints`, in the order of `variants`.
+        """`marks` are the rows of `Fingerprints`, packed, and `failed` is as there.
 
-        `draws` are the seeds of the random numbers in the requests.
+        Both are in the order of `variants`. `draws` are the seeds of the random numbers in the
+        requests.
         """
         self.exercise = exercise
+        self.marks = marks
         self.draws = draws
         self.questions = probes
         self.spares = spares
         self.mistakes = {mistake.name: mistake for mistake in mistakes.load(exercise)}
         self.variants = variants(exercise)
         names = [name for variant in self.variants for name in variant.mistakes]
+        right = Prints.join([probe.right_prints for probe in probes])
+        rows = packing.with_reference(packing.unpacked(marks), right)
         super().__init__(probes, names, rows, failed)
 
     @classmethod
     def make(cls, exercise: str) -> Library:
-        """Asks every edited answer. Takes seconds."""
+        """Ask the reference, and every edited answer if the kit has no data on them that fits."""
         answer = reference.module(exercise)
         with remembered_draws() as draws:
             recordings = [
@@ -84,18 +88,8 @@ class Library(Fingerprints):
             for recording in Recordings(SEED + 1).of(exercise)
             if recording.check.name in single
         ]
-        rows = [Prints.join([probe.right_prints for probe in probes])]
-        failed = []
-        for variant in variants(exercise):
-            module = reference.variant(exercise, variant.source)
-            if isinstance(module, ModuleType):
-                replies = [probe.answered(module) for probe in probes]
-                rows.append(Prints.join([*map(Probe.read, probes, replies)]))
-                failed.append([*map(partial(_fails, module), recordings, probes, replies)])
-            else:
-                rows.append(Prints.blank(len(rows[0].codes)))
-                failed.append([False for _ in probes])
-        return cls(exercise, probes, spares, Prints.stack(rows), torch.tensor(failed), draws)
+        marks, failed = _prepared(exercise, probes) or _asked(exercise, probes, recordings)
+        return cls(exercise, probes, spares, marks, failed, draws)
 
     @cached_property
     def unread(self) -> dict[str, frozenset[str]]:
@@ -141,7 +135,8 @@ class Library(Fingerprints):
     def encoded(self) -> bytes:
         """The library as bytes, without the mistakes' sources."""
         data = {
-            **self.rows_data(),
+            "marks": self.marks,
+            "failed": self.failed,
             "probes": [_probe_data(probe) for probe in self.probes],
             "spares": [_probe_data(probe) for probe in self.spares],
             "draws": [(*draw, scale) for draw, scale in self.draws.items()],
@@ -157,7 +152,41 @@ class Library(Fingerprints):
             for name in ("probes", "spares")
         )
         draws = {(seed, count): scale for seed, count, scale in data["draws"]}
-        return cls(exercise, probes, spares, rows_from(data), data["failed"], draws)
+        return cls(exercise, probes, spares, data["marks"], data["failed"], draws)
+
+
+def _prepared(exercise: str, probes: Sequence[Question]) -> tuple[Mapping[str, Any], Tensor] | None:
+    """What comes with the kit of the marks of all edited answers, and of the checks they fail.
+
+    None if it was made of something else, or the reference leaves other marks by now.
+    """
+    content = prepared.content(exercise)
+    if content is None:
+        return None
+    with contextlib.suppress(Exception):  # whatever is wrong with it, making it anew fixes that
+        data = prepared.unpacked(content)
+        right = Prints.join([probe.right_prints for probe in probes])
+        if bool(packing.unpacked(data["marks"])[0].equal(right).all()):
+            return data["marks"], data["failed"]
+    return None
+
+
+def _asked(
+    exercise: str, probes: Sequence[Question], recordings: Sequence[Recording]
+) -> tuple[Mapping[str, Any], Tensor]:
+    """The marks of all edited answers, and which checks they fail. Takes seconds."""
+    rows = [Prints.join([probe.right_prints for probe in probes])]
+    failed = []
+    for variant in variants(exercise):
+        module = reference.variant(exercise, variant.source)
+        if isinstance(module, ModuleType):
+            replies = [probe.answered(module) for probe in probes]
+            rows.append(Prints.join([*map(Probe.read, probes, replies)]))
+            failed.append([*map(partial(_fails, module), recordings, probes, replies)])
+        else:
+            rows.append(Prints.blank(len(rows[0].codes)))
+            failed.append([False for _ in probes])
+    return packing.packed(Prints.stack(rows)), torch.tensor(failed)
 
 
 def _fails(module: ModuleType, recording: Recording, probe: Probe, replies: Sequence[Any]) -> bool:

@@ -1,9 +1,8 @@
-"""Makes the data by which a student's own machine names a mistake: one file an exercise.
+"""Makes the data by which mistakes are named without running known ones: one file an exercise.
 
-    write_hints(Path("edition/grader/board/known"), ("masks", "attention"))
-
-is what makes the student's edition; the board looks into that folder first. In the full kit it runs
-`grader hints NAME`, which keeps the file in the user's cache.
+`grader hints` writes it into the folder of `grader.recognition.prepared`, which the kit and the
+student's edition bring along. Where what it is made of has changed since, `keep` makes it anew in
+the user's cache.
 
 A file holds the requests that reveal most (of random numbers the seeds), what every known mistake
 leaves in the replies (as numbers that no reply can be made of), short hashes of the words on the
@@ -13,60 +12,52 @@ either, and no hidden check. `grader.board.known` reads it.
 
 from __future__ import annotations
 
-import lzma
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from grader.curriculum import NAMES, stubs
+from grader.curriculum import stubs
 from grader.grading.diagnosis import fingerprints
 from grader.grading.diagnosis.drawn_numbers import condense
 from grader.grading.diagnosis.own_words import wrong_lines
-from grader.recognition import cache
+from grader.recognition import cache, prepared
 from grader.recognition.likeness import packed
-from grader.recognition.packing import packed as packed_marks
 from grader.remote import wire
 from grader.remote.nested import rebuilt
 
-# Of each mark; see `grader.recognition.packing`.
-PROJECTIONS = 1
 
-
-def write_hints(folder: Path, exercises: Sequence[str] = NAMES) -> list[Path]:
-    """Writes `NAME.hints` for every exercise into the folder, and returns the files.
-
-    Takes seconds for each exercise whose fingerprints have not been made for this version yet.
-    """
-    folder.mkdir(parents=True, exist_ok=True)
-    files = []
-    for exercise in exercises:
-        file = folder / f"{exercise}.hints"
-        file.write_bytes(encoded(exercise))
-        files.append(file)
-    return files
-
-
-def keep(exercise: str) -> Path:
-    """The file of an exercise in the user's cache, made if it is not there. Raises `OSError`."""
-    file = cache.file(exercise, "hints")
-    if not file.is_file():
-        with cache.made_once(file):
-            if not file.is_file():
-                cache.write(file, encoded(exercise))
+def write(exercise: str) -> Path:
+    """Write the file of an exercise that comes with the kit. Takes seconds."""
+    file = prepared.file(exercise)
+    file.parent.mkdir(exist_ok=True)
+    file.write_bytes(made(exercise))
     return file
 
 
-def encoded(exercise: str) -> bytes:
-    """The content of the file."""
+def keep(exercise: str) -> None:
+    """Make the file of an exercise in the user's cache, if it is not there. Raises `OSError`."""
+    file = cache.file(exercise, "hints")
+    if prepared.sound(file) is None:
+        with cache.made_once(file):
+            if prepared.sound(file) is None:
+                cache.write(file, made(exercise))
+
+
+def content(exercise: str) -> bytes:
+    """The content of the file: what comes with the kit, or else made now."""
+    return prepared.content(exercise) or made(exercise)
+
+
+def made(exercise: str) -> bytes:
+    """The content of the file, made now."""
     library = fingerprints.load(exercise)
     requests = wire.encode([list(probe.requests) for probe in library.probes])
     data = {
         "names": list(library.names),
         "failed": library.failed,
-        "marks": packed_marks(library.rows, PROJECTIONS),
+        "marks": library.marks,
         "requests": condense(requests, library.draws),
         "right": [rebuilt(list(probe.right), _emptied) for probe in library.probes],
         "settings": [list(probe.settings) for probe in library.probes],
@@ -82,7 +73,7 @@ def encoded(exercise: str) -> bytes:
         "lines": {name: packed(wrong_lines(exercise, name)) for name in library.mistakes},
         "read": stubs.further_reading(exercise),
     }
-    return lzma.compress(wire.encode(data), preset=9 | lzma.PRESET_EXTREME)
+    return prepared.packed(exercise, data)
 
 
 def _emptied(leaf: Any) -> Any:

@@ -1,0 +1,138 @@
+"""The data on known mistakes that comes with the kit: one file an exercise, in the folder `FOLDER`.
+
+    content = prepared.content("attention")      # of known_mistakes/attention.hints; None: too old
+
+Making it takes seconds, so it is made in advance, by `grader hints`, and a student's edition has a
+copy. The first line of a file names what it was made of and holds a checksum. A file that was made
+of other answers, checks or mistakes than are here is ignored, and so is a damaged one.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import hashlib
+import zlib
+from collections.abc import Iterator, Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from grader.curriculum import stubs
+from grader.curriculum.exercises import closure
+from grader.curriculum.project import SOLUTIONS
+from grader.recognition import cache
+from grader.remote import wire
+
+FOLDER = Path(__file__).parent / "known_mistakes"
+# Raise it when the kit makes other data of the same sources: files of another version are ignored.
+VERSION = 1
+_CHECKS = Path(__file__).parents[1] / "checks"
+_TEXTS = (ast.Module, ast.ClassDef, ast.FunctionDef)
+
+
+def file(exercise: str) -> Path:
+    """The file of an exercise, whether it is there or not."""
+    return FOLDER / f"{exercise}.hints"
+
+
+def content(exercise: str) -> bytes | None:
+    """The content of the file of an exercise; None if there is none that can be used."""
+    kept = sound(file(exercise))
+    is_edition = not _CHECKS.is_dir()  # which has nothing else
+    return kept if kept is not None and (is_edition or _made_of(kept) == key(exercise)) else None
+
+
+def sound(file: Path) -> bytes | None:
+    """The content of a file, whatever it was made of; None if it is not there or damaged."""
+    try:
+        content = file.read_bytes()
+        _frame(content)
+    except (OSError, ValueError):
+        return None
+    return content
+
+
+def packed(exercise: str, data: Any) -> bytes:
+    """The content of a file with this data."""
+    frame = wire.encode(data)
+    return f"{key(exercise)} {zlib.crc32(frame):08x}\n".encode() + frame
+
+
+def unpacked(content: bytes) -> Any:
+    """The inverse of `packed`. Raises `ValueError` or `WireError` for what is damaged."""
+    return wire.decode_trusted(wire.body(_frame(content)))
+
+
+def _made_of(content: bytes) -> str:
+    return content.partition(b" ")[0].decode("ascii")
+
+
+def _frame(content: bytes) -> bytes:
+    line, _, frame = content.partition(b"\n")
+    if int(line.partition(b" ")[2], 16) != zlib.crc32(frame):
+        raise ValueError("the checksum differs")
+    return frame
+
+
+@functools.cache
+def key(exercise: str) -> str:
+    """A digest of all that the data of an exercise is made of, but for the code that makes it.
+
+    That is the same in every exercise, and a test compares what it makes. Comments and docstrings
+    do not count, nor how lines end.
+    """
+    answers = [SOLUTIONS / f"{name}.py" for name in (exercise, *closure(exercise))]
+    parts = [
+        str(VERSION),
+        version("torch").partition("+")[0],
+        stubs.further_reading(exercise),
+        *(_code(path) for path in (*answers, *_checks(exercise))),
+        *(path.read_text(encoding="utf-8") for path in cache.mistake_files(exercise)),
+    ]
+    digests = (hashlib.sha256(part.encode()).digest() for part in parts)
+    return hashlib.sha256(b"".join(digests)).hexdigest()[:16]
+
+
+def _checks(exercise: str) -> list[Path]:
+    """The modules of an exercise's checks, without the framework, which is that of all."""
+    waiting, modules = [exercise], dict[str, Path]()
+    while waiting:
+        name = waiting.pop()
+        path = _CHECKS / f"{name}.py"
+        if name not in modules and path.is_file():
+            modules[name] = path
+            waiting += _imported(path)
+    return list(modules.values())
+
+
+def _imported(path: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.module == "grader.checks":
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("grader.checks."):
+            yield (node.module or "").split(".")[2]
+
+
+def _code(path: Path) -> str:
+    """The lines of a module, without docstrings, whole lines of comment and empty ones.
+
+    They are the same in every version of Python, as no tree of it would be.
+    """
+    source = path.read_text(encoding="utf-8")
+    lines = source.splitlines()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, _TEXTS) and ast.get_docstring(node, clean=False) is not None:
+            text = node.body[0]
+            _blank(lines, text.lineno, text.end_lineno or text.lineno)
+    kept = (line.rstrip() for line in lines)
+    return "\n".join(line for line in kept if line and not line.lstrip().startswith("#"))
+
+
+def _blank(lines: list[str], first: int, last: int) -> None:
+    lines[first - 1 : last] = [""] * (last - first + 1)
+
+
+def stale(exercises: Sequence[str]) -> list[str]:
+    """Those of the exercises whose file cannot be used as it is."""
+    return [name for name in exercises if content(name) is None]

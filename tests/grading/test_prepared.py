@@ -1,0 +1,138 @@
+"""The data on known mistakes that comes with the kit is used while it is what the kit makes."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import typer
+
+from grader.cli.hints import make_hints
+from grader.curriculum import NAMES
+from grader.curriculum.project import SOLUTIONS
+from grader.grading.diagnosis import fingerprints, hint_data
+from grader.grading.diagnosis.fingerprints import Library
+from grader.recognition import cache, packing, prepared
+
+# Most of a file's rows: what a known mistake answers may depend on the order of a set.
+MOST = 0.95
+QUICK = ("linear", "masks")
+
+
+@pytest.mark.parametrize(
+    "exercise",
+    [
+        *QUICK,
+        *(
+            pytest.param(name, marks=pytest.mark.full(seconds=8))
+            for name in NAMES
+            if name not in QUICK
+        ),
+    ],
+)
+def test_the_kit_still_makes_what_comes_with_it(
+    exercise: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    content = prepared.content(exercise)
+    if content is None:
+        pytest.skip(f"grader hints {exercise} has not been run")
+    kept = prepared.unpacked(content)
+    monkeypatch.setattr(prepared, "content", lambda _: None)
+    library = Library.make(exercise)
+    rows = packing.with_reference(packing.unpacked(kept["marks"]), library.right)
+    same = library.rows.equal(rows).all(dim=-1)
+    changed = "What the kit makes has changed: raise VERSION in grader/recognition/prepared.py, "
+    assert kept["names"] == list(library.names)
+    assert bool(same[0]), f"{changed}then run: grader hints"
+    assert float(same.double().mean()) >= MOST, f"{changed}then run: grader hints"
+
+
+@pytest.fixture
+def kit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of what the key looks at; its files may be changed."""
+    folders = {
+        "checks": prepared._CHECKS,
+        "solutions": SOLUTIONS,
+        "grader/curriculum/mistakes": cache._KIT / "curriculum" / "mistakes",
+    }
+    for name, folder in folders.items():
+        shutil.copytree(folder, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
+    monkeypatch.setattr(prepared, "_CHECKS", tmp_path / "checks")
+    monkeypatch.setattr(prepared, "SOLUTIONS", tmp_path / "solutions")
+    monkeypatch.setattr(cache, "_KIT", tmp_path / "grader")
+    monkeypatch.setattr(prepared, "key", prepared.key.__wrapped__)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "solutions/encoder.py",
+        "solutions/attention.py",
+        "checks/encoder.py",
+        "checks/stack_cases.py",
+        "grader/curriculum/mistakes/encoder.toml",
+        "grader/curriculum/mistakes/forms/encoder/unrolled.txt",
+    ],
+)
+def test_a_change_of_what_it_is_made_of_is_noticed(kit: Path, name: str) -> None:
+    before = {exercise: prepared.key(exercise) for exercise in ("encoder", "masks")}
+    with (kit / name).open("a") as file:
+        file.write("\nchanged = 1\n")
+    assert prepared.key("encoder") != before["encoder"]
+    assert prepared.key("masks") == before["masks"]
+
+
+def test_texts_comments_and_the_ends_of_lines_do_not_count(kit: Path) -> None:
+    before = prepared.key("masks")
+    for name in ("checks/masks.py", "solutions/masks.py", "checks/attention.py"):
+        file = kit / name
+        source = file.read_text("utf-8").replace('    """', '    """Said otherwise. ', 1)
+        file.write_bytes(f"{source}\n# A comment.\n\n".replace("\n", "\r\n").encode())
+    assert prepared.key("masks") == before
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Another folder with the data, and an empty cache."""
+    monkeypatch.setattr(prepared, "FOLDER", tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    return tmp_path
+
+
+DAMAGES: dict[str, Callable[[bytes], bytes]] = {
+    "cut short": lambda content: content[:-3],
+    "one byte": lambda content: content[:-1] + b"?",
+    "no first line": lambda content: content.partition(b"\n")[2],
+    "empty": lambda _: b"",
+    "made of something else": lambda content: b"0" * 16 + content[16:],
+    "from a branch that merged": lambda content: b"<<<<<<< HEAD\n" + content,
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_file_that_is_damaged_or_out_of_date_is_not_used(folder: Path, damage: str) -> None:
+    content = hint_data.made("masks")
+    (folder / "masks.hints").write_bytes(content)
+    assert prepared.content("masks") == content
+    (folder / "masks.hints").write_bytes(DAMAGES[damage](content))
+    assert prepared.content("masks") is None
+
+
+@pytest.mark.usefixtures("folder")
+def test_without_it_everything_is_made_as_before(capsys: pytest.CaptureFixture[str]) -> None:
+    """And the command writes it, and says what is out of date."""
+    made = fingerprints.load("linear")
+    assert prepared.stale(["linear", "masks"]) == ["linear", "masks"]
+    with pytest.raises(typer.Exit):
+        make_hints(["linear"], check=True)
+    assert "Out of date: linear. Run: grader hints" in capsys.readouterr().err
+    make_hints(["linear"], check=False)
+    assert prepared.stale(["linear", "masks"]) == ["masks"]
+    make_hints(["linear"], check=True)
+    again = Library.make("linear")
+    assert again.marks["values"] == made.marks["values"]
+    assert bool(again.rows.equal(made.rows).all())
+    assert bool((again.failed == made.failed).all())
