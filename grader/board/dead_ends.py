@@ -2,8 +2,8 @@
 
     scores.masked_fill(~mask, low)      # the result is dropped
     out = layer(x, mask)                # nothing reads `out`
-    for layer in self.layers:
-        x = layer(x)
+    for block in blocks:
+        x = block(x)
         return x                        # the loop ends in its first pass
 
 Right code has none of these, as a rule; code whose numbers are wrong often has one.

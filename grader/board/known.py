@@ -137,9 +137,12 @@ def explained(known: Known, theirs: Prints) -> list[tuple[str, ...]]:
 
 
 def _asked(probe: Probe, module: Any) -> Prints | None:
-    """What the module answers; None if it takes too long."""
+    """What the module answers; None if it takes too long or cannot be read.
+
+    An object may raise whatever is asked of it, even what it is.
+    """
     try:
         with time_limit():
             return probe.read(answers(module, probe.requests))
-    except TookTooLong:
+    except (Exception, TookTooLong):
         return None
