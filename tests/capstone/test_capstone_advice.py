@@ -52,7 +52,7 @@ def test_a_model_that_sees_the_future_is_told_what_that_does() -> None:
     assert isinstance(outcome, Learnt)
     assert outcome.behaviour.future
     _, (advised, *_) = advice.advise(DATES, outcome, [])
-    assert "sees the character that it should guess" in advised.symptom
+    assert "sees the character it should predict" in advised.symptom
 
 
 def test_a_crash_is_told_with_the_students_line_and_no_stack() -> None:

@@ -25,7 +25,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     # Built from a copy: setuptools writes beside the sources, and workers that build at the same
     # time would remove each other's files.
     kit = copied(folder / "kit", "exercises", "grader", "solutions")
-    for name in ("LICENSE", "README.md", "pyproject.toml"):
+    for name in ("LICENSE", "README.md", "constraints.txt", "pyproject.toml"):
         shutil.copyfile(ROOT / name, kit / name)
     pip = [sys.executable, "-m", "pip", "-q", "--disable-pip-version-check"]
     build = ["wheel", "--no-deps", "--no-build-isolation", "-w", str(folder), str(kit)]
