@@ -81,7 +81,7 @@ def test_the_parameters_of_the_stack() -> None:
         help = "Are the layers kept in an nn.ModuleList?"
         if not isinstance(decoder.layers, nn.Module):
             raise Mismatch(f"`layers` of {what} is not a module.", help=help, points_at="__init__")
-        held = len(decoder.layers) if hasattr(decoder.layers, "__len__") else 3
+        held = getattr(decoder.layers, "__len__", lambda: 3)()
         if held != 3:
             headline = f"`layers` of {what} has the length {held}; there should be 3 layers."
             raise Mismatch(headline, points_at="__init__")

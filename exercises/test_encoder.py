@@ -116,7 +116,7 @@ def test_the_parameters_of_the_stack() -> None:
         help = "Are the layers kept in an nn.ModuleList?"
         if not isinstance(encoder.layers, nn.Module):
             raise Mismatch(f"`layers` of {what} is not a module.", help=help, points_at="__init__")
-        held = len(encoder.layers) if hasattr(encoder.layers, "__len__") else 3
+        held = getattr(encoder.layers, "__len__", lambda: 3)()
         if held != 3:
             headline = f"`layers` of {what} has the length {held}; there should be 3 layers."
             raise Mismatch(headline, points_at="__init__")
