@@ -29,20 +29,20 @@ ROUNDING = 1e-5  # of weights, which come to a few
 
 @dataclass(frozen=True)
 class Goal:
-    """What is asked for: somebody's marks, `theirs`, as far as they have `weights`.
+    """What is asked for: somebody's marks, `wanted`, as far as they have `weights`.
 
     An answer is of use if the weights of those that it has come to `least`. What has a weight is
     wrong.
     """
 
-    theirs: Prints
+    wanted: Prints
     weights: Sequence[float]
     least: float
 
     @classmethod
-    def of(cls, theirs: Prints, marks: Tensor, weights: Tensor, where: Tensor) -> Goal:
+    def of(cls, wanted: Prints, marks: Tensor, weights: Tensor, where: Tensor) -> Goal:
         """That any of these marks come out; `where` are the columns of the probe."""
-        return cls(theirs[where], (weights * marks)[where].tolist(), 0.0)
+        return cls(wanted[where], (weights * marks)[where].tolist(), 0.0)
 
     @property
     def most(self) -> float:
@@ -55,15 +55,15 @@ class Goal:
 
     def fulfilled(self, prints: Prints) -> float:
         """Return the weight of what comes out in these marks."""
-        return sum(compress(self.weights, prints.same(self.theirs).tolist()))
+        return sum(compress(self.weights, prints.same(self.wanted).tolist()))
 
     def lost(self, columns: Sequence[int], marks: Sequence[Mark | None] | None) -> float:
-        """Return the weight of what differs from `theirs` in these columns; None: reference."""
+        """Return the weight of what differs from `wanted` in these columns; None: reference."""
         weights = [self.weights[column] for column in columns]
         total = sum(weights)
         if not total or marks is None:
             return total
-        same = Prints.of(marks).same(self.theirs[torch.tensor(columns)]).tolist()
+        same = Prints.of(marks).same(self.wanted[torch.tensor(columns)]).tolist()
         return total - sum(compress(weights, same))
 
 

@@ -36,15 +36,15 @@ class _Function:
         return "\n".join([*whole, end.encode()[: last.end_col_offset].decode()])
 
 
-def begin(exercise: str, answer: str, theirs: str) -> str:
-    """Return a new entry, in TOML, whose edits turn our `answer` into what `theirs` does.
+def begin(exercise: str, answer: str, wrong: str) -> str:
+    """Return a new entry, in TOML, whose edits turn `answer` into what `wrong` does.
 
-    Raises `EntryError` where theirs is no Python, or differs in nothing that a function does.
+    Raises `EntryError` where `wrong` is not Python, or differs in nothing that a function does.
     """
-    if not parsed(theirs).body:
+    if not parsed(wrong).body:
         raise EntryError("This answer is not valid Python.")
-    own, other = _functions(answer), _functions(theirs)
-    edits = list(_edits(answer, own, other))
+    right, changed = _functions(answer), _functions(wrong)
+    edits = list(_edits(answer, right, changed))
     if not edits:
         raise EntryError(
             f"This {exercise} has no function that does something else than the answer's. If it "
@@ -66,31 +66,31 @@ def begin(exercise: str, answer: str, theirs: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def helpers(answer: str, theirs: str) -> list[str]:
-    """Return the names that only their file defines, which an entry's edit would lack."""
-    return sorted(_defined(theirs) - _defined(answer))
+def helpers(answer: str, wrong: str) -> list[str]:
+    """Return the names that only the wrong answer defines, which an entry's edit would lack."""
+    return sorted(_defined(wrong) - _defined(answer))
 
 
 def _edits(
-    answer: str, own: dict[str, _Function], other: dict[str, _Function]
+    answer: str, functions: dict[str, _Function], changed: dict[str, _Function]
 ) -> Iterator[tuple[str, str]]:
-    for name, mine in own.items():
-        if name not in other:
+    for name, function in functions.items():
+        if name not in changed:
             continue
-        theirs = other[name]
-        left, right = _shapes(mine.statements), _shapes(theirs.statements)
+        other = changed[name]
+        left, right = _shapes(function.statements), _shapes(other.statements)
         if left == right or not left or not right:
             continue
         before = _common(left, right)
         after = _common(left[before:][::-1], right[before:][::-1])
         if before + after in (len(left), len(right)):  # one of the sides would be empty
             before, after = (before - 1, after) if before else (before, after - 1)
-        find = mine.text(before, len(left) - after)
+        find = function.text(before, len(left) - after)
         if answer.count(find) != 1:
             before, after = 0, 0
-            find = mine.text(0, len(left))
+            find = function.text(0, len(left))
         indent = find[: len(find) - len(find.lstrip())]
-        replace = theirs.text(before, len(right) - after)
+        replace = other.text(before, len(right) - after)
         yield find, textwrap.indent(textwrap.dedent(replace), indent)
 
 

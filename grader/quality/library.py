@@ -41,7 +41,7 @@ def check_in_jail(
 ) -> tuple[list[str], dict[str, list[str]]]:
     """`check`, with the statements of the entries run in a jail: students wrote some of them.
 
-    What it says is theirs to forge, too; so it is checked, and cleaned of control characters.
+    It can be forged, too, so it is checked, and cleaned of control characters.
     Raises `CurriculumError`, also where there is no jail or it does not end well.
     """
     problem = jail.why_unavailable()
@@ -85,10 +85,10 @@ def main(exercise: str, names: Sequence[str]) -> None:
     out.flush()
 
 
-def begin(exercise: str, theirs: str) -> tuple[str, list[str]]:
-    """Return the beginning of an entry that makes the mistake of the answer `theirs`.
+def begin(exercise: str, student_answer: str) -> tuple[str, list[str]]:
+    """Return the beginning of an entry that makes the mistake of the answer `student_answer`.
 
     And the helpers that their file defines, which the entry's edit leaves out.
     """
     answer = stubs.solution(exercise)
-    return entry.begin(exercise, answer, theirs), entry.helpers(answer, theirs)
+    return entry.begin(exercise, answer, student_answer), entry.helpers(answer, student_answer)

@@ -33,9 +33,9 @@ class Split:
     clean: bool
 
 
-def share(known: Fingerprints, theirs: Prints, explained: Sequence[Tensor]) -> float:
+def share(known: Fingerprints, student: Prints, explained: Sequence[Tensor]) -> float:
     """How much of what is wrong, 0 to 1, is explained by one or another of these."""
-    wrong = theirs.differs(known.right)
+    wrong = student.differs(known.right)
     together = torch.stack([torch.zeros_like(wrong), *explained]).any(dim=0)
     return float((wrong & together).float() @ known.weights / (wrong.float() @ known.weights))
 
@@ -51,15 +51,15 @@ def enough(known: Fingerprints, marks: Prints, some: Sequence[Explanation]) -> b
     return explained >= (ENOUGH_EXACT if exact else ENOUGH_THERE)
 
 
-def splits(known: Fingerprints, theirs: Prints) -> list[Split]:
+def splits(known: Fingerprints, student: Prints) -> list[Split]:
     """The ways to look at an answer by configuration, the one that explains most first."""
-    wrong = theirs.differs(known.right)
+    wrong = student.differs(known.right)
     total = float((wrong * known.weights).sum())
     splits = []
     for values in known.branches:
         outside = [known.outside(branch) for branch in values]
         inside = [_others(outside, number) for number in range(len(values))]
-        said = [bool((theirs.said & own & known.calls).any()) for own in inside]
+        said = [bool((student.said & own & known.calls).any()) for own in inside]
         faulty = [bool((wrong & own).any()) for own in inside]
         if sum(said) < 2 or not any(faulty):
             continue
@@ -67,7 +67,7 @@ def splits(known: Fingerprints, theirs: Prints) -> list[Split]:
         explained = torch.zeros_like(wrong)
         for branch, bad in zip(values, faulty, strict=True):
             if bad:
-                marks = inside_only(known, theirs, branch)
+                marks = inside_only(known, student, branch)
                 sides.append((branch, marks))
                 some = [cause for cause in explain(known, marks) if cause.precision >= CLEAN]
                 if enough(known, marks, some):
@@ -92,7 +92,7 @@ def _with_the_same(split: Split, others: Sequence[Split]) -> Split:
     return replace(split, sides=((replace(branch, also=also), marks),))
 
 
-def inside_only(known: Fingerprints, theirs: Prints, branch: Branch) -> Prints:
+def inside_only(known: Fingerprints, student: Prints, branch: Branch) -> Prints:
     """The marks that an answer leaves in a branch.
 
     A check that is passed says nothing if it looks at other configurations as well: what a mistake
@@ -100,20 +100,20 @@ def inside_only(known: Fingerprints, theirs: Prints, branch: Branch) -> Prints:
     """
     outside = known.outside(branch)
     by_check = known.columns
-    wrong = (theirs.differs(known.right).float() @ by_check > 0)[known.checks]
+    wrong = (student.differs(known.right).float() @ by_check > 0)[known.checks]
     mixed = (outside.float() @ by_check > 0)[known.checks]
-    return theirs.without(outside | (mixed & ~wrong))
+    return student.without(outside | (mixed & ~wrong))
 
 
 def denied(
-    known: Fingerprints, theirs: Prints, name: str, branch: Branch, mixed: bool = False
+    known: Fingerprints, student: Prints, name: str, branch: Branch, mixed: bool = False
 ) -> bool:
     """Whether the answer does not have a mistake outside of a branch, where that would show.
 
     If what is wrong there is `mixed` with something that nobody knows, only what is right counts.
     """
     outside = known.outside(branch)
-    evidence = Evidence(known, theirs)
+    evidence = Evidence(known, student)
     rows = known.forms(name)
     there = evidence.shown[rows] & outside
     unlike = ~evidence.wrong if mixed else ~evidence.same[rows]

@@ -48,8 +48,8 @@ class Mark:
             return False
         limit = max(self.rounding, other.rounding) * max(self.size, other.size)
         return all(
-            abs(mine - theirs) <= limit
-            for mine, theirs in zip(self.values, other.values, strict=True)
+            abs(left - right) <= limit
+            for left, right in zip(self.values, other.values, strict=True)
         )
 
 

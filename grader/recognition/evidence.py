@@ -19,12 +19,12 @@ from grader.recognition.features import Fingerprints, Prints
 from grader.recognition.thresholds import (
     AGAINST,
     CLEAN,
-    IN_SIGHT,
+    LEFT_OPEN,
     LIKELY,
     LITTLE,
     MAX_MISTAKES,
     MIXED,
-    OPEN,
+    VISIBLE,
 )
 
 
@@ -50,7 +50,7 @@ Pairs = Callable[["Evidence", Explanation | None, set[str]], Explanation | None]
 
 def explain(
     known: Fingerprints,
-    theirs: Prints,
+    student: Prints,
     better_pair: Pairs | None = None,
     refused: AbstractSet[str] = frozenset(),
 ) -> list[Explanation]:
@@ -59,7 +59,7 @@ def explain(
     `better_pair` looks further where no single mistake explains what is left without a rest; the
     mistakes in `refused` are not there, whatever the marks look like.
     """
-    evidence = Evidence(known, theirs)
+    evidence = Evidence(known, student)
     names = [(name,) for name in known.names]
     explanations: list[Explanation] = []
     taken = set(refused)
@@ -75,10 +75,10 @@ def explain(
     return explanations
 
 
-def alike(known: Fingerprints, name: str, theirs: Prints) -> list[str]:
+def alike(known: Fingerprints, name: str, student: Prints) -> list[str]:
     """The mistakes that look the same as this one where the student's code said anything."""
     # Only where their code said anything is there something to compare.
-    every = known.known[:, theirs.said]
+    every = known.known[:, student.said]
     names = [name]
     for row in known.forms(name):
         unequal = (every.said | every[row].said) & ~every.same(every[row])
@@ -90,21 +90,21 @@ def alike(known: Fingerprints, name: str, theirs: Prints) -> list[str]:
 class Evidence:
     """What is wrong in a student's answer, and how much of it is still unexplained."""
 
-    def __init__(self, known: Fingerprints, theirs: Prints) -> None:
+    def __init__(self, known: Fingerprints, student: Prints) -> None:
         self.known = known
-        self.theirs = theirs
+        self.student = student
         self.right = known.right
         self.weights = known.weights
         self.checks = known.checks
-        self.same = known.known.same(theirs)
-        self.wrong = theirs.differs(known.right)
+        self.same = known.known.same(student)
+        self.wrong = student.differs(known.right)
         # Whether code raises may depend on the sizes that were drawn: a check that was passed then
         # says nothing of it.
         passed = ~((self.wrong.float() @ known.columns) > 0)[known.checks]
-        self.shown = known.shown & theirs.said & ~(_raised(known.known) & passed)
-        self.crashed = self.wrong & _raised(theirs)
-        self.zeros = self.wrong & known.calls & (theirs.size == 0) & (theirs.rounding > 0)
-        self.accepted = self.wrong & (theirs.codes == ACCEPTED)
+        self.shown = known.shown & student.said & ~(_raised(known.known) & passed)
+        self.crashed = self.wrong & _raised(student)
+        self.zeros = self.wrong & known.calls & (student.size == 0) & (student.rounding > 0)
+        self.accepted = self.wrong & (student.codes == ACCEPTED)
         self.left = self.wrong.clone()
         self.covered = torch.zeros_like(self.wrong)
 
@@ -134,13 +134,13 @@ class Evidence:
     def mostly(self, prints: Prints, where: Tensor) -> bool:
         """Whether these marks explain nearly all that is wrong in one probe."""
         wrong = self.left[where]
-        same = wrong & prints.same(self.theirs[where])
+        same = wrong & prints.same(self.student[where])
         weights = self.weights[where]
         return bool((same * weights).sum() >= CLEAN * (wrong * weights).sum())
 
     def complete(self, prints: Prints) -> bool:
         """Whether these are the student's marks, all of them, where something is left."""
-        return bool(prints.same(self.theirs)[self.left].all())
+        return bool(prints.same(self.student)[self.left].all())
 
     def best(
         self,
@@ -154,9 +154,9 @@ class Evidence:
         `same` says, by row, where it has the marks of the student's answer, `shown` where it
         differs from the right one, `names` which mistakes it is of.
         """
-        full_size = self._weight(shown & self.theirs.said).clamp(min=1e-9)
+        full_size = self._weight(shown & self.student.said).clamp(min=1e-9)
         complete = self._weight(shown & same) >= full_size - 1e-6
-        shown = shown & self.theirs.said & (self.left | ~self.covered)
+        shown = shown & self.student.said & (self.left | ~self.covered)
         explains = shown & self.left & same
         size, full, left = (self._weight(part) for part in (shown, explains, self.left))
         precision, recall = full / size.clamp(min=1e-9), full / left.clamp(min=1e-9)
@@ -172,7 +172,7 @@ class Evidence:
             | ((recall >= 0.6) & (precision >= 0.4) & strong)
             | ((sights >= 2) & (recall >= 0.4) & (precision >= 0.4))
         )
-        fits &= size >= IN_SIGHT * full_size
+        fits &= size >= VISIBLE * full_size
         # One tensor of many that are wrong may look so by chance; what is no number does not.
         sure = explains & ~self.crashed & (self.right.rounding == 0)
         few = ((explains & ~sure & ~self.accepted).sum(dim=-1) < 2) & (recall < LITTLE)
@@ -231,7 +231,7 @@ class Evidence:
         shares = sure.float() @ weights, mixed.float() @ weights
         best: dict[tuple[str, str], float] = {}
         for (pair, *_), clear, open_to in zip(tried, *(x.tolist() for x in shares), strict=True):
-            if clear + open_to >= OPEN:
+            if clear + open_to >= LEFT_OPEN:
                 best[pair] = max(best.get(pair, 0.0), clear + MIXED * open_to)
         return sorted(best, key=lambda pair: -best[pair])[:LIKELY]
 

@@ -17,7 +17,7 @@ CLEAN = 0.9
 # The share of what a mistake shows that may be right in the student's answer. Fitted.
 AGAINST = 0.25
 # The share of what a mistake shows that no other one covers. Fitted.
-IN_SIGHT = 0.3
+VISIBLE = 0.3
 # The share of what is left that one tensor has to be to speak for a mistake: one of many may look
 # like it by chance. Fitted.
 LITTLE = 0.1
@@ -28,7 +28,7 @@ SURE = 0.97
 # Two at once: recognition/evidence.py, grading/diagnosis/diagnostician.py.
 
 # The share of what is left that a pair may explain, to be one of those looked at. Fitted.
-OPEN = 0.5
+LEFT_OPEN = 0.5
 # What a mark of both mistakes counts for, of which nobody knows what it looks like: half of one
 # that is known.
 MIXED = 0.5
@@ -61,7 +61,7 @@ MOST_TOGETHER, STARTS = 4, 2
 TRIED = 24
 # Of those, the best in a short check that are tried in all checks, and the most with those that
 # do as well there. Limits.
-LOOKED_AT, MOST_LOOKED_AT = 2, 5
+EVERYWHERE, MOST_EVERYWHERE = 2, 5
 # The share of what is wrong that one mistake explains if it explains no check as a whole, that one
 # more has to explain, and that may be shown where the student's answer shows otherwise. Fitted.
 ALONE, GAIN, AGAINST_TOGETHER = 0.2, 0.04, 0.02
@@ -76,7 +76,7 @@ AGAINST_ALONE, AGAINST_BESIDE = 0.25, 0.15
 # Times that mistakes are looked for without those that other examples speak against. A limit.
 ROUNDS = 3
 # Checks in which a mistake that leaves nothing needs no other example. Fitted.
-SIGHTS = 2
+ENOUGH_CHECKS = 2
 
 # What is asked, and what is said: grading/diagnosis/diagnostician.py.
 
@@ -85,7 +85,7 @@ SIGHTS = 2
 ENOUGH_PROBES, FEW_PROBES = 4, 2
 # Mistakes that look the same and are both said, and the other examples that are asked to tell them
 # apart. Limits.
-MAX_ALIKE, MAX_SPARES = 2, 6
+MAX_ALIKE, MAX_HELD_OUT = 2, 6
 # The share of what is wrong in a check that no mistake explains, if the search looks there. The
 # half was taken, not fitted.
 MOSTLY = 0.5

@@ -347,7 +347,7 @@ def test_what_is_asked_from_disk_can_be_answered_right() -> None:
     """On disk an iterator is as good as new."""
     kept = fingerprints.Library.decoded("tokens", diagnostician("tokens").library.encoded())
     answer = reference.module("tokens")
-    for question in (*kept.questions, *kept.spares):
+    for question in (*kept.questions, *kept.held_out):
         assert bool(question.asked(answer).equal(question.right_prints).all())
 
 

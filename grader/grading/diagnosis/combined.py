@@ -26,7 +26,7 @@ class Combined:
         self.modules: dict[Names | int, ModuleType | None] = {}
         self.known: dict[tuple[Names, int], Prints] = {}
         self.rows: dict[str, int | None] = {}
-        self.spares: dict[tuple[Names | int, int], Prints | None] = {}
+        self._held_out_prints: dict[tuple[Names | int, int], Prints | None] = {}
 
     def made(self, mistakes: Names) -> bool:
         """Whether there is a form of the answer that takes all of these mistakes."""
@@ -55,22 +55,22 @@ class Combined:
             self.known[key] = prints
         return self.known[key]
 
-    def spare(self, made: Names | int, number: int) -> Prints | None:
-        """What an answer says to the spare probe of that number.
+    def held_out(self, made: Names | int, number: int) -> Prints | None:
+        """What an answer says to the held-out probe of that number.
 
         It is the one with these mistakes at once (the right one, if there are none), or the known
         one of a row.
         """
         if made == ():
-            return self.library.spares[number].right_prints
+            return self.library.held_out[number].right_prints
         key = (made, number)
-        if key not in self.spares:
-            if len(self.spares) >= MAX_KEPT:
-                self.spares.clear()
+        if key not in self._held_out_prints:
+            if len(self._held_out_prints) >= MAX_KEPT:
+                self._held_out_prints.clear()
             module = self._module(made)
-            probe = self.library.spares[number]
-            self.spares[key] = None if module is None else probe.asked(module)
-        return self.spares[key]
+            probe = self.library.held_out[number]
+            self._held_out_prints[key] = None if module is None else probe.asked(module)
+        return self._held_out_prints[key]
 
     def _row(self, name: str) -> int | None:
         """The row of one mistake in the first form that takes it."""

@@ -22,9 +22,9 @@ from grader.recognition.features import Prints
 from grader.recognition.thresholds import (
     AGAINST_TOGETHER,
     ALONE,
+    EVERYWHERE,
     GAIN,
-    LOOKED_AT,
-    MOST_LOOKED_AT,
+    MOST_EVERYWHERE,
     MOST_TOGETHER,
     STARTS,
     SURE,
@@ -74,7 +74,7 @@ class _Composition:
         self.combined = combined
         self.library = library = combined.library
         self.evidence = evidence
-        self.theirs = evidence.theirs
+        self.student = evidence.student
         self.total = float(self._weight(evidence.wrong))
         # What is no number does not mix: there another wrong reply speaks against a mistake.
         leaves = torch.tensor([path != "" for probe in library.probes for _, path in probe.keys])
@@ -87,7 +87,7 @@ class _Composition:
     def _starts(self) -> Sequence[Names]:
         """The mistakes that by themselves explain most, and show nothing that is not there."""
         library = self.library
-        shown = library.shown & self.theirs.said
+        shown = library.shown & self.student.said
         same = self.evidence.same
         strong = self._weight(self.evidence.telling(shown & self.evidence.wrong & same))
         denied = self._weight(shown & self._denied(same))
@@ -113,7 +113,7 @@ class _Composition:
 
     def _step(self, state: Composed) -> Composed | None:
         """With one mistake more, the one that lets most come out; None if no check more does."""
-        left = self.evidence.wrong & ~state.prints.same(self.theirs)
+        left = self.evidence.wrong & ~state.prints.same(self.student)
         tried = [name for name in self._near(left) if name not in state.mistakes][:TRIED]
         least = state.explained + GAIN * self.total
         looked_at: list[Composed] = []
@@ -141,7 +141,7 @@ class _Composition:
         goals = {number: self._goal(strong, number) for number in self._probes(left)[:2]}
         gains: list[tuple[float, str]] = []
         for name in tried:
-            least = gains[LOOKED_AT - 1][0] if len(gains) >= LOOKED_AT else 0.0
+            least = gains[EVERYWHERE - 1][0] if len(gains) >= EVERYWHERE else 0.0
             gain = 0.0
             for number, goal in goals.items():
                 goal_of_more = goal.at_least(max(least, gain))
@@ -149,18 +149,18 @@ class _Composition:
                 gain = max(gain, goal.fulfilled(prints) if prints else 0.0)
             gains = sorted([*gains, (gain, name)], key=lambda pair: -pair[0])
         # In a short check many look the same, and the first of them is not likelier than the last.
-        least = gains[min(LOOKED_AT, len(gains)) - 1][0] if gains else 0.0
+        least = gains[min(EVERYWHERE, len(gains)) - 1][0] if gains else 0.0
         even = [name for gain, name in gains if gain > 0 and gain >= least]
-        return even[:MOST_LOOKED_AT]
+        return even[:MOST_EVERYWHERE]
 
     def _told_apart(self, first: Composed, other: Composed) -> bool:
-        differs = first.prints.differs(other.prints) & self.theirs.said
+        differs = first.prints.differs(other.prints) & self.student.said
         return bool(differs.any())
 
     def _goal(self, marks: Tensor, number: int) -> Goal:
         """That any of these marks come out in a probe."""
         where = self.library.checks == number
-        return Goal.of(self.theirs, marks, self.library.weights, where)
+        return Goal.of(self.student, marks, self.library.weights, where)
 
     def _composed(
         self, names: Names, either: tuple[Names, ...], least: float = 0.0, whole: int = 0
@@ -196,8 +196,8 @@ class _Composition:
         )
         if not bool(prints.said.any()):
             return None
-        same = prints.same(self.theirs)
-        shown = prints.differs(self.library.right) & self.theirs.said
+        same = prints.same(self.student)
+        shown = prints.differs(self.library.right) & self.student.said
         return Composed(
             names,
             either,
@@ -214,7 +214,7 @@ class _Composition:
 
     def _near(self, left: Tensor) -> list[str]:
         """The mistakes that show where something is left, those first that show little besides."""
-        shown = self.library.shown & self.theirs.said
+        shown = self.library.shown & self.student.said
         there = self._weight(shown & left) / self._weight(left).clamp(min=1e-9)
         beside = self._weight(shown & ~self.evidence.wrong) / self._weight(shown).clamp(min=1e-9)
         return self._ordered(torch.where(there > 0, 3 + there - 2 * beside, 0.0), 0.0)

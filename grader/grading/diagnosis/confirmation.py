@@ -41,34 +41,34 @@ class _Balance:
 def confirmed(
     combined: Combined,
     names: Sequence[str],
-    theirs: Prints,
+    student: Prints,
     explains: Tensor,
-    spare: Callable[[int], Prints],
+    replied: Callable[[int], Prints],
 ) -> tuple[str, ...]:
-    """Those of the mistakes that other examples bear out, in their order.
+    """Those of the mistakes that other examples confirm, in their order.
 
-    `theirs` are the marks of the student's answer, of which the mistakes explain those that
-    `explains` says; `spare` gives its marks in the spare example of a number. A mistake that no
-    other example shows is believed if it is the only one. Of two that cannot be in one answer the
-    first is taken.
+    `student` are the marks of the student's answer, of which the mistakes explain those that
+    `explains` says; `replied` gives its marks in the held-out example of a number. A mistake that
+    no other example shows is believed if it is the only one. Of two that cannot be in one answer
+    the first is taken.
     """
     mistakes = _compatible(combined, names)
     for name in reversed(mistakes):
-        row = _nearest(combined, name, theirs, explains)
-        own = _own(combined, row, theirs) & explains
+        row = _nearest(combined, name, student, explains)
+        own = _own(combined, row, student) & explains
         rest = tuple(sorted(mistake for mistake in mistakes if mistake != name))
-        added = own if bool(own.any()) else _added(combined, name, rest, theirs, explains)
-        spares = _spares(combined, added if bool(added.any()) else explains)
-        alone = _balance(combined, row, (), spares, spare) if bool(own.any()) else None
+        added = own if bool(own.any()) else _added(combined, name, rest, student, explains)
+        held_out = _held_out(combined, added if bool(added.any()) else explains)
+        alone = _balance(combined, row, (), held_out, replied) if bool(own.any()) else None
         beside = None
         if rest or alone is None:
-            beside = _balance(combined, tuple(sorted((*rest, name))), rest, spares, spare)
-        if not _borne_out(alone, beside, only=not rest):
+            beside = _balance(combined, tuple(sorted((*rest, name))), rest, held_out, replied)
+        if not _is_confirmed(alone, beside, only=not rest):
             mistakes = tuple(mistake for mistake in mistakes if mistake != name)
     return mistakes
 
 
-def _borne_out(alone: _Balance | None, beside: _Balance | None, only: bool) -> bool:
+def _is_confirmed(alone: _Balance | None, beside: _Balance | None, only: bool) -> bool:
     """Whether a mistake is there, by how it stands alone and beside the others, if there are."""
     seen = [sight for sight in (alone, beside) if sight is not None and sight.shown]
     # Another fault hides a mistake, but does not make right what it makes wrong.
@@ -92,22 +92,22 @@ def _compatible(combined: Combined, names: Sequence[str]) -> tuple[str, ...]:
     return tuple(mistakes)
 
 
-def _nearest(combined: Combined, name: str, theirs: Prints, explains: Tensor) -> int:
+def _nearest(combined: Combined, name: str, student: Prints, explains: Tensor) -> int:
     """Of the forms of a mistake, the row of the one that leaves most of the student's marks."""
     library = combined.library
     return max(
         library.forms(name),
-        key=lambda row: float(((_own(combined, row, theirs) & explains) * library.weights).sum()),
+        key=lambda row: float(((_own(combined, row, student) & explains) * library.weights).sum()),
     )
 
 
-def _own(combined: Combined, row: int, theirs: Prints) -> Tensor:
+def _own(combined: Combined, row: int, student: Prints) -> Tensor:
     """What of the student's marks a mistake leaves by itself."""
     library = combined.library
-    return library.shown[row] & library.known[row].same(theirs)
+    return library.shown[row] & library.known[row].same(student)
 
 
-def _added(combined: Combined, name: str, rest: Names, theirs: Prints, explains: Tensor) -> Tensor:
+def _added(combined: Combined, name: str, rest: Names, student: Prints, explains: Tensor) -> Tensor:
     """What of the marks that are explained a mistake leaves beside the others only."""
     library = combined.library
     more = torch.zeros_like(explains)
@@ -115,46 +115,48 @@ def _added(combined: Combined, name: str, rest: Names, theirs: Prints, explains:
         return more
     for number in sorted(set(library.checks[explains].tolist())):
         where = library.checks == number
-        goal = Goal.of(theirs, explains, library.weights, where)
+        goal = Goal.of(student, explains, library.weights, where)
         both = combined.prints((*rest, name), number, goal)
         without = combined.prints(rest, number, goal)
         if both is not None:
-            added = both.same(theirs[where])
+            added = both.same(student[where])
             more[where] = added if without is None else added & both.differs(without)
     return more & explains
 
 
-def _spares(combined: Combined, there: Tensor) -> list[int]:
+def _held_out(combined: Combined, there: Tensor) -> list[int]:
     """The numbers of examples of the checks in which something is."""
     library = combined.library
     numbers = sorted(set(library.checks[there].tolist()), key=lambda n: library.probes[n].cost)
-    spares: list[int] = []
+    held_out: list[int] = []
     for check in (library.probes[number].check for number in numbers):
-        some = [number for number, question in enumerate(library.spares) if question.check == check]
-        if len(spares) < CONFIRMING_CHECKS * CONFIRMING_EXAMPLES:
-            spares += some[-CONFIRMING_EXAMPLES:]
-    return spares
+        some = [
+            number for number, question in enumerate(library.held_out) if question.check == check
+        ]
+        if len(held_out) < CONFIRMING_CHECKS * CONFIRMING_EXAMPLES:
+            held_out += some[-CONFIRMING_EXAMPLES:]
+    return held_out
 
 
 def _balance(
     combined: Combined,
     made: Names | int,
     without: Names,
-    spares: Sequence[int],
-    spare: Callable[[int], Prints],
+    held_out: Sequence[int],
+    replied: Callable[[int], Prints],
 ) -> _Balance | None:
     """How an answer with mistakes stands to the student's; None if there is no such answer.
 
-    `made` is the one with mistakes, as `Combined.spare` takes it; `without` the other one.
+    `made` is the one with mistakes, as `Combined.held_out` takes it; `without` the other one.
     """
     shown, near, far = False, 0.0, 0.0
-    for number in spares:
-        with_it, other = combined.spare(made, number), combined.spare(without, number)
+    for number in held_out:
+        with_it, other = combined.held_out(made, number), combined.held_out(without, number)
         if with_it is None or other is None:
             return None
-        student = spare(number)
+        student = replied(number)
         differs = with_it.differs(other) & student.said
-        weights = torch.tensor(combined.library.spares[number].weights)
+        weights = torch.tensor(combined.library.held_out[number].weights)
         shown = shown or bool(differs.any())
         near += float(((differs & with_it.same(student)) * weights).sum())
         far += float(((differs & other.same(student)) * weights).sum())

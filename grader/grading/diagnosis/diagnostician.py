@@ -37,17 +37,17 @@ from grader.recognition.features import Branch, Prints
 from grader.recognition.thresholds import (
     BETTER,
     CLEAN,
+    ENOUGH_CHECKS,
     ENOUGH_PROBES,
     ENOUGH_THERE,
     FEW_PROBES,
     MAX_ALIKE,
+    MAX_HELD_OUT,
     MAX_MISTAKES,
-    MAX_SPARES,
     MOST_SPENT,
     MOSTLY,
     NEAR,
     ROUNDS,
-    SIGHTS,
     SURE,
     WIDE,
 )
@@ -65,7 +65,7 @@ class Diagnosed:
 
 
 @dataclass(frozen=True)
-class _Found:
+class _Causes:
     """Mistakes, each with those that do the same, and the branch if they are in one alone.
 
     `explains` says which marks they explain.
@@ -75,8 +75,8 @@ class _Found:
     explains: Tensor
 
 
-class _Spares:
-    """What a student's code replies to the spare examples, each asked at the first need."""
+class _HeldOut:
+    """What a student's code replies to the held-out examples, each asked at the first need."""
 
     def __init__(self, library: Library, ask: Ask) -> None:
         self.library = library
@@ -85,7 +85,7 @@ class _Spares:
 
     def prints(self, number: int, branch: Branch | None = None) -> Prints:
         """The marks of the replies to an example; those in the branch alone, if one is given."""
-        probe = self.library.spares[number]
+        probe = self.library.held_out[number]
         if number not in self.replies:
             self.replies[number] = _read(probe, self.ask)
         marks = self.replies[number]
@@ -114,14 +114,14 @@ class Diagnostician:
         it. `graded` tells where the replies to the largest case of a failing check are wrong.
         `unread` are the arguments that no line of the student's source reads.
         """
-        theirs = self.prints(passed, ask, graded)
-        spares = _Spares(self.library, ask)
+        student = self.prints(passed, ask, graded)
+        held_out = _HeldOut(self.library, ask)
         named: list[tuple[tuple[str, ...], Branch | None]] = []
-        mistakes = self._found(theirs, spares)
+        mistakes = self._causes(student, held_out)
         for (first, *others), branch in mistakes.either:
-            marks = inside_only(self.library, theirs, branch) if branch else theirs
+            marks = inside_only(self.library, student, branch) if branch else student
             same = dict.fromkeys((*alike(self.library, first, marks), *others))
-            names = self._told_apart(self._by_reading(list(same), unread), passed, spares, branch)
+            names = self._told_apart(self._by_reading(list(same), unread), passed, held_out, branch)
             if len(names) <= MAX_ALIKE and not any(set(names) & set(one) for one, _ in named):
                 named.append((names, branch))
         told = [name for names, _ in named for name in names]
@@ -130,7 +130,7 @@ class Diagnostician:
         diagnoses = tuple(self._diagnosis(*one) for one in named[:MAX_MISTAKES])
         if not diagnoses:
             return Diagnosed((), tuple(name for name, state in passed.items() if not state))
-        return Diagnosed(diagnoses, self._unexplained(theirs, mistakes.explains))
+        return Diagnosed(diagnoses, self._unexplained(student, mistakes.explains))
 
     def _by_reading(self, names: list[str], unread: AbstractSet[str]) -> list[str]:
         """Those of mistakes that look the same that leave unread what the student's code does."""
@@ -163,52 +163,52 @@ class Diagnostician:
                     found[name] = Branch("", words) if words else None
         return found
 
-    def _found(self, theirs: Prints, spares: _Spares) -> _Found:
+    def _causes(self, student: Prints, held_out: _HeldOut) -> _Causes:
         """The mistakes that explain most: those of the whole answer, or those of its branches."""
         library = self.library
-        if not bool(theirs.differs(library.right).any()):
-            return self._confirmed(theirs, spares)
+        if not bool(student.differs(library.right).any()):
+            return self._confirmed(student, held_out)
         alone = share(
-            library, theirs, [explanation.explains for explanation in explain(library, theirs)]
+            library, student, [explanation.explains for explanation in explain(library, student)]
         )
-        ways = splits(library, theirs) if alone <= SURE else []
+        ways = splits(library, student) if alone <= SURE else []
         for split in ways[:1]:
             if split.explained >= alone + BETTER:
-                causes = self._in_branches(theirs, split, spares)
-                if causes.either and share(library, theirs, [causes.explains]) >= alone + BETTER:
+                causes = self._in_branches(student, split, held_out)
+                if causes.either and share(library, student, [causes.explains]) >= alone + BETTER:
                     return causes
-        whole = self._confirmed(theirs, spares)
-        reached = share(library, theirs, [whole.explains]) if whole.either else 0.0
+        whole = self._confirmed(student, held_out)
+        reached = share(library, student, [whole.explains]) if whole.either else 0.0
         if not whole.either and not ways:  # other examples spoke against what seemed to be all
-            ways = splits(library, theirs)
+            ways = splits(library, student)
         # Two faults that mix in one branch: looked for where all others are right.
         for split in [way for way in ways if way.clean][:1]:
             if reached + BETTER < 1.0:
-                causes = self._in_branches(theirs, split, spares)
-                if causes.either and share(library, theirs, [causes.explains]) >= reached + BETTER:
+                causes = self._in_branches(student, split, held_out)
+                if causes.either and share(library, student, [causes.explains]) >= reached + BETTER:
                     return causes
         return whole
 
-    def _in_branches(self, theirs: Prints, split: Split, spares: _Spares) -> _Found:
+    def _in_branches(self, student: Prints, split: Split, held_out: _HeldOut) -> _Causes:
         """The mistakes of each branch, with the branch unless they are everywhere."""
         library = self.library
         either: dict[tuple[str, ...], Branch | None] = {}
-        parts = [torch.zeros_like(theirs.said)]
+        parts = [torch.zeros_like(student.said)]
         sides = []
         for branch, marks in split.sides:
-            found = self._confirmed(marks, spares, branch)
+            found = self._confirmed(marks, held_out, branch)
             if self._enough(marks, found):
                 sides.append((branch, found))
         mixed = len(sides) < len(split.sides)
         for branch, found in sides:
             parts.append(found.explains)
             for names, _ in found.either:
-                alone = denied(library, theirs, names[0], branch, mixed)
+                alone = denied(library, student, names[0], branch, mixed)
                 if not (alone and mixed):
                     either[names] = branch if alone and names not in either else None
-        return _Found(list(either.items()), torch.stack(parts).any(dim=0))
+        return _Causes(list(either.items()), torch.stack(parts).any(dim=0))
 
-    def _enough(self, marks: Prints, found: _Found) -> bool:
+    def _enough(self, marks: Prints, found: _Causes) -> bool:
         """Whether these explain enough of what is wrong in a branch to be named with it."""
         if share(self.library, marks, [found.explains]) >= ENOUGH_THERE:
             return True
@@ -218,11 +218,13 @@ class Diagnostician:
             self.library, marks, alone
         )
 
-    def _confirmed(self, theirs: Prints, spares: _Spares, branch: Branch | None = None) -> _Found:
+    def _confirmed(
+        self, student: Prints, held_out: _HeldOut, branch: Branch | None = None
+    ) -> _Causes:
         """The mistakes found, each with those that do the same in its place, and what they explain.
 
         Where one does not explain all in several checks, other examples are asked, and what these
-        do not bear out is left out when the rest is looked for again. In a `branch`, `theirs` are
+        do not confirm is left out when the rest is looked for again. In a `branch`, `student` are
         the marks that the answer leaves there.
         """
         refused: set[str] = set()
@@ -230,29 +232,29 @@ class Diagnostician:
         parts: list[Tensor] = []
         for _ in range(ROUNDS):
             before = either, parts
-            explained = explain(self.library, theirs, self._better_pair, refused)
+            explained = explain(self.library, student, self._better_pair, refused)
             begun = [name for cause in explained for name in cause.mistakes]
             checks = self._explained_alone(explained)
             more = None
             if not checks:
-                more = compose(self.combined, Evidence(self.library, theirs), begun, refused)
+                more = compose(self.combined, Evidence(self.library, student), begun, refused)
             parts = [cause.explains for cause in explained] + ([more.explains] if more else [])
             either = [(name,) for name in begun] + list(more.either[len(begun) :] if more else ())
             if not either:  # without what was refused the rest is no more than it was
                 either, parts = before
-            if not either or checks >= SIGHTS:
+            if not either or checks >= ENOUGH_CHECKS:
                 break
             explains = torch.stack(parts).any(dim=0)
             names = [first for first, *_ in either]
-            spare = partial(spares.prints, branch=branch)
-            kept = confirmed(self.combined, names, theirs, explains, spare)
+            replied = partial(held_out.prints, branch=branch)
+            kept = confirmed(self.combined, names, student, explains, replied)
             either = [one for one in either if one[0] in kept]
             if len(kept) == len(names):
                 break
             refused |= set(names) - set(kept)
-        nothing = torch.zeros_like(theirs.said)
+        nothing = torch.zeros_like(student.said)
         explains = torch.stack([nothing, *parts]).any(dim=0)
-        return _Found([(names, None) for names in either], explains)
+        return _Causes([(names, None) for names in either], explains)
 
     def _explained_alone(self, explained: Sequence[Explanation]) -> int:
         """In how many checks one known mistake shows all that is wrong, and nothing else.
@@ -265,10 +267,10 @@ class Diagnostician:
             return 0
         return len(set(self.library.checks[explained[0].explains].tolist()))
 
-    def _unexplained(self, theirs: Prints, explained: Tensor) -> tuple[str, ...]:
+    def _unexplained(self, student: Prints, explained: Tensor) -> tuple[str, ...]:
         """The checks in which most of what is wrong is none of this."""
         library = self.library
-        wrong = theirs.differs(library.right)
+        wrong = student.differs(library.right)
         left = wrong & ~explained
         checks = []
         for number, probe in enumerate(library.probes):
@@ -378,7 +380,7 @@ class Diagnostician:
         if not fitting:
             return single
         rows = Prints.stack(list(fitting.values()))
-        same, shown = rows.same(evidence.theirs), rows.differs(self.library.right)
+        same, shown = rows.same(evidence.student), rows.differs(self.library.right)
         found = evidence.best(same, shown, list(fitting), taken)
         if found is None or found.precision < CLEAN:
             return single
@@ -409,36 +411,38 @@ class Diagnostician:
     def _goal(self, evidence: Evidence, number: int) -> Goal:
         """That nearly all of what is left to explain in a probe comes out."""
         where = self.library.checks == number
-        goal = Goal.of(evidence.theirs, evidence.left, self.library.weights, where)
+        goal = Goal.of(evidence.student, evidence.left, self.library.weights, where)
         return goal.at_least(CLEAN * goal.most)
 
     def _told_apart(
-        self, names: list[str], passed: Mapping[str, bool], asked: _Spares, branch: Branch | None
+        self, names: list[str], passed: Mapping[str, bool], asked: _HeldOut, branch: Branch | None
     ) -> tuple[str, ...]:
         """Those of the mistakes that remain after inputs on which they differ."""
         library = self.library
         if len(names) < 2:
             return tuple(names)
-        spares = [n for n, probe in enumerate(library.spares) if passed.get(probe.check) is False]
-        for number in spares[:MAX_SPARES]:
+        held_out = [
+            n for n, probe in enumerate(library.held_out) if passed.get(probe.check) is False
+        ]
+        for number in held_out[:MAX_HELD_OUT]:
             forms = {name: self._forms(name, number) for name in names}
             first, *others = [form for some in forms.values() for form in some]
-            theirs = asked.prints(number, branch)
-            if not any(bool((first.differs(other) & theirs.said).any()) for other in others):
+            student = asked.prints(number, branch)
+            if not any(bool((first.differs(other) & student.said).any()) for other in others):
                 continue
             left = [
                 name
                 for name, some in forms.items()
-                if not all(bool(form.differs(theirs).any()) for form in some)
+                if not all(bool(form.differs(student).any()) for form in some)
             ]
             if left:
                 return tuple(left)
         return tuple(names)
 
     def _forms(self, name: str, number: int) -> list[Prints]:
-        """What a known mistake answers to one of the spare probes, in every form that it has."""
-        spares = [self.combined.spare(row, number) for row in self.library.forms(name)]
-        return [answer for answer in spares if answer is not None]
+        """What a known mistake answers to one of the held-out probes, in every form that it has."""
+        held_out = [self.combined.held_out(row, number) for row in self.library.forms(name)]
+        return [answer for answer in held_out if answer is not None]
 
     def _diagnosis(self, names: tuple[str, ...], branch: Branch | None) -> Diagnosis:
         mistakes = [self.library.mistakes[name] for name in names]

@@ -89,12 +89,12 @@ class _View:
 
     def _length(self, numbers: Tensor, start: int, scale: float, shift: float) -> int:
         run = self.numbers[start : start + len(numbers)]
-        ours = (run * scale + shift).to(numbers.dtype)
-        theirs = numbers[: len(run)]
+        redrawn = (run * scale + shift).to(numbers.dtype)
+        drawn = numbers[: len(run)]
         if numbers.dtype == torch.float64:
-            same = (ours - theirs).abs() <= _ROUNDING * (abs(scale) + abs(shift))
+            same = (redrawn - drawn).abs() <= _ROUNDING * (abs(scale) + abs(shift))
         else:
-            same = ours == theirs
+            same = redrawn == drawn
         return len(same) if bool(same.all()) else int((~same).int().argmax())
 
 

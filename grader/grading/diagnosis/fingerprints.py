@@ -44,7 +44,7 @@ class Library(Fingerprints):
         self,
         exercise: str,
         probes: Sequence[Question],
-        spares: Sequence[Question],
+        held_out: Sequence[Question],
         marks: Mapping[str, Any],
         failed: Tensor,
         draws: Draws,
@@ -58,7 +58,7 @@ class Library(Fingerprints):
         self.marks = marks
         self.draws = draws
         self.questions = probes
-        self.spares = spares
+        self.held_out = held_out
         self.mistakes = {mistake.name: mistake for mistake in mistakes.load(exercise)}
         self.variants = variants(exercise)
         names = [name for variant in self.variants for name in variant.mistakes]
@@ -80,16 +80,16 @@ class Library(Fingerprints):
             for recording in recordings
         ]
         probes = [some[-1] for some in drawn]
-        spares = [one for some in drawn for one in some[:-1]]
-        # What has a single example has none to spare: another draw has.
+        held_out = [one for some in drawn for one in some[:-1]]
+        # What has a single example has none to hold out: another draw has.
         single = {recording.check.name for recording in recordings if len(recording.cases) == 1}
-        spares += [
+        held_out += [
             probe(recording.check.name, recording.cases[-1].requests, answer)
             for recording in Recordings(SEED + 1).of(exercise)
             if recording.check.name in single
         ]
         marks, failed = _prepared(exercise, probes) or _asked(exercise, probes, recordings)
-        return cls(exercise, probes, spares, marks, failed, draws)
+        return cls(exercise, probes, held_out, marks, failed, draws)
 
     @cached_property
     def unread(self) -> dict[str, frozenset[str]]:
@@ -107,9 +107,9 @@ class Library(Fingerprints):
         module = reference.variant(self.exercise, source)
         if not isinstance(module, ModuleType):
             return True
-        theirs = Prints.join([probe.asked(module) for probe in self.questions])
+        prints = Prints.join([probe.asked(module) for probe in self.questions])
         rows = Prints.stack([self.right, *(self.known[i] for i in range(len(self.variants)))])
-        return bool(rows.equal(theirs).all(dim=-1).any())
+        return bool(rows.equal(prints).all(dim=-1).any())
 
     def fails(self, names: Sequence[str]) -> set[str]:
         """The checks that answers with one of these mistakes fail."""
@@ -138,7 +138,7 @@ class Library(Fingerprints):
             "marks": self.marks,
             "failed": self.failed,
             "probes": [_probe_data(probe) for probe in self.probes],
-            "spares": [_probe_data(probe) for probe in self.spares],
+            "held_out": [_probe_data(probe) for probe in self.held_out],
             "draws": [(*draw, scale) for draw, scale in self.draws.items()],
         }
         return zlib.compress(wire.encode(data), 1)
@@ -147,12 +147,12 @@ class Library(Fingerprints):
     def decoded(cls, exercise: str, packed: bytes) -> Library:
         """The library that `encoded` wrote."""
         data = wire.decode_trusted(wire.body(zlib.decompress(packed)))
-        probes, spares = (
+        probes, held_out = (
             [Question(**{**one, "requests": sendable(one["requests"])}) for one in data[name]]
-            for name in ("probes", "spares")
+            for name in ("probes", "held_out")
         )
         draws = {(seed, count): scale for seed, count, scale in data["draws"]}
-        return cls(exercise, probes, spares, data["marks"], data["failed"], draws)
+        return cls(exercise, probes, held_out, data["marks"], data["failed"], draws)
 
 
 def _prepared(exercise: str, probes: Sequence[Question]) -> tuple[Mapping[str, Any], Tensor] | None:
