@@ -24,7 +24,7 @@ from IPython.core.inputtransformer2 import TransformerManager
 from grader.grading.student_process import StudentProcess
 from grader.remote.budget import Budget
 from grader.remote.channel import Times
-from grader.remote.session import ForbiddenUse, Lost, StudentError, clean
+from grader.remote.session import ForbiddenUse, Lost, Malformed, StudentError, clean
 from grader.sandbox.host import Host
 
 SECONDS, IDLE = 120.0, 20.0
@@ -117,14 +117,14 @@ def _outcome(test: OwnTest, names: _Names, process: StudentProcess) -> Outcome:
 
 
 def _checked(reply: object) -> tuple[float | None, list[str]]:
-    """Return what came of a statement, checked before it is used. Raises `Lost`."""
+    """Return what came of a statement, checked before it is used. Raises `Malformed`."""
     if type(reply) is not tuple or len(reply) != 2:
-        raise Lost("protocol", "The reply is none of the kit's.")
+        raise Malformed
     value, replaced = reply
     if type(value) not in (float, type(None)) or type(replaced) is not list:
-        raise Lost("protocol", "The reply is none of the kit's.")
+        raise Malformed
     if any(type(name) is not str for name in replaced):
-        raise Lost("protocol", "The reply is none of the kit's.")
+        raise Malformed
     return value, [clean(name, 100) for name in replaced[:20]]
 
 

@@ -54,6 +54,13 @@ class Lost(Interrupted):
         self.message = message
 
 
+class Malformed(Lost):
+    """The student's process sent something that is not a reply."""
+
+    def __init__(self) -> None:
+        super().__init__("protocol", "The reply is malformed.")
+
+
 @dataclass(frozen=True)
 class Use:
     """A call that is ruled out, by its readable name, and the student's line that led to it."""
@@ -186,23 +193,23 @@ def unwrap(reply: Any) -> Any:
     """Return the value of a reply, which is checked before it is used.
 
     Raises `StudentError` for an exception of the student's, `ForbiddenUse` for a call that the
-    exercise rules out, `Lost` for what is no reply.
+    exercise rules out, `Malformed` for anything else.
     """
     if type(reply) is not dict or not reply.keys() <= {"ok", "error", "forbidden"}:
-        raise Lost("protocol", "The reply is none of the kit's.")
+        raise Malformed
     if "forbidden" in reply:
         raise ForbiddenUse(_uses(reply["forbidden"]))
     if "ok" in reply:
         return reply["ok"]
     if "error" in reply:
         raise student_error(reply["error"])
-    raise Lost("protocol", "The reply is none of the kit's.")
+    raise Malformed
 
 
 def student_error(description: Any) -> StudentError:
     """Return the exception that a reply describes. Raises `Lost` for a malformed description."""
     if type(description) is not dict or description.keys() != {"kinds", "text", "file", "line"}:
-        raise Lost("protocol", "The reply is none of the kit's.")
+        raise Malformed
     text, file, line = description["text"], description["file"], description["line"]
     well_formed = (
         type(text) is str
@@ -210,15 +217,15 @@ def student_error(description: Any) -> StudentError:
         and (line is None or type(line) is int)
     )
     if not well_formed:
-        raise Lost("protocol", "The reply is none of the kit's.")
+        raise Malformed
     return StudentError(_texts(description["kinds"]), clean(text), file and clean(file), line)
 
 
 def _uses(value: Any) -> list[Use]:
     if type(value) is not list or not value or any(type(item) is not tuple for item in value):
-        raise Lost("protocol", "The reply is none of the kit's.")
+        raise Malformed
     if any(list(map(type, item)) not in _USE_TYPES for item in value):
-        raise Lost("protocol", "The reply is none of the kit's.")
+        raise Malformed
     return [Use(clean(name)[:80], file and clean(file), line) for name, file, line in value[:8]]
 
 
@@ -250,10 +257,10 @@ class CellNotes:
 def cell_notes(told: Any) -> CellNotes:
     """Return the process's report, validated. Raises `Lost` if it is malformed."""
     if type(told) is not dict or told.keys() != {"notes", "undefined"}:
-        raise Lost("protocol", "The reply is none of the kit's.")
+        raise Malformed
     notes, undefined = told["notes"], told["undefined"]
     if type(notes) not in (list, tuple) or type(undefined) is not list:
-        raise Lost("protocol", "The reply is none of the kit's.")
+        raise Malformed
     return CellNotes(
         tuple(_cell_note(note) for note in notes[:50]),
         tuple(_texts(undefined)) if undefined else (),
@@ -262,7 +269,7 @@ def cell_notes(told: Any) -> CellNotes:
 
 def _cell_note(note: Any) -> CellNote:
     if type(note) not in (list, tuple) or len(note) != 4:
-        raise Lost("protocol", "The reply is none of the kit's.")
+        raise Malformed
     cell, line, kind, text = note
     well_formed = (
         type(cell) is int
@@ -272,18 +279,18 @@ def _cell_note(note: Any) -> CellNote:
         and type(text) is str
     )
     if not well_formed or kind not in ("error", "time", "forbidden", "absent"):
-        raise Lost("protocol", "The reply is none of the kit's.")
+        raise Malformed
     return CellNote(cell, line, kind, clean(text))
 
 
 def found_trace(told: Any) -> tuple[set[tuple[str, int]], list[Value]]:
     """Return the lines and values that a process reports, validated. Raises `Lost`."""
     if type(told) is not tuple or [*map(type, told)] != [list, list]:
-        raise Lost("protocol", "The reply is none of the kit's.")
+        raise Malformed
     lines, values = told
     for some, kinds in ((lines, [str, int]), (values, [int, str, int, int, int, float, float])):
         if any(type(item) is not tuple or [*map(type, item)] != kinds for item in some):
-            raise Lost("protocol", "The reply is none of the kit's.")
+            raise Malformed
     return set(lines), values
 
 
@@ -300,9 +307,9 @@ class TorchCall:
 def torch_calls(told: Any) -> list[TorchCall]:
     """The calls that a process tells of, checked before they are used. Raises `Lost`."""
     if type(told) is not list or any(type(call) is not tuple or len(call) != 4 for call in told):
-        raise Lost("protocol", "The reply is none of the kit's.")
+        raise Malformed
     if any([*map(type, call[:3])] not in _USE_TYPES or type(call[3]) is not int for call in told):
-        raise Lost("protocol", "The reply is none of the kit's.")
+        raise Malformed
     return [
         TorchCall(clean(name, 100), file and clean(file, 100), line, times)
         for name, file, line, times in told[:MAX_CALLS]
@@ -311,7 +318,7 @@ def torch_calls(told: Any) -> list[TorchCall]:
 
 def _texts(value: Any) -> list[str]:
     if type(value) is not list or not value or any(type(item) is not str for item in value):
-        raise Lost("protocol", "The reply is none of the kit's.")
+        raise Malformed
     return [clean(item)[:80] for item in value[:8]]
 
 
