@@ -89,9 +89,9 @@ def assert_agrees(student: Any, function: Function, numbers: Numbers) -> None:
     assert_matches(call(x), function.expected(x), function.name, axes=AXES)
     for size in SIZES:
         x = extremes(size)
-        what = f"{function.name} of numbers as large as {size:g}"
+        subject = f"{function.name} of numbers as large as {size:g}"
         help = "Which part of your formula overflows there?"
-        assert_matches(call(x), function.expected(x), what, help=help)
+        assert_matches(call(x), function.expected(x), subject, help=help)
 
 
 def assert_non_linear(x: Tensor, output: Any, again: Any, name: str) -> None:
@@ -146,7 +146,7 @@ def test_gelu(student: Any, numbers: Numbers) -> None:
     inputs=(random_numbers(), st.sampled_from(("sigmoid", "Tanh", "erf", ""))),
     examples=2,
 )
-def test_gelu_by_tanh(student: Any, numbers: Numbers, other: str) -> None:
+def test_gelu_by_tanh(student: Any, numbers: Numbers, unknown_name: str) -> None:
     """With approximate="tanh", gelu is the form with tanh; any other value is a ValueError.
 
     Sees an ignored argument, √(2π) for √(2/π), a slip in the constant or in the power, a tanh that
@@ -156,9 +156,9 @@ def test_gelu_by_tanh(student: Any, numbers: Numbers, other: str) -> None:
     x = spread(numbers)
     positional = student.gelu(x, "tanh")
     assert_matches(positional, GELU_TANH.expected(x), 'gelu(x, "tanh")', axes=AXES)
-    for name in (other, "none at all"):
-        what = f"gelu has no form called {name!r}"
-        assert_refuses(ValueError, partial(student.gelu, x, approximate=name), what)
+    for name in (unknown_name, "none at all"):
+        reason = f"gelu has no form called {name!r}"
+        assert_refuses(ValueError, partial(student.gelu, x, approximate=name), reason)
 
 
 @check(points=1, inputs=random_numbers(), examples=2)
@@ -177,9 +177,9 @@ def test_gradients(student: Any, numbers: Numbers) -> None:
             (result,) = gradients(function.of(student)(leaf), [leaf], cotangent)
             if result is None:
                 raise Mismatch(f"No gradient flows back through your {function.name}.")
-            what = f"slope of {function.name} for numbers up to {x.abs().max().item():.3g}"
+            subject = f"slope of {function.name} for numbers up to {x.abs().max().item():.3g}"
             slopes = result / cotangent, expected / cotangent
-            assert_matches(*slopes, what, rtol=1e-2, atol=1e-2)
+            assert_matches(*slopes, subject, rtol=1e-2, atol=1e-2)
 
 
 @check(points=0.5, inputs=random_numbers(), examples=2)
@@ -195,9 +195,9 @@ def test_works_on_any_input(student: Any, numbers: Numbers) -> None:
         x = spread(numbers)
         output = call(x)
         assert_non_linear(x, output, call(x), name)
-        for other, wanted in ((x[0, 0, 0], output[0, 0, 0]), (x[None], output[None])):
-            what = f"{name} for an input of shape {tuple(other.shape)}"
-            assert_matches(call(other), wanted, what)
+        for reshaped, expected in ((x[0, 0, 0], output[0, 0, 0]), (x[None], output[None])):
+            subject = f"{name} for an input of shape {tuple(reshaped.shape)}"
+            assert_matches(call(reshaped), expected, subject)
         view = transposed(x)
         result, after = _echo(student, function, view)
         assert_matches(result, output, f"{name} of x that is not contiguous", axes=AXES)

@@ -94,8 +94,10 @@ def test_hidden_keys_have_no_say(student: Any, case: AttentionCase) -> None:
     same, _ = attend(student, case.query, key, value, case.mask)
     assert_shape(output, tuple(case.output.shape))
     # Masking after the softmax and normalising with an eps such as 1e-8 is off by up to 1e-5.
-    what = "output with other hidden keys"
-    assert_matches(same, output, what, axes=AXES, rtol=1e-3, atol=1e-3, sides=("with", "without"))
+    subject = "output with other hidden keys"
+    assert_matches(
+        same, output, subject, axes=AXES, rtol=1e-3, atol=1e-3, sides=("with", "without")
+    )
     visible = torch.where(case.hidden_keys, case.key, case.others[0])
     moved, _ = attend(student, case.query, visible, case.value, case.mask)
     assert_changes(moved, output, "Your output stays the same when the visible keys change.")
@@ -168,10 +170,14 @@ def test_takes_any_leading_axes(student: Any, case: AttentionCase) -> None:
     output, weights = attend(student, *case.inputs)
     assert_follow_the_scores(weights, case.weights)
     assert_shape(output, tuple(case.output.shape))
-    for index, what in (((0, 0), "without batch and heads"), ((0,), "without heads"), (None, "")):
-        what = what or "with one more axis in front"
+    for index, subject in (
+        ((0, 0), "without batch and heads"),
+        ((0,), "without heads"),
+        (None, ""),
+    ):
+        subject = subject or "with one more axis in front"
         part, _ = attend(student, *(tensor[index] for tensor in case.inputs))
-        assert_matches(part, output[index], f"output {what}")
+        assert_matches(part, output[index], f"output {subject}")
     first = [tensor[:1, :1, :1] for tensor in case.inputs]
     single, weight = attend(student, *first)
     assert_matches(single, first[2], "output for a single query and a single key", axes=AXES)
@@ -210,7 +216,7 @@ def _check_narrow_types(student: Any, case: AttentionCase) -> None:
     # Measured over 300 seeds, as |yours - expected| / (1 + |expected|): right answers are off by up
     # to 5e-7 and 3e-2; the values are judged elsewhere, here only what is grossly wrong.
     for dtype, tolerance in ((torch.float32, 2e-5), (torch.bfloat16, 2e-1)):
-        what = str(dtype).removeprefix("torch.")
+        dtype_name = str(dtype).removeprefix("torch.")
         low = [tensor.to(dtype) for tensor in case.inputs]
         try:
             output, _ = attend(student, *low)
@@ -218,8 +224,8 @@ def _check_narrow_types(student: Any, case: AttentionCase) -> None:
             # Code that computes in float32 throughout need not know other types.
             if case.query.dtype is torch.float32:
                 return
-            raise Mismatch(f"For {what} input your code raises {error}") from None
-        text = f"output for {what} input"
+            raise Mismatch(f"For {dtype_name} input your code raises {error}") from None
+        text = f"output for {dtype_name} input"
         assert_matches(output, plain, text, axes=AXES, rtol=tolerance, atol=tolerance)
 
 

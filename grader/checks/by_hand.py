@@ -21,8 +21,8 @@ def _compare(steps: dict[str, Any], case: ByHandCase, *names: str) -> None:
     for name in names:
         if matches(steps[name], case.expected[name]) or _follows(steps, case, name):
             continue
-        what = f"{name!r} with batch_first={case.batch_first}, norm_first={case.norm_first}"
-        assert_matches(steps[name], case.expected[name], what, axes=case.axes_of(name))
+        subject = f"{name!r} with batch_first={case.batch_first}, norm_first={case.norm_first}"
+        assert_matches(steps[name], case.expected[name], subject, axes=case.axes_of(name))
 
 
 def _follows(steps: dict[str, Any], case: ByHandCase, name: str) -> bool:
@@ -32,8 +32,8 @@ def _follows(steps: dict[str, Any], case: ByHandCase, name: str) -> bool:
     """
     own = {}
     for key in KEYS:
-        step, wanted = steps[key], case.expected[key]
-        if not isinstance(step, Tensor) or step.shape != wanted.shape or step.is_complex():
+        step, expected = steps[key], case.expected[key]
+        if not isinstance(step, Tensor) or step.shape != expected.shape or step.is_complex():
             return False
         own[key] = step.detach().double()
         # With zero weights and biases, attention may be zero.
@@ -72,8 +72,8 @@ def test_scores_and_weights(student: Any, single: ByHandCase, several: ByHandCas
         "exp(1000) is infinite. Subtracting the largest score of a row from all of them does not "
         "change the softmax, and then no exp is above 1."
     )
-    what = "'weights' for scores of up to a thousand"
-    assert_matches(steps["weights"], weights, what, axes=SCORES, help=help, rtol=1e-2, atol=1e-2)
+    subject = "'weights' for scores of up to a thousand"
+    assert_matches(steps["weights"], weights, subject, axes=SCORES, help=help, rtol=1e-2, atol=1e-2)
 
 
 @check(points=1, inputs=cases(True), examples=2)
@@ -116,9 +116,9 @@ def test_pre_norm(student: Any, case: ByHandCase) -> None:
     far = case.far
     result = far.steps(student)["norm1"]
     help = "A difference of large numbers keeps few digits: subtract the mean, then square."
-    what = "'norm1' for an x around 1000"
-    wanted = far.expected["norm1"]
-    assert_matches(result, wanted, what, axes=case.axes, help=help, rtol=4e-3, atol=4e-3)
+    subject = "'norm1' for an x around 1000"
+    expected = far.expected["norm1"]
+    assert_matches(result, expected, subject, axes=case.axes, help=help, rtol=4e-3, atol=4e-3)
 
 
 @check(
@@ -153,10 +153,10 @@ def test_batch_second(student: Any, post: ByHandCase, pre: ByHandCase) -> None:
         for name in KEYS:
             assert_shape(own[name], tuple(first.expected[name].shape), repr(name))
             turned = own[name] if own[name].dim() == 4 else own[name].transpose(0, 1)
-            what = f"{name!r} with batch_first=False, norm_first={case.norm_first}"
+            subject = f"{name!r} with batch_first=False, norm_first={case.norm_first}"
             if not matches(result[name], case.expected[name]):
                 help = "Compared with your own steps for the same layer with batch_first=True."
-                assert_matches(result[name], turned, what, axes=case.axes_of(name), help=help)
+                assert_matches(result[name], turned, subject, axes=case.axes_of(name), help=help)
         _assert_reads(student, layer, case, result)
 
 
@@ -178,8 +178,8 @@ def test_the_layer_is_only_read(student: Any, post: ByHandCase, pre: ByHandCase)
         result = steps_in(returned)
         for name in KEYS:
             assert_shape(before[name], tuple(case.expected[name].shape), repr(name))
-            what = f"{name!r} for a layer in training mode"
-            assert_matches(result[name], before[name], what, axes=case.axes_of(name))
+            subject = f"{name!r} for a layer in training mode"
+            assert_matches(result[name], before[name], subject, axes=case.axes_of(name))
         assert_not_edited([x], [after], ["x"])
         _assert_untouched(layer, case)
         _assert_reads(student, layer, case, before)
@@ -203,7 +203,7 @@ def _assert_untouched(layer: RemoteModule, case: ByHandCase) -> None:
     for name, value in case.weights.items():
         if kept[name].dtype is not case.dtype:
             before, after = (
-                str(one).removeprefix("torch.") for one in (case.dtype, kept[name].dtype)
+                str(dtype).removeprefix("torch.") for dtype in (case.dtype, kept[name].dtype)
             )
             raise Mismatch(
                 f"Your function converts the layer's `{name}` from {before} to {after}.",
@@ -222,8 +222,8 @@ def _assert_reads(
         result = case.steps(student, layer)[step]
         assert_changes(result, before[step], f"{step!r} does not depend on the layer's `{name}`.")
     layer.load(case.weights)
-    other = replace(case, x=case.x.flip(-1)).steps(student, layer)["output"]
-    assert_changes(other, before["output"], "'output' does not depend on x.")
+    flipped = replace(case, x=case.x.flip(-1)).steps(student, layer)["output"]
+    assert_changes(flipped, before["output"], "'output' does not depend on x.")
 
 
 @check(points=0, inputs=cases(True, hears=False), examples=1)
@@ -233,8 +233,8 @@ def test_uses_the_layers_own_eps(student: Any, case: ByHandCase) -> None:
     It costs nothing: nearly every layer has 1e-5.
     """
     if matches(case.steps(student)["output"], case.expected["output"]):
-        other = replace(case, eps=0.5)
-        _compare(other.steps(student), other, "norm1", "output")
+        changed = replace(case, eps=0.5)
+        _compare(changed.steps(student), changed, "norm1", "output")
 
 
 @check(points=0, inputs=cases(True), examples=1)

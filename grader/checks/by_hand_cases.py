@@ -177,15 +177,17 @@ class ByHandCase:
         return x if self.batch_first else x.transpose(0, 1)
 
 
-def steps_in(found: Any) -> dict[str, Any]:
+def steps_in(actual: Any) -> dict[str, Any]:
     """Return the dictionary that came back; raise a Mismatch where it is none."""
-    if not isinstance(found, dict):
-        what = "None: is a `return` missing?" if found is None else f"a {type(found).__name__}."
-        raise Mismatch(f"encoder_layer_by_hand should return a dict; yours returned {what}")
-    missing = [key for key in KEYS if key not in found]
+    if not isinstance(actual, dict):
+        described = (
+            "None: is a `return` missing?" if actual is None else f"a {type(actual).__name__}."
+        )
+        raise Mismatch(f"encoder_layer_by_hand should return a dict; yours returned {described}")
+    missing = [key for key in KEYS if key not in actual]
     if missing:
         raise Mismatch(f"The dictionary that you return has no key {missing[0]!r}.")
-    return found
+    return actual
 
 
 @inputs

@@ -59,9 +59,9 @@ def test_memory_mask_hides_the_source(student: Any, case: StackCase) -> None:
     check_same(
         after, before, everywhere, "A source token that memory_mask hides affects the output."
     )
-    seen = stack(x, torch.where(is_hidden[..., None], memory, memory + noise), None, mask)
+    changed = stack(x, torch.where(is_hidden[..., None], memory, memory + noise), None, mask)
     check_other(
-        seen,
+        changed,
         before,
         everywhere,
         "A source token that memory_mask shows does not affect the output.",

@@ -183,8 +183,8 @@ def test_a_narrow_beam(
     """
     for case, size in ((usual, NARROW), (odd, NARROW), (crowded, NARROW + 1)):
         result = beam(student, case, size)
-        what = f"result of beam_search with beam_size={size}"
-        assert_targets(result, case.beams(size), case, what)
+        subject = f"result of beam_search with beam_size={size}"
+        assert_targets(result, case.beams(size), case, subject)
 
 
 @check(points=1, inputs=cases(4, 4, _is_ordinary), examples=2)
@@ -198,12 +198,12 @@ def test_edges(student: Any, case: DecodingCase) -> None:
     assert_defaults(student, "beam_search", {"beam_size": DEFAULT})
     model = case.model(student)
     call = (model, case.src, case.bos_id, case.eos_id)
-    what = "result of beam_search with beam_size=1"
-    assert_targets(beam(student, case, 1), case.greedy(), case, what)
+    subject = "result of beam_search with beam_size=1"
+    assert_targets(beam(student, case, 1), case.greedy(), case, subject)
     size = case.vocab + 2
     result, after = student.beam_search.echo(*call, case.max_len, size)
-    what = f"result of beam_search with beam_size={size} for {case.vocab} tokens"
-    assert_targets(result, case.beams(size), case, what)
+    subject = f"result of beam_search with beam_size={size} for {case.vocab} tokens"
+    assert_targets(result, case.beams(size), case, subject)
     assert_not_edited([case.src], after[1:2], ["src"])
     alone = student.beam_search(model, case.src[2:], *call[2:], case.max_len, size)
     assert_targets(alone, case.beams(size)[2:], case, "result of beam_search for a single row")

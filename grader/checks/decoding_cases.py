@@ -91,7 +91,10 @@ class DecodingCase:
 
     def best(self, per_word: bool = False) -> list[Ids]:
         """Return the best of all possible targets; with `per_word`, by the mean score per token."""
-        return [max(self._all(row), key=lambda one: _rated(one, per_word))[1] for row in self.rows]
+        return [
+            max(self._all(row), key=lambda sentence: _rated(sentence, per_word))[1]
+            for row in self.rows
+        ]
 
     def beam(
         self,
@@ -117,15 +120,15 @@ class DecodingCase:
             ended = [sentence for sentence in beam if self.has_ended(sentence[1])]
             candidates = ended if finished == "compete" else []
             candidates = candidates + row.longer(growing, extensions)
-            candidates.sort(key=lambda one: _rated(one, per_word), reverse=True)
-            places = size - len(ended) if finished == "reserved" else size
-            _decided(candidates[max(places - 1, 0) : places + 1])
-            beam = candidates[:places]
+            candidates.sort(key=lambda sentence: _rated(sentence, per_word), reverse=True)
+            slots = size - len(ended) if finished == "reserved" else size
+            _decided(candidates[max(slots - 1, 0) : slots + 1])
+            beam = candidates[:slots]
             if finished in ("beside", "reserved"):
                 beam = beam + ended
         if complete:
             beam = [sentence for sentence in beam if self.has_ended(sentence[1])] or beam
-        beam.sort(key=lambda one: _rated(one, per_word), reverse=True)
+        beam.sort(key=lambda sentence: _rated(sentence, per_word), reverse=True)
         _decided(beam[:2])
         return beam[0][1]
 
@@ -154,8 +157,8 @@ def _decided(scored: list[Scored]) -> None:
         raise Undecided
 
 
-def _rated(one: Scored, per_word: bool) -> float:
-    return one[0] / (len(one[1]) - 1) if per_word and len(one[1]) > 1 else one[0]
+def _rated(scored: Scored, per_word: bool) -> float:
+    return scored[0] / (len(scored[1]) - 1) if per_word and len(scored[1]) > 1 else scored[0]
 
 
 @inputs
@@ -164,12 +167,12 @@ def cases(
     numbers: Numbers,
     vocab: int,
     max_len: int,
-    wanted: Callable[[DecodingCase], bool],
+    accepts: Callable[[DecodingCase], bool],
     end: float = 0.0,
     special: float = 0.0,
     offset: float = 0.0,
 ) -> DecodingCase:
-    """Draw cases that are `wanted`.
+    """Draw cases that `accepts` accepts.
 
     `end` makes the end token likelier, `special` start token and padding, so that such cases are
     found soon. `offset` is added to all logits, which changes no probability.
@@ -178,7 +181,7 @@ def cases(
         drawn = replace(numbers, run=numbers.run + attempt)
         case = _made(drawn, vocab, max_len, end, special, offset)
         try:
-            if wanted(case):
+            if accepts(case):
                 return case
         except Undecided:
             continue
@@ -214,29 +217,29 @@ def _made(
     return DecodingCase(weights, src, vocab, pad_id, bos_id, eos_id, max_len, rows)
 
 
-def assert_targets(found: Any, expected: list[Ids], case: DecodingCase, what: str) -> None:
+def assert_targets(actual: Any, expected: list[Ids], case: DecodingCase, subject: str) -> None:
     """Check that these targets came back, filled with the padding id up to the longest or more."""
     needed = max(map(len, expected))
-    assert_matches_rows(found, len(expected), what)
-    width = found.size(1)
+    assert_matches_rows(actual, len(expected), subject)
+    width = actual.size(1)
     if width > case.max_len:
         raise Mismatch(
-            f"Your {what} has {width} tokens; max_len is {case.max_len}, start token included."
+            f"Your {subject} has {width} tokens; max_len is {case.max_len}, start token included."
         )
     width = max(width, needed)
     filled = [[*ids, *[case.pad_id] * (width - len(ids))] for ids in expected]
     assert_matches(
-        found,
+        actual,
         torch.tensor(filled),
-        what,
+        subject,
         axes=AXES,
         help=f"Here bos_id={case.bos_id}, eos_id={case.eos_id}, pad_id={case.pad_id}.",
     )
 
 
-def assert_matches_rows(found: Any, rows: int, what: str) -> None:
+def assert_matches_rows(actual: Any, rows: int, subject: str) -> None:
     """Check that it is a tensor of shape (rows, length)."""
-    if not isinstance(found, Tensor) or found.dim() != 2 or found.size(0) != rows:
-        width = found.size(1) if isinstance(found, Tensor) and found.dim() == 2 else 1
-        assert_shape(found, {"batch": rows, "target": width}, what)
-        raise Mismatch(f"Your {what} should be one tensor of shape (batch, target).")
+    if not isinstance(actual, Tensor) or actual.dim() != 2 or actual.size(0) != rows:
+        width = actual.size(1) if isinstance(actual, Tensor) and actual.dim() == 2 else 1
+        assert_shape(actual, {"batch": rows, "target": width}, subject)
+        raise Mismatch(f"Your {subject} should be one tensor of shape (batch, target).")

@@ -47,8 +47,8 @@ def assert_drops_some(module: RemoteModule, x: Tensor, p: float) -> Tensor:
         assert_shape(result, dict(zip(AXES, x.shape, strict=True)))
     zeros = output == 0
     if zeros.all() or not zeros.any():
-        which = "all" if zeros.all() else "none"
-        raise Mismatch(f"With p={p}, {which} of your numbers are zero in training mode.")
+        amount = "all" if zeros.all() else "none"
+        raise Mismatch(f"With p={p}, {amount} of your numbers are zero in training mode.")
     if (zeros == (again == 0)).all():
         raise Mismatch("Two calls in training mode drop the same numbers.")
     ratio = (output.double() / x.double())[~zeros]
@@ -98,12 +98,12 @@ def test_the_ends_of_the_range(student: Any, numbers: Numbers) -> None:
     """
     x = nonzero(numbers)[:2, :3, :5]
     zeros = torch.zeros_like(x)
-    for nothing, everything in (
+    for keeps_all, drops_all in (
         (student.Dropout(0.0), student.Dropout(1.0)),
         (student.Dropout(p=0), student.Dropout(p=1)),
     ):
-        assert_matches(nothing(x), x, "output for p=0 in training mode", axes=AXES)
-        assert_matches(everything(x), zeros, "output for p=1 in training mode", axes=AXES)
+        assert_matches(keeps_all(x), x, "output for p=0 in training mode", axes=AXES)
+        assert_matches(drops_all(x), zeros, "output for p=1 in training mode", axes=AXES)
     # Dropout that is always on costs points in the check of evaluation mode.
     if matches(student.Dropout(0.5).eval()(x), x):
         evaluated = student.Dropout(1.0).eval()(x)
@@ -124,8 +124,8 @@ def test_refuses_what_is_no_probability(student: Any, beyond: float, numbers: Nu
     x = nonzero(numbers)
     assert_drops_some(student.Dropout(0.4), x, 0.4)
     for p in (-0.5, 1.5, -beyond, 1 + beyond):
-        what = f"Dropout({p:.3g}): a probability lies between 0 and 1"
-        assert_refuses(ValueError, partial(_used, student, p, x), what)
+        reason = f"Dropout({p:.3g}): a probability lies between 0 and 1"
+        assert_refuses(ValueError, partial(_used, student, p, x), reason)
 
 
 def _used(student: Any, p: float, x: Tensor) -> Any:
@@ -143,8 +143,10 @@ def test_works_on_any_input(student: Any, p: float, numbers: Numbers) -> None:
     x = nonzero(numbers)
     module = student.Dropout(p)
     assert_drops_some(module, x, p)
-    for other in (x[0], x[0, :, :5], x[..., None]):
-        assert_shape(module(other), tuple(other.shape), f"output for shape {tuple(other.shape)}")
+    for reshaped in (x[0], x[0, :, :5], x[..., None]):
+        assert_shape(
+            module(reshaped), tuple(reshaped.shape), f"output for shape {tuple(reshaped.shape)}"
+        )
     view = transposed(x)
     for mode in (True, False):
         result, after = module.train(mode).echo(view)

@@ -224,12 +224,12 @@ def test_the_padding_row_does_not_learn(student: Any, case: EmbeddingCase) -> No
             assert_matches(output, case.rows, "output with padding", axes=AXES)
 
 
-def _assert_frozen(found: Tensor | None, expected: Tensor, padding_idx: int, name: str) -> None:
+def _assert_frozen(actual: Tensor | None, expected: Tensor, padding_idx: int, name: str) -> None:
     """Assert that the padding row receives no gradient and the others do, whatever its size."""
-    if found is None:
+    if actual is None:
         raise Mismatch(f"No gradient reaches the table of {name}.")
-    assert_zero(found[padding_idx], f"gradient of the padding row of {name}")
-    ratio = (found * expected).sum() / (found.square().sum() * expected.square().sum()).sqrt()
+    assert_zero(actual[padding_idx], f"gradient of the padding row of {name}")
+    ratio = (actual * expected).sum() / (actual.square().sum() * expected.square().sum()).sqrt()
     if not ratio.item() > 0.999:
         raise Mismatch(f"The gradient of the table of {name} is not that of the rows returned.")
 
@@ -249,8 +249,8 @@ def test_refuses_ids_outside_the_table(student: Any, case: EmbeddingCase, beyond
         for wrong in (-1, -words, words, words + beyond):
             ids = case.ids.clone()
             ids[1, 1] = wrong
-            what = f"Embedding({words}, {features}) has no row for the id {wrong}"
-            assert_refuses(IndexError, partial(module, ids), what)
+            reason = f"Embedding({words}, {features}) has no row for the id {wrong}"
+            assert_refuses(IndexError, partial(module, ids), reason)
 
 
 @check(points=1, inputs=cases(), examples=2)
@@ -298,8 +298,8 @@ def test_words_and_places_are_added(student: Any, case: EmbeddingCase) -> None:
         expected = part.double() + waves(part.size(1), d_model)
         assert_matches(result, expected, "TransformerEmbedding output", axes=AXES)
     too_long = torch.cat((case.ids, case.ids[:, :1]), dim=1)
-    what = f"{length + 1} tokens are too many for TransformerEmbedding(…, max_len={length})"
-    assert_refuses(ValueError, partial(module, too_long), what)
+    reason = f"{length + 1} tokens are too many for TransformerEmbedding(…, max_len={length})"
+    assert_refuses(ValueError, partial(module, too_long), reason)
 
 
 @check(points=1, inputs=(st.sampled_from((0.2, 0.3, 0.6)), random_numbers()), examples=1)

@@ -43,21 +43,22 @@ def test_has_four_maps(student: Any, case: GroupedCase) -> None:
     Sees keys and values that are as wide as queries, other names, a bias by default, and maps of
     which two are one.
     """
-    for one in (case, case.with_bias):
-        options = ", bias=True" if one.bias else ""
-        what = f"GroupedQueryAttention({one.d_model}, {one.n_heads}, {one.n_kv_heads}{options})"
-        assert_registers(one.new_layer(student), one.shapes, what)
-        layer = one.layer(student)
-        for name, value in layer.weights(one.shapes).items():
+    for variant in (case, case.with_bias):
+        options = ", bias=True" if variant.bias else ""
+        sizes = f"{variant.d_model}, {variant.n_heads}, {variant.n_kv_heads}"
+        subject = f"GroupedQueryAttention({sizes}{options})"
+        assert_registers(variant.new_layer(student), variant.shapes, subject)
+        layer = variant.layer(student)
+        for name, value in layer.weights(variant.shapes).items():
             help = "Do two of your maps share it?"
-            assert_matches(value, one.weights[name], f"`{name}`, once all are set,", help=help)
+            assert_matches(value, variant.weights[name], f"`{name}`, once all are set,", help=help)
         # One token attends to itself whatever the scores are; several don't.
-        single = layer(one.x[:, :1])
-        assert_matches(single, one.output(one.x[:, :1]), "output for one token", axes=AXES)
-        before = layer(one.x)
-        assert_shape(before, dict(zip(AXES, one.x.shape, strict=True)))
-        layer.load({"k_proj.weight": -one.weights["k_proj.weight"]})
-        assert_changes(layer(one.x), before, "The numbers in `k_proj.weight` change nothing.")
+        single = layer(variant.x[:, :1])
+        assert_matches(single, variant.output(variant.x[:, :1]), "output for one token", axes=AXES)
+        before = layer(variant.x)
+        assert_shape(before, dict(zip(AXES, variant.x.shape, strict=True)))
+        layer.load({"k_proj.weight": -variant.weights["k_proj.weight"]})
+        assert_changes(layer(variant.x), before, "The numbers in `k_proj.weight` change nothing.")
 
 
 @check(points=2, inputs=cases(), examples=3)
@@ -69,14 +70,14 @@ def test_agrees_with_torch(student: Any, case: GroupedCase) -> None:
     cut by a view without transpose, a scale made of another size, and an axis of heads or tokens
     taken for the other. Lets the rotation be wrong: there are no angles here.
     """
-    for one in (case, *case.others):
-        layer = one.layer(student)
-        what = f"output with {one.n_heads} heads and {one.n_kv_heads} key/value heads"
-        help = f"Query head h reads key/value head h // {one.group}."
-        assert_matches(layer(one.x), one.output(), what, axes=AXES, help=help)
-        causal = one.output(mask=one.causal)
-        result = layer(one.x, mask=one.causal)
-        assert_matches(result, causal, f"{what} and a causal mask", axes=AXES, help=help)
+    for variant in (case, *case.others):
+        layer = variant.layer(student)
+        subject = f"output with {variant.n_heads} heads and {variant.n_kv_heads} key/value heads"
+        help = f"Query head h reads key/value head h // {variant.group}."
+        assert_matches(layer(variant.x), variant.output(), subject, axes=AXES, help=help)
+        causal = variant.output(mask=variant.causal)
+        result = layer(variant.x, mask=variant.causal)
+        assert_matches(result, causal, f"{subject} and a causal mask", axes=AXES, help=help)
 
 
 @check(points=2, inputs=cases(), examples=2)
@@ -114,8 +115,8 @@ def test_in_pieces_through_a_cache(student: Any, case: GroupedCase) -> None:
             # A single new token attends to everything: it needs no mask.
             mask = None if length == 1 else case.causal[past:end, :end]
             result = layer(case.x[:, past:end], case.angles[past:end], mask, cache)
-            what = f"output for tokens {past} to {end - 1} with {past} in the cache"
-            assert_matches(result, at_once[:, past:end], what, axes=AXES)
+            subject = f"output for tokens {past} to {end - 1} with {past} in the cache"
+            assert_matches(result, at_once[:, past:end], subject, axes=AXES)
             past = end
     # Without a cache it is as if there had been none.
     last = case.length - 1
@@ -141,8 +142,8 @@ def test_what_the_cache_holds(student: Any, case: GroupedCase) -> None:
         past = end
     held_keys, held_values = case.contents(cache, past)
     help = "Are the keys rotated before they are cached, and unchanged in between?"
-    what = "keys in the cache"
-    assert_matches(held_keys, keys[:, :, :past], what, axes=HEAD_AXES, help=help)
+    subject = "keys in the cache"
+    assert_matches(held_keys, keys[:, :, :past], subject, axes=HEAD_AXES, help=help)
     assert_matches(held_values, values[:, :, :past], "values in the cache", axes=HEAD_AXES)
 
 
@@ -159,8 +160,8 @@ def test_a_mask_of_any_shape(student: Any, case: GroupedCase) -> None:
     batch, heads, length = case.batch, case.n_heads, case.length
     plain, moved = layer(case.x), layer(case.other_x)
     assert_shape(plain, dict(zip(AXES, case.x.shape, strict=True)))
-    what = "Without a mask, changing a key does not change your output."
-    assert_changes(moved[:, 1:], plain[:, 1:], what)
+    headline = "Without a mask, changing a key does not change your output."
+    assert_changes(moved[:, 1:], plain[:, 1:], headline)
     for shape in (
         (length, length),
         (batch, 1, 1, length),
@@ -171,16 +172,16 @@ def test_a_mask_of_any_shape(student: Any, case: GroupedCase) -> None:
     ):
         mask = _hiding_key_0(shape)
         sees = mask.broadcast_to(batch, heads, length, length)[..., 0].any(1)
-        output, other = layer(case.x, None, mask), layer(case.other_x, None, mask)
+        output, changed = layer(case.x, None, mask), layer(case.other_x, None, mask)
         # The query of token 0 is another one, too.
-        sees, output, other = sees[:, 1:], output[:, 1:], other[:, 1:]
-        if not matches(other[~sees], output[~sees]):
+        sees, output, changed = sees[:, 1:], output[:, 1:], changed[:, 1:]
+        if not matches(changed[~sees], output[~sees]):
             raise Mismatch(
                 f"With a mask of shape {shape} your output changes when a hidden key does.",
                 help="Does the mask reach your attention, and can it have this shape there?",
             )
         sentence = f"With a mask of shape {shape} your output does not notice a visible key."
-        assert_changes(other[sees], output[sees], sentence)
+        assert_changes(changed[sees], output[sees], sentence)
     _assert_stays_finite(student, case)
 
 
@@ -202,21 +203,21 @@ def _assert_stays_finite(student: Any, case: GroupedCase) -> None:
     mask[2] = False
     result, plain = layer(case.x, None, mask), layer(case.x, None, case.causal)
     assert_finite(result, "output where a query may attend to nothing", axes=AXES)
-    others = [row for row in range(case.length) if row != 2]
+    attending = [row for row in range(case.length) if row != 2]
     assert_shape(result, tuple(plain.shape))
-    what = "output for the queries beside one that may attend to nothing"
-    assert_matches(result[:, others], plain[:, others], what, axes=AXES)
+    subject = "output for the queries beside one that may attend to nothing"
+    assert_matches(result[:, attending], plain[:, attending], subject, axes=AXES)
     # All scores are -1000 here. A fill that is no lower than that does not hide.
     biased = case.with_bias
     low = biased.layer(student, biased.with_scores(-1000.0))
-    output, other = (
+    output, changed = (
         low(x, None, _hiding_key_0((case.length,) * 2)) for x in (case.x, case.other_x)
     )
-    what = "output, with scores around -1000, when a hidden token changes"
-    assert_matches(other[:, 1::2], output[:, 1::2], what, sides=("after", "before"))
+    subject = "output, with scores around -1000, when a hidden token changes"
+    assert_matches(changed[:, 1::2], output[:, 1::2], subject, sides=("after", "before"))
     loud = case.layer(student, case.loud)(case.x)
-    what = "output for scores of up to a thousand"
-    assert_matches(loud, case.output(weights=case.loud), what, axes=AXES, rtol=1e-2, atol=1e-2)
+    subject = "output for scores of up to a thousand"
+    assert_matches(loud, case.output(weights=case.loud), subject, axes=AXES, rtol=1e-2, atol=1e-2)
 
 
 @check(points=1, inputs=cases(), examples=1)
@@ -233,8 +234,8 @@ def test_works_on_any_input(student: Any, case: GroupedCase) -> None:
         ((12, 4, 3), "4 query heads do not form 3 equal groups"),
         ((12, 2, 4), "2 query heads do not form 4 groups"),
     ):
-        what = f"GroupedQueryAttention{sizes}: {why}"
-        assert_refuses(ValueError, partial(student.GroupedQueryAttention, *sizes), what)
+        reason = f"GroupedQueryAttention{sizes}: {why}"
+        assert_refuses(ValueError, partial(student.GroupedQueryAttention, *sizes), reason)
     _assert_gradients(student, case)
     _assert_any_layout_and_dtype(student, case)
     assert_settings_kept(settings, student.global_settings())

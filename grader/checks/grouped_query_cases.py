@@ -85,9 +85,9 @@ class GroupedCase:
     @cached_property
     def other_x(self) -> Tensor:
         """The tokens with other numbers in the first. (batch, length, d_model)"""
-        other = self.x.clone()
-        other[:, 0] = 3 * self.numbers.normal("other", self.batch, self.d_model, dtype=self.dtype)
-        return other
+        changed = self.x.clone()
+        changed[:, 0] = 3 * self.numbers.normal("other", self.batch, self.d_model, dtype=self.dtype)
+        return changed
 
     @cached_property
     def angles(self) -> Tensor:
@@ -172,7 +172,7 @@ class GroupedCase:
         """Torch's gradients of x and all weights, with angles and a causal mask."""
         x = self.x.double().clone().requires_grad_()
         weights = {
-            name: one.double().clone().requires_grad_() for name, one in self.weights.items()
+            name: weight.double().clone().requires_grad_() for name, weight in self.weights.items()
         }
         output = self.output(x, self.angles, self.causal, weights)
         result = pull_back(output, [x, *weights.values()], self.cotangent)

@@ -87,10 +87,10 @@ def cases(draw: st.DrawFn, numbers: Numbers) -> CacheCase:
     return CacheCase((batch, heads, d_key, d_value), (first, 1, last), numbers)
 
 
-def assert_holds(found: Any, expected: Pair, what: str, help: str = "") -> None:
+def assert_holds(actual: Any, expected: Pair, subject: str, help: str = "") -> None:
     """A call of `append` gave back these keys and these values."""
-    for name, yours, wanted in zip(NAMES, parts(found, NAMES, what), expected, strict=True):
-        assert_matches(yours, wanted, f"{name} that {what} returns", axes=AXES, help=help)
+    for name, tensor, wanted in zip(NAMES, parts(actual, NAMES, subject), expected, strict=True):
+        assert_matches(tensor, wanted, f"{name} that {subject} returns", axes=AXES, help=help)
 
 
 def assert_length(cache: RemoteModule, expected: int, when: str) -> None:
@@ -113,13 +113,13 @@ def test_hands_back_everything_so_far(student: Any, case: CacheCase) -> None:
         expected = joined(case.pieces[:number])
         assert_holds(cache.append(key, value), expected, f"append number {number}")
         assert_length(cache, expected[0].size(2), f"after append number {number}")
-    other = student.KVCache()
-    assert_length(other, 0, "of a second cache")
+    second = student.KVCache()
+    assert_length(second, 0, "of a second cache")
     help = "This is a second cache. Does it share what it holds with the first?"
-    single, another = case.pieces[1], case.pair("another", 1)
-    assert_holds(other.append(*single), single, "append to a new cache", help)
+    single, next_pair = case.pieces[1], case.pair("another", 1)
+    assert_holds(second.append(*single), single, "append to a new cache", help)
     # Of one length, they can be joined along any axis.
-    assert_holds(other.append(*another), joined([single, another]), "append of another token")
+    assert_holds(second.append(*next_pair), joined([single, next_pair]), "append of another token")
 
 
 @check(points=1, inputs=cases(), examples=2)
@@ -164,10 +164,10 @@ def test_what_was_handed_in_or_out_stays(student: Any, case: CacheCase) -> None:
     keys, values = held[-1]
     held.append(joined([(keys[case.rows], values[case.rows]), case.last]))
     result = parts(results, names[::2], "append")
-    for number, (yours, expected) in enumerate(zip(result, held, strict=True), start=1):
-        what = f"append number {number}"
+    for number, (actual, expected) in enumerate(zip(result, held, strict=True), start=1):
+        subject = f"append number {number}"
         help = "These were right when they were returned, and were compared again later."
-        assert_holds(yours, expected, what, "" if number == len(pieces) else help)
+        assert_holds(actual, expected, subject, "" if number == len(pieces) else help)
 
 
 @check(points=1, inputs=(st.integers(2, 5), st.integers(1, 6)), examples=4)
@@ -180,8 +180,8 @@ def test_the_mask_knows_the_past(student: Any, length: int, past: int) -> None:
     for new, before in ((length, past), (1, past), (length, 0), (1, 0), (length, length)):
         expected = torch.ones(new, before + new, dtype=torch.bool).tril(before)[None, None]
         result = student.causal_mask_with_past(new, before)
-        what = f"causal_mask_with_past({new}, {before})"
-        assert_matches(result, expected, what, axes=MASK_AXES)
+        subject = f"causal_mask_with_past({new}, {before})"
+        assert_matches(result, expected, subject, axes=MASK_AXES)
     result = student.causal_mask_with_past(length=length, past=past, device="cpu")
     expected = torch.ones(length, past + length, dtype=torch.bool).tril(past)[None, None]
     assert_matches(result, expected, "causal mask on the device 'cpu'", axes=MASK_AXES)
@@ -210,16 +210,16 @@ def test_refuses_what_does_not_fit(student: Any, case: CacheCase) -> None:
         pieces = [(transposed(key.to(dtype)), value.to(dtype)) for key, value in case.pieces]
         for number, pair in enumerate(pieces, start=1):
             result = cache.append(*pair)
-            what = f"append number {number} in {dtype}"
-            assert_holds(result, joined(pieces[:number]), what)
+            subject = f"append number {number} in {dtype}"
+            assert_holds(result, joined(pieces[:number]), subject)
             for name, tensor in zip(NAMES, result, strict=True):
-                assert_dtype(tensor, dtype, f"{name} that {what} returns")
+                assert_dtype(tensor, dtype, f"{name} that {subject} returns")
     assert_settings_kept(settings, student.global_settings())
 
 
 def _assert_refuses_misfits(student: Any, case: CacheCase) -> None:
     batch, heads, d_key, d_value = case.sizes
-    for what, rows, head_count, key_width, value_width in (
+    for misfit, rows, head_count, key_width, value_width in (
         ("another batch", 1, heads, d_key, d_value),
         ("another batch", batch + 1, heads, d_key, d_value),
         ("another number of heads", batch, 1, d_key, d_value),
@@ -230,7 +230,7 @@ def _assert_refuses_misfits(student: Any, case: CacheCase) -> None:
         value = case.numbers.normal("value", rows, head_count, 1, value_width)
         shapes = f"append of keys {tuple(key.shape)} and values {tuple(value.shape)}"
         held = f"to a cache of {joined(case.pieces)[0].shape[0]} rows, {heads} heads"
-        held += f", {d_key} and {d_value} features: {what}"
+        held += f", {d_key} and {d_value} features: {misfit}"
         cache = case.filled(student)
         assert_refuses(ValueError, partial(cache.append, key, value), f"{shapes} {held}")
 
@@ -247,11 +247,11 @@ def _assert_gradients_flow(student: Any, case: CacheCase) -> None:
     assert_holds(before, held, "the last append before reorder")
     assert_holds(after, last, "the last append")
     # The student's graph can be gone through once, so all results are one output.
-    yours, wanted = (
+    actual, expected_output = (
         torch.cat([tensor.flatten() for pair in pairs for tensor in pair])
         for pairs in ((before, after), (held, last))
     )
-    cotangent = case.numbers.normal("cotangent", *wanted.shape)
+    cotangent = case.numbers.normal("cotangent", *expected_output.shape)
     names = [f"{name} of append number {n}" for n in range(1, len(pieces) + 1) for name in NAMES]
-    expected = pull_back(wanted, leaves, cotangent)
-    assert_gradients(gradients(yours, leaves, cotangent), expected, names)
+    expected = pull_back(expected_output, leaves, cotangent)
+    assert_gradients(gradients(actual, leaves, cotangent), expected, names)

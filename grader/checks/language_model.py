@@ -51,9 +51,12 @@ def test_a_block_agrees_with_torch(student: Any, case: ModelCase) -> None:
     assert_registers(made, case.block_shapes, f"Block{sizes}")
     block = loaded(made.to(case.dtype), case.block_weights).eval()
     x = case.x.double()
-    for what, mask in (("output with a causal mask", case.causal), ("output without a mask", None)):
+    for subject, mask in (
+        ("output with a causal mask", case.causal),
+        ("output without a mask", None),
+    ):
         expected = case.block(x, case.block_weights, case.angles, mask)
-        assert_matches(block(case.x, case.angles, mask), expected, what, axes=AXES)
+        assert_matches(block(case.x, case.angles, mask), expected, subject, axes=AXES)
     expected = case.block(x, case.block_weights, None, None)
     assert_matches(block(case.x), expected, "output without angles", axes=AXES)
     cache, past = student.needed("kv_cache", "KVCache"), case.pieces[0]
@@ -61,8 +64,8 @@ def test_a_block_agrees_with_torch(student: Any, case: ModelCase) -> None:
     for start, end in ((0, past), (past, case.length)):
         mask = case.causal[start:end, :end]
         result = block(case.x[:, start:end], angles=case.angles[start:end], mask=mask, cache=cache)
-        what = f"output for tokens {start} to {end - 1} through a cache"
-        assert_matches(result, at_once[:, start:end], what, axes=AXES)
+        subject = f"output for tokens {start} to {end - 1} through a cache"
+        assert_matches(result, at_once[:, start:end], subject, axes=AXES)
 
 
 @check(points=3, inputs=cases(), examples=2)
@@ -98,9 +101,9 @@ def test_in_pieces_through_caches(student: Any, case: ModelCase) -> None:
         for logits, length in zip(
             case.in_pieces(model, caches, case.ids, pieces), pieces, strict=True
         ):
-            what = f"logits for {length} tokens with {past} in the caches"
+            subject = f"logits for {length} tokens with {past} in the caches"
             expected = at_once[:, past : past + length]
-            assert_matches(logits, expected, what, axes=LOGITS, sides=("in pieces", "at once"))
+            assert_matches(logits, expected, subject, axes=LOGITS, sides=("in pieces", "at once"))
             past += length
         for number, cache in enumerate(caches):
             if cache.length.get() != case.length:
@@ -116,13 +119,13 @@ def _listening(model: RemoteModule, case: ModelCase) -> torch.Tensor:
     """The logits of all tokens at once, which change with the first token. No lazy answer's do."""
     logits = model(case.ids)
     case.assert_logits(logits, case.length)
-    other = model(case.with_other(0))
-    what = "Changing the first token does not affect the logits of the tokens after it."
-    assert_changes(other[:, 1:], logits[:, 1:], what)
+    changed = model(case.with_other(0))
+    headline = "Changing the first token does not affect the logits of the tokens after it."
+    assert_changes(changed[:, 1:], logits[:, 1:], headline)
     name = "blocks.0.attn.q_proj.weight"
     model.load({name: -case.weights[name]}, strict=False)
-    other = model(case.ids)
-    assert_changes(other, logits, f"The numbers in `{name}` change nothing.")
+    changed = model(case.ids)
+    assert_changes(changed, logits, f"The numbers in `{name}` change nothing.")
     model.load({name: case.weights[name]}, strict=False)
     listening: torch.Tensor = logits
     return listening
@@ -138,17 +141,19 @@ def test_no_position_looks_ahead(student: Any, case: ModelCase) -> None:
     """
     model = case.model(student)
     _listening(model, case)
-    places = torch.arange(case.length).expand(case.batch, -1)
+    positions = torch.arange(case.length).expand(case.batch, -1)
     for caches in (False, True):
         with_caches = " through empty caches" if caches else ""
         before = model(case.ids, *([case.caches(student)] if caches else []))
         case.assert_logits(before, case.length, f"logits{with_caches}")
         for t in (1, case.length - 1):
             after = model(case.with_other(t), *([case.caches(student)] if caches else []))
-            what = f"The token at position {t}{with_caches} changes logits of earlier positions."
-            check_same(after, before, places < t, what)
-            what = f"The token at position {t}{with_caches} changes no logit from there on."
-            check_other(after, before, places >= t, what)
+            headline = (
+                f"The token at position {t}{with_caches} changes logits of earlier positions."
+            )
+            check_same(after, before, positions < t, headline)
+            headline = f"The token at position {t}{with_caches} changes no logit from there on."
+            check_other(after, before, positions >= t, headline)
 
 
 @check(points=2, inputs=cases(), examples=1)
@@ -159,28 +164,28 @@ def test_parameters_and_ties(student: Any, case: ModelCase) -> None:
     Sees a bias in lm_head, blocks that share numbers, a list that hides them, weights that are
     copied and not tied, tied without being asked, and tables of angles that `.to` does not move.
     """
-    what = f"LanguageModel({case.vocab}, …)"
+    subject = f"LanguageModel({case.vocab}, …)"
     model = case.model(student)
-    assert_registers(model, case.shapes, what)
+    assert_registers(model, case.shapes, subject)
     assert_keeps_numbers(model, case.weights)
     _listening(model, case)
     assert_moves(case.new_model(student))
 
     # In float32, as it is made: `.to(...)` parts two parameters on the same numbers.
     tied = replace(case, tied=True, dtype=torch.float32)
-    _assert_tied(student, tied, f"{what[:-1]}, tie_weights=True)")
+    _assert_tied(student, tied, f"{subject[:-1]}, tie_weights=True)")
 
 
-def _assert_tied(student: Any, case: ModelCase, what: str) -> None:
+def _assert_tied(student: Any, case: ModelCase, subject: str) -> None:
     model = case.new_model(student, tie_weights=True).eval()
     shared = {name: shape for name, shape in case.shapes.items() if name != HEAD}
-    assert_registers(model, shared, what)
+    assert_registers(model, shared, subject)
     result = {parameter.name: parameter.storage for parameter in model.parameters()}
     start = list(model.weights((EMBEDDING, HEAD)).values()) if HEAD in result else []
     # What is loaded into the embedding is in lm_head too.
     leaf = case.weights[EMBEDDING].clone().requires_grad_()
-    others = {name: value for name, value in case.weights.items() if name != HEAD}
-    model.load({**others, EMBEDDING: leaf}, strict=False)
+    untied = {name: value for name, value in case.weights.items() if name != HEAD}
+    model.load({**untied, EMBEDDING: leaf}, strict=False)
     logits = model(case.ids)
     gradient = gradients(logits, [leaf], case.cotangent)
     if result.get(HEAD) != result[EMBEDDING]:
@@ -206,30 +211,30 @@ def test_options_reach_every_part(student: Any, case: ModelCase) -> None:
     assert_defaults(student, "LanguageModel", DEFAULTS)
     assert_defaults(student, "Block", {"eps": 1e-6})
     room = case.length
-    other = replace(case, base=37.0, eps=1e-2)
-    model = other.model(student, max_len=room, base=37.0, eps=1e-2)
-    what = "logits with max_len, base=37 and eps=0.01"
-    assert_matches(model(case.ids), other.logits, what, axes=LOGITS)
+    changed = replace(case, base=37.0, eps=1e-2)
+    model = changed.model(student, max_len=room, base=37.0, eps=1e-2)
+    subject = "logits with max_len, base=37 and eps=0.01"
+    assert_matches(model(case.ids), changed.logits, subject, axes=LOGITS)
     sizes = (case.d_model, case.n_heads, case.n_kv_heads, case.d_ff)
     block = loaded(student.Block(*sizes, eps=1e-2).to(case.dtype), case.block_weights).eval()
-    expected = other.block(case.x.double() * 1e-2, case.block_weights, None, None)
+    expected = changed.block(case.x.double() * 1e-2, case.block_weights, None, None)
     assert_matches(block(case.x * 1e-2), expected, "output of a block with eps=0.01", axes=AXES)
 
     longer = torch.cat([case.ids, case.ids[:, :1]], dim=1)
-    what = f"{room + 1} tokens with max_len={room}"
-    assert_refuses(ValueError, partial(model, longer), what)
+    subject = f"{room + 1} tokens with max_len={room}"
+    assert_refuses(ValueError, partial(model, longer), subject)
     for pieces in ((room - 1, 2), (room, 1)):
         caches = case.caches(student)
         first, second = longer[:, : pieces[0]], longer[:, pieces[0] :]
         case.assert_logits(model(first, caches), pieces[0])
-        what = f"{pieces[1]} tokens with {pieces[0]} in the caches and max_len={room}"
-        assert_refuses(ValueError, partial(model, second, caches), what)
+        subject = f"{pieces[1]} tokens with {pieces[0]} in the caches and max_len={room}"
+        assert_refuses(ValueError, partial(model, second, caches), subject)
     for wrong, why in (
         ((10, 4, 2), "10 features cannot be shared equally by 4 heads"),
         ((12, 4, 3), "4 query heads do not form 3 equal groups"),
     ):
-        what = f"LanguageModel(7, {', '.join(map(str, wrong))}, 1, 8): {why}"
-        assert_refuses(ValueError, partial(student.LanguageModel, 7, *wrong, 1, 8), what)
+        subject = f"LanguageModel(7, {', '.join(map(str, wrong))}, 1, 8): {why}"
+        assert_refuses(ValueError, partial(student.LanguageModel, 7, *wrong, 1, 8), subject)
 
 
 @check(points=1, inputs=cases(), examples=1)

@@ -76,9 +76,9 @@ class ModelCase:
 
     def with_other(self, position: int) -> Tensor:
         """The ids with another token at this position. (batch, length)"""
-        other = self.ids.clone()
-        other[:, position] = (other[:, position] + 1) % self.vocab
-        return other
+        ids = self.ids.clone()
+        ids[:, position] = (ids[:, position] + 1) % self.vocab
+        return ids
 
     @cached_property
     def x(self) -> Tensor:
@@ -212,10 +212,10 @@ class ModelCase:
             for length, end in zip(pieces, ends, strict=True)
         ]
 
-    def assert_logits(self, found: Any, length: int, what: str = "logits") -> None:
+    def assert_logits(self, actual: Any, length: int, subject: str = "logits") -> None:
         """They are of the right shape for so many tokens."""
         sizes = (self.batch, length, self.vocab)
-        assert_shape(found, dict(zip(LOGITS, sizes, strict=True)), what)
+        assert_shape(actual, dict(zip(LOGITS, sizes, strict=True)), subject)
 
 
 _MAPS = ("gate", "up", "down")

@@ -150,8 +150,8 @@ def test_eps_stands_inside_the_root(student: Any, case: LayerNormCase) -> None:
         for scale in scales:
             x = (case.x - case.x.mean(-1, keepdim=True)) * scale
             expected = F.layer_norm(x, (case.d_model,), eps=eps)
-            what = f"output for inputs x{scale:g} and eps {eps:g}"
-            assert_matches(module(x), expected, what, axes=AXES, rtol=1e-2, atol=1e-2)
+            subject = f"output for inputs x{scale:g} and eps {eps:g}"
+            assert_matches(module(x), expected, subject, axes=AXES, rtol=1e-2, atol=1e-2)
     equal = torch.full((2, 3, case.d_model), 4.0, dtype=torch.float64)
     output = module(equal)
     assert_matches(output, torch.zeros_like(equal), "output for equal features", atol=1e-3)
@@ -216,11 +216,11 @@ def test_gradients_agree_with_torch(student: Any, case: LayerNormCase) -> None:
     result = gradients(module(x), [x, *weights.values()], case.cotangent)
     # Measured at these widths: the unbiased variance is off by 3e-3 of the largest gradient, mean
     # or variance cut out of the graph by 0.3.
-    for name, yours, wanted in zip(("x", *weights), result, case.torch_gradients, strict=True):
-        if yours is None:
-            assert_gradients([yours], [wanted], [name])
-        atol = 1.5e-2 * wanted.abs().max().item()
-        assert_matches(yours, wanted, f"gradient of `{name}`", rtol=1.5e-2, atol=atol)
+    for name, actual, gradient in zip(("x", *weights), result, case.torch_gradients, strict=True):
+        if actual is None:
+            assert_gradients([actual], [gradient], [name])
+        atol = 1.5e-2 * gradient.abs().max().item()
+        assert_matches(actual, gradient, f"gradient of `{name}`", rtol=1.5e-2, atol=atol)
 
 
 @check(points=1, inputs=cases(), examples=2)
@@ -254,9 +254,9 @@ def test_works_on_any_input(student: Any, case: LayerNormCase) -> None:
     wide = make_case(case.numbers, 2, 3, 160)
     far = (wide.x + 1000.0).float()
     expected = F.layer_norm(far.double(), (wide.d_model,))
-    what = "output for float32 numbers around 1000"
+    subject = "output for float32 numbers around 1000"
     fresh = student.LayerNorm(wide.d_model).eval()  # bfloat16 has rounded the other one's numbers
-    assert_matches(fresh(far), expected, what, axes=AXES, rtol=1e-2, atol=1e-2)
+    assert_matches(fresh(far), expected, subject, axes=AXES, rtol=1e-2, atol=1e-2)
     if student.global_settings() != settings:
         raise Mismatch("Your code changes a global setting of torch.")
 

@@ -165,12 +165,12 @@ def test_starts_as_torch_does(student: Any, in_features: int, numbers: Numbers) 
 def _assert_uniform(value: Tensor, bound: float, name: str, in_features: int) -> None:
     value = value.double() / bound
     low, high = value.min().item(), value.max().item()
-    told = f"With in_features={in_features}, `{name}` starts "
+    opening = f"With in_features={in_features}, `{name}` starts "
     if not value.isfinite().all():
-        raise Mismatch(f"{told}with NaN or infinity. Where does your code fill it?")
+        raise Mismatch(f"{opening}with NaN or infinity. Where does your code fill it?")
     if not (-1.0001 < low < -0.9 and 0.9 < high < 1.0001):
         raise Mismatch(
-            f"{told}between {low * bound:.3g} and {high * bound:.3g}; "
+            f"{opening}between {low * bound:.3g} and {high * bound:.3g}; "
             f"it should start between -{bound:.3g} and {bound:.3g} and come close to both."
         )
     limit = 7 * 0.5 / math.sqrt(value.numel())
@@ -178,7 +178,7 @@ def _assert_uniform(value: Tensor, bound: float, name: str, in_features: int) ->
     for words, chosen in halves.items():
         share = chosen.double().mean().item()
         if abs(share - 0.5) > limit:
-            raise Mismatch(f"{told}with {share:.0%} of the numbers {words}, not about 50%.")
+            raise Mismatch(f"{opening}with {share:.0%} of the numbers {words}, not about 50%.")
 
 
 @check(points=1, inputs=cases(), examples=2)
@@ -214,9 +214,9 @@ def test_works_on_any_input(student: Any, case: LinearCase) -> None:
     # In bfloat16 a sum of nine products of numbers up to 4 is off by up to 0.2.
     for dtype, tolerance in ((torch.float32, 1e-4), (torch.bfloat16, 0.5)):
         low = module.to(dtype)(case.x.to(dtype))
-        what = f"output for {dtype} input"
-        assert_dtype(low, dtype, what)
-        assert_matches(low, output, what, axes=AXES, rtol=tolerance, atol=tolerance)
+        subject = f"output for {dtype} input"
+        assert_dtype(low, dtype, subject)
+        assert_matches(low, output, subject, axes=AXES, rtol=tolerance, atol=tolerance)
     assert_settings_kept(settings, student.global_settings())
 
 

@@ -52,8 +52,8 @@ def test_split_heads_cuts_the_features(student: Any, case: MultiHeadCase) -> Non
     pairs = [(case.query, case.n_heads), *((turned, n) for n in (case.n_heads, 1, case.d_model))]
     for x, n_heads in pairs:
         result, after = student.split_heads.echo(x, n_heads)
-        what = f"split_heads(x, {n_heads})"
-        assert_matches(result, heads_in_front(x, n_heads), what, axes=HEAD_AXES)
+        subject = f"split_heads(x, {n_heads})"
+        assert_matches(result, heads_in_front(x, n_heads), subject, axes=HEAD_AXES)
         assert_not_edited([x], after[:1], ["x"])
 
 
@@ -80,10 +80,10 @@ def test_has_four_maps(student: Any, case: MultiHeadCase) -> None:
     Sees other names and shapes, one small map shared by all heads, maps kept in a plain list, and
     an ignored `bias`. Wrong values pass if they depend on the keys.
     """
-    what = f"MultiHeadAttention({case.d_model}, {case.n_heads})"
+    subject = f"MultiHeadAttention({case.d_model}, {case.n_heads})"
     shapes = {name: tuple(value.shape) for name, value in case.weights.items()}
     module = student.MultiHeadAttention(case.d_model, case.n_heads).to(case.dtype).eval()
-    assert_registers(module, shapes, what)
+    assert_registers(module, shapes, subject)
     loaded(module, case.weights)
     for name, value in module.weights(shapes).items():
         help = "Do two of your maps share it?"
@@ -93,7 +93,7 @@ def test_has_four_maps(student: Any, case: MultiHeadCase) -> None:
     plain = {name: value for name, value in case.weights.items() if name.endswith("weight")}
     module = student.MultiHeadAttention(case.d_model, case.n_heads, bias=False)
     shapes = {name: tuple(value.shape) for name, value in plain.items()}
-    assert_registers(module, shapes, what.replace(")", ", bias=False)"))
+    assert_registers(module, shapes, subject.replace(")", ", bias=False)"))
     output_of(loaded(module.to(case.dtype).eval(), plain), case)
 
 
@@ -121,10 +121,10 @@ def test_each_head_minds_its_own_features(student: Any, case: MultiHeadCase) -> 
     scale passes.
     """
     share = slice(case.d_head, 2 * case.d_head)
-    others = torch.ones(case.d_model, dtype=torch.bool)
-    others[share] = False
+    outside = torch.ones(case.d_model, dtype=torch.bool)
+    outside[share] = False
     weights = dict(case.weights)
-    weights["out_proj.weight"] = weights["out_proj.weight"].masked_fill(others, 0.0)
+    weights["out_proj.weight"] = weights["out_proj.weight"].masked_fill(outside, 0.0)
 
     def replaced(names: tuple[str, ...], rows: Tensor) -> dict[str, Tensor]:
         fresh = {name: weights[name].clone() for name in names}
@@ -136,7 +136,7 @@ def test_each_head_minds_its_own_features(student: Any, case: MultiHeadCase) -> 
     output = loaded(module, weights)(*case.inputs)
     assert_shape(output, dict(zip(AXES, case.query.shape, strict=True)))
     maps = ("q_proj.weight", "k_proj.weight", "v_proj.weight")
-    same = module.load(replaced(maps, others))(*case.inputs)
+    same = module.load(replaced(maps, outside))(*case.inputs)
     assert_matches(
         same,
         output,
@@ -144,7 +144,7 @@ def test_each_head_minds_its_own_features(student: Any, case: MultiHeadCase) -> 
         axes=AXES,
         sides=("with", "without"),
     )
-    moved = module.load(replaced(maps[:1], ~others))(*case.inputs)
+    moved = module.load(replaced(maps[:1], ~outside))(*case.inputs)
     assert_changes(moved, output, "The output of head 1 does not depend on its own q_proj.")
 
 
@@ -173,22 +173,22 @@ def test_hidden_keys_have_no_say(student: Any, case: MultiHeadCase) -> None:
         mask = _hiding_key_0(shape)
         sees = mask.broadcast_to(batch, case.n_heads, queries, keys)[:, -1, :, 0]
         output = module(*case.inputs, mask)
-        other = module(case.query, key, value, mask)
+        changed = module(case.query, key, value, mask)
         assert_shape(output, dict(zip(AXES, case.query.shape, strict=True)))
-        assert_shape(other, tuple(output.shape))
-        if not matches(other[~sees], output[~sees]):
+        assert_shape(changed, tuple(output.shape))
+        if not matches(changed[~sees], output[~sees]):
             raise Mismatch(
                 f"With a mask of shape {shape} your output changes when a hidden key does.",
                 help="Does the mask reach the scores, and may it have this shape there?",
             )
         sentence = f"With a mask of shape {shape} a visible key does not affect your output."
-        assert_changes(other[sees], output[sees], sentence)
+        assert_changes(changed[sees], output[sees], sentence)
     # All scores are about -1000 here. A fill that is not lower than that does not hide.
     low = layer_of(student, case, case.low_scores)
     mask = _hiding_key_0((queries, keys))
-    output, other = low(*case.inputs, mask), low(case.query, case.key, value, mask)
-    what = "output, with scores around -1000, when a hidden value changes"
-    assert_matches(other[:, 1::2], output[:, 1::2], what, sides=("after", "before"))
+    output, changed = low(*case.inputs, mask), low(case.query, case.key, value, mask)
+    subject = "output, with scores around -1000, when a hidden value changes"
+    assert_matches(changed[:, 1::2], output[:, 1::2], subject, sides=("after", "before"))
 
 
 def _hiding_key_0(shape: tuple[int, ...]) -> Tensor:

@@ -42,13 +42,13 @@ def _number(returned: Any) -> float | None:
     return float(returned) if type(returned) in (int, float) else None
 
 
-def _assert_number(returned: Any, expected: float, call: str, what: str) -> None:
+def _assert_number(returned: Any, expected: float, call: str, meaning: str) -> None:
     value = _number(returned)
     if value is None:
-        got = (
+        description = (
             "None: is a `return` missing?" if returned is None else f"a {type(returned).__name__}."
         )
-        raise Mismatch(f"{call} should return {what}; yours returned {got}")
+        raise Mismatch(f"{call} should return {meaning}; yours returned {description}")
     if not abs(value - expected) <= 1e-5 * max(abs(expected), 1e-3):
         raise Mismatch(f"{call} returns {value:.6g}; it should be {expected:.6g}.")
 
@@ -103,8 +103,8 @@ def test_clipping_shortens_all_gradients_together(student: Any, numbers: Numbers
         returned = student.clip_gradients.recording(_parameters(model), norm * share)
         _assert_number(returned, norm, call, "the norm before clipping")
         factor = min(1.0, share)
-        wanted = {name: gradient * factor for name, gradient in gradients.items()}
-        _assert_gradients(model, wanted, f"after {call.rstrip(',')}")
+        clipped = {name: gradient * factor for name, gradient in gradients.items()}
+        _assert_gradients(model, clipped, f"after {call.rstrip(',')}")
 
 
 @check(points=1, inputs=random_numbers(), examples=2)
@@ -121,8 +121,8 @@ def test_clipping_takes_what_parameters_there_are(student: Any, numbers: Numbers
     returned = student.clip_gradients.recording(Once(tuple(_parameters(model))), norm / 2)
     call = "clip_gradients of an iterator"
     _assert_number(returned, norm, call, "the norm before clipping")
-    wanted = {name: gradient / 2 for name, gradient in gradients.items()}
-    _assert_gradients(model, wanted, f"after {call}")
+    clipped = {name: gradient / 2 for name, gradient in gradients.items()}
+    _assert_gradients(model, clipped, f"after {call}")
     for parameters in (_parameters(_model(student)), []):
         returned = student.clip_gradients.recording(parameters, 1.0)
         _assert_number(returned, 0.0, "clip_gradients without any gradient", "0")
@@ -208,8 +208,12 @@ def test_parameters_without_a_gradient_are_skipped(student: Any, case: Optimiser
         there = {name: given for name, given in gradients.items() if given is not None}
         after = model.gradients()
         for name, given in there.items():
-            kept = after.get(name) if isinstance(after, dict) else None
-            if not isinstance(kept, Tensor) or kept.shape != given.shape or (kept != given).any():
+            actual = after.get(name) if isinstance(after, dict) else None
+            if (
+                not isinstance(actual, Tensor)
+                or actual.shape != given.shape
+                or (actual != given).any()
+            ):
                 raise Mismatch(
                     f"`step` changes the gradient of `{name}`.",
                     help="Which line edits `parameter.grad` in place?",
@@ -268,7 +272,7 @@ def test_a_closure_is_called_with_gradients_on(student: Any, case: OptimiserCase
     inputs=(st.integers(3, 30), st.integers(4, 60), random_numbers()),
     examples=6,
 )
-def test_the_rate_follows_a_cosine(student: Any, warmup: int, rest: int, numbers: Numbers) -> None:
+def test_the_rate_follows_a_cosine(student: Any, warmup: int, half: int, numbers: Numbers) -> None:
     """The rate rises up to `warmup`, falls along a cosine up to `total`, and stays at `min_rate`.
 
     Sees a cosine over the wrong span, a minimum or a half that is left out, a rate that rises again
@@ -277,9 +281,9 @@ def test_the_rate_follows_a_cosine(student: Any, warmup: int, rest: int, numbers
     high = 1.0 + numbers.normal("high", 1).abs().item()
     low = 0.1 * high
     for rising in (warmup, 0):
-        total = rising + 2 * rest
-        middle = {rising // 2, rising, rising + 1, rising + rest // 2, rising + rest}
-        for step in sorted({0, 1, *middle, total - 1, total, total + 1, total + rest, 2 * total}):
+        total = rising + 2 * half
+        middle = {rising // 2, rising, rising + 1, rising + half // 2, rising + half}
+        for step in sorted({0, 1, *middle, total - 1, total, total + 1, total + half, 2 * total}):
             call = f"cosine_rate({step}, {high:.4g}, {low:.4g}, warmup={rising}, total={total})"
             returned = student.cosine_rate(step, high, low, warmup=rising, total=total)
             _assert_number(returned, _rate(step, high, low, rising, total), call, "a float")

@@ -87,7 +87,7 @@ def sentences(draw: st.DrawFn, numbers: Numbers) -> Sentences:
 
 
 def assert_adds_a_pattern(
-    x: Tensor, output: Any, other: Tensor, other_output: Any, tolerance: float = 1e-4
+    x: Tensor, output: Any, other_x: Tensor, other_output: Any, tolerance: float = 1e-4
 ) -> None:
     """Assert that both outputs are their inputs plus the same numbers, which are not all equal.
 
@@ -95,7 +95,7 @@ def assert_adds_a_pattern(
     """
     for result in (output, other_output):
         assert_shape(result, dict(zip(AXES, x.shape, strict=True)))
-    pattern, again = output.double() - x.double(), other_output.double() - other.double()
+    pattern, again = output.double() - x.double(), other_output.double() - other_x.double()
     assert_matches(
         again,
         pattern,
@@ -205,10 +205,10 @@ def test_dropout_acts_on_the_sum(student: Any, p: float, numbers: Numbers) -> No
     Sees dropout on the tokens alone or on the table alone, left out, left on, or with a fixed
     probability.
     """
-    x, other = (numbers.normal(name, 4, 10, 16, dtype=torch.float32) for name in ("x", "other"))
+    x, other_x = (numbers.normal(name, 4, 10, 16, dtype=torch.float32) for name in ("x", "other"))
     module = student.PositionalEncoding(16, dropout=0.0, max_len=12)
     output, without = module(x), module.eval()(x)
-    assert_adds_a_pattern(x, without, other, module(other))
+    assert_adds_a_pattern(x, without, other_x, module(other_x))
     assert_matches(output, without, "output in training with dropout 0", axes=AXES)
     for rate, module in (
         (p, student.PositionalEncoding(16, p, 12)),
@@ -262,12 +262,12 @@ def test_works_on_any_input(student: Any, case: Sentences) -> None:
 
     assert_dtype(output, torch.float32)
     for dtype, tolerance in ((torch.float64, 1e-4), (torch.bfloat16, 6e-2)):
-        low, other = case.x.to(dtype), case.other.to(dtype)
+        low, other_x = case.x.to(dtype), case.other.to(dtype)
         module.to(dtype)
-        output, other_output = module(low), module(other)
+        output, other_output = module(low), module(other_x)
         if dtype is torch.bfloat16:  # float64 may come back as float32
             assert_dtype(output, dtype, f"output for {dtype} input")
-        assert_adds_a_pattern(low, output, other, other_output, tolerance)
+        assert_adds_a_pattern(low, output, other_x, other_output, tolerance)
     if student.global_settings() != settings:
         raise Mismatch("Your code changes a global setting of torch.")
 
@@ -279,9 +279,11 @@ def test_refuses_what_is_too_long(student: Any, max_len: int, numbers: Numbers) 
     Sees a table of a single row, which silently broadcasts over any length, and a maximal length
     written into the code: max_len may be more than the default of 5000.
     """
-    x, other = (numbers.normal(name, 1, max_len, 2, dtype=torch.float32) for name in ("x", "other"))
+    x, other_x = (
+        numbers.normal(name, 1, max_len, 2, dtype=torch.float32) for name in ("x", "other")
+    )
     module = student.PositionalEncoding(2, 0.0, max_len).eval()
-    assert_adds_a_pattern(x, module(x), other, module(other))
+    assert_adds_a_pattern(x, module(x), other_x, module(other_x))
     for longest, other_module in (
         (max_len, module),
         (1, student.PositionalEncoding(2, 0.0, 1).eval()),
@@ -291,8 +293,8 @@ def test_refuses_what_is_too_long(student: Any, max_len: int, numbers: Numbers) 
         shape = {"batch": 1, "length": longest, "d_model": 2}
         assert_shape(other_module(torch.zeros(1, longest, 2)), shape)
         too_long = torch.zeros(1, longest + 1, 2)
-        what = f"{longest + 1} tokens are too many for max_len={longest}"
-        assert_refuses(ValueError, partial(other_module, too_long), what)
+        reason = f"{longest + 1} tokens are too many for max_len={longest}"
+        assert_refuses(ValueError, partial(other_module, too_long), reason)
 
 
 @check(points=0, inputs=sentences(), examples=1)
@@ -302,8 +304,8 @@ def test_keeps_float64(student: Any, case: Sentences) -> None:
     Sees an addition in float32. It carries no points: float32 is accurate enough.
     """
     module = student.PositionalEncoding(case.d_model, 0.0, case.max_len).to(torch.float64).eval()
-    x, other = case.x.double() + 1e-9, case.x.double()
-    output, other_output = module(x), module(other)
+    x, rounded = case.x.double() + 1e-9, case.x.double()
+    output, other_output = module(x), module(rounded)
     if matches(output, other_output):
-        what = "difference of two outputs"
-        assert_matches(output - other_output, x - other, what, axes=AXES, rtol=1e-5)
+        subject = "difference of two outputs"
+        assert_matches(output - other_output, x - rounded, subject, axes=AXES, rtol=1e-5)

@@ -142,8 +142,8 @@ def test_eps_stands_inside_the_root(student: Any, case: RMSNormCase) -> None:
         for scale in scales:
             x = case.x * scale
             expected = F.rms_norm(x, (case.d_model,), eps=eps)
-            what = f"output for inputs x{scale:g} and eps {eps:g}"
-            assert_matches(module(x), expected, what, axes=AXES, rtol=1e-2, atol=1e-3)
+            subject = f"output for inputs x{scale:g} and eps {eps:g}"
+            assert_matches(module(x), expected, subject, axes=AXES, rtol=1e-2, atol=1e-3)
     zeros = torch.zeros_like(case.x)
     module = double(student, case.d_model)
     assert_matches(module(zeros), zeros, "output for a batch of zeros", axes=AXES)
@@ -223,9 +223,9 @@ def test_works_on_any_input(student: Any, case: RMSNormCase) -> None:
     for dtype, tolerance in ((torch.float32, 1e-4), (torch.bfloat16, 0.05)):
         module.to(dtype)
         result, after = module.echo(case.x.to(dtype))
-        what = f"output for {str(dtype).removeprefix('torch.')} input"
-        assert_dtype(result, dtype, what)
-        assert_matches(result, output, what, axes=AXES, rtol=tolerance, atol=tolerance * largest)
+        subject = f"output for {str(dtype).removeprefix('torch.')} input"
+        assert_dtype(result, dtype, subject)
+        assert_matches(result, output, subject, axes=AXES, rtol=tolerance, atol=tolerance * largest)
         assert_not_edited([case.x.to(dtype)], after, ["x"])
     assert_settings_kept(settings, student.global_settings())
 

@@ -113,11 +113,11 @@ def test_the_angles_follow_the_formula(student: Any, length: int, pairs: int) ->
     _assert_angles(result, angles_by_formula(2 * pairs, length), f"({2 * pairs}, {length})")
 
 
-def _assert_angles(found: Any, expected: Tensor, arguments: str) -> None:
+def _assert_angles(actual: Any, expected: Tensor, arguments: str) -> None:
     # Each angle is compared on its own, since the slowest are thousands of times smaller than the
     # fastest. Right code is off by 1e-6 of an angle in float32.
-    what = f"rotary_angles{arguments}"
-    assert_matches(found, expected, what, axes=ANGLE_AXES, rtol=1e-5, atol=1e-12)
+    subject = f"rotary_angles{arguments}"
+    assert_matches(actual, expected, subject, axes=ANGLE_AXES, rtol=1e-5, atol=1e-12)
 
 
 @check(
@@ -144,8 +144,8 @@ def test_any_base_and_length(student: Any, length: int, pairs: int, base: float)
     expected = angles_by_formula(2 * pairs, length, base)
     _assert_angles(named, expected, f"({2 * pairs}, {length}, base={base:g})")
     for odd in (2 * pairs + 1, 1):
-        what = f"rotary_angles({odd}, {length}): {odd} features cannot be put in pairs"
-        assert_refuses(ValueError, partial(student.rotary_angles, odd, length), what)
+        reason = f"rotary_angles({odd}, {length}): {odd} features cannot be put in pairs"
+        assert_refuses(ValueError, partial(student.rotary_angles, odd, length), reason)
 
 
 @check(points=3, inputs=cases(), examples=4)
@@ -217,9 +217,9 @@ def test_keeps_the_dtype(student: Any, case: RotaryCase) -> None:
     for dtype, tolerance in ((torch.float32, 1e-4), (torch.bfloat16, 0.1)):
         for angles in (case.angles, case.angles.float()):
             low = student.apply_rotary(case.x.to(dtype), angles)
-            what = f"output for {dtype} and angles of {angles.dtype}"
-            assert_dtype(low, dtype, what)
-            assert_matches(low, output, what, axes=AXES, rtol=tolerance, atol=tolerance)
+            subject = f"output for {dtype} and angles of {angles.dtype}"
+            assert_dtype(low, dtype, subject)
+            assert_matches(low, output, subject, axes=AXES, rtol=tolerance, atol=tolerance)
     mixed = student.apply_rotary(case.x, case.angles.float())
     assert_matches(mixed, output, "output for angles of torch.float32", axes=AXES, atol=1e-4)
 

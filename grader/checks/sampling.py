@@ -70,20 +70,20 @@ def _expected_top_p(logits: Tensor, p: float) -> Tensor:
     return rows.masked_fill(~kept, -INF).reshape(logits.shape)
 
 
-def assert_filtered(found: Any, expected: Tensor, what: str, help: str = "") -> None:
+def assert_filtered(actual: Any, expected: Tensor, subject: str, help: str = "") -> None:
     """These logits stayed as they were, and the others are -inf.
 
     A token that should have stayed, or gone, is reported before its number.
     """
-    assert_shape(found, tuple(expected.shape), what)
-    if not found.is_floating_point() or found.isnan().any() or (found == INF).any():
-        assert_matches(found, expected, what, help=help)
+    assert_shape(actual, tuple(expected.shape), subject)
+    if not actual.is_floating_point() or actual.isnan().any() or (actual == INF).any():
+        assert_matches(actual, expected, subject, help=help)
     axes = AXES[-expected.dim() :] if expected.dim() <= 2 else ()
-    stays = f"choice of tokens that stay in {what}"
-    assert_matches(found > -INF, expected > -INF, stays, axes=axes, help=help)
+    stays = f"choice of tokens that stay in {subject}"
+    assert_matches(actual > -INF, expected > -INF, stays, axes=axes, help=help)
     kept = expected > -INF
-    numbers = torch.where(kept, found, 0.0)
-    assert_matches(numbers, torch.where(kept, expected, 0.0), f"logits that stay in {what}")
+    numbers = torch.where(kept, actual, 0.0)
+    assert_matches(numbers, torch.where(kept, expected, 0.0), f"logits that stay in {subject}")
 
 
 @check(points=1, inputs=random_numbers(), examples=2)
@@ -100,8 +100,8 @@ def test_temperature(student: Any, numbers: Numbers) -> None:
         expected = (logits / temperature).softmax(-1)
         for some, wanted in ((logits, expected), (logits[0], expected[0])):
             result, after = student.with_temperature.echo(some, temperature)
-            what = f"result of with_temperature(logits, {temperature})"
-            assert_matches(result, wanted, what, axes=AXES[-some.dim() :])
+            subject = f"result of with_temperature(logits, {temperature})"
+            assert_matches(result, wanted, subject, axes=AXES[-some.dim() :])
             assert_not_edited([some], after[:1], ["logits"])
     large = 500 * logits[None]
     result = student.with_temperature(large, temperature=0.7)
@@ -116,14 +116,14 @@ def test_temperature(student: Any, numbers: Numbers) -> None:
     for zero in (0, 0.0):
         result = student.with_temperature(tied, zero)
         expected = torch.zeros_like(tied).scatter(-1, best[:, None], 1.0)
-        what = f"result of with_temperature(logits, {zero})"
-        assert_matches(result, expected, what, axes=AXES)
+        subject = f"result of with_temperature(logits, {zero})"
+        assert_matches(result, expected, subject, axes=AXES)
         for shape in ((VOCAB,), (1, 1, VOCAB)):
             result = student.with_temperature(tied[2].reshape(shape), zero)
-            assert_matches(result, expected[2].reshape(shape), what)
+            assert_matches(result, expected[2].reshape(shape), subject)
     for negative in (-1.0, -0.01):
-        what = f"with_temperature(logits, {negative}): a temperature is 0 or more"
-        assert_refuses(ValueError, partial(student.with_temperature, logits, negative), what)
+        subject = f"with_temperature(logits, {negative}): a temperature is 0 or more"
+        assert_refuses(ValueError, partial(student.with_temperature, logits, negative), subject)
     assert_settings_kept(settings, student.global_settings())
 
 
@@ -154,8 +154,8 @@ def test_top_k(student: Any, numbers: Numbers) -> None:
     )
     _assert_ties(student, logits)
     for k in (0, -2):
-        what = f"keep_top_k(logits, {k}): k is 1 or more"
-        assert_refuses(ValueError, partial(student.keep_top_k, logits, k), what)
+        reason = f"keep_top_k(logits, {k}): k is 1 or more"
+        assert_refuses(ValueError, partial(student.keep_top_k, logits, k), reason)
 
 
 def _expected_top_k(logits: Tensor, k: int) -> Tensor:
@@ -169,12 +169,12 @@ def _assert_ties(student: Any, logits: Tensor) -> None:
     tied[:, 1] = 9.0
     tied[:, [0, 3, 6]] = 7.0
     result = student.keep_top_k(tied, 2)
-    what = "keep_top_k(logits, 2) of logits with three equal ones at the border"
-    assert_shape(result, tuple(tied.shape), what)
+    subject = "keep_top_k(logits, 2) of logits with three equal ones at the border"
+    assert_shape(result, tuple(tied.shape), subject)
     stay = result > -INF
     among = stay[:, [0, 3, 6]].sum(-1)
     if not stay[:, 1].all() or stay[:, [2, 4, 5]].any() or (among == 0).any():
-        raise Mismatch(f"In {what}, the largest and at least one of the equal ones should stay.")
+        raise Mismatch(f"In {subject}, the largest and at least one of the equal ones should stay.")
 
 
 @check(points=2, inputs=random_numbers(), examples=2)
@@ -206,11 +206,13 @@ def test_top_p(student: Any, numbers: Numbers) -> None:
     result = student.keep_top_p(ruled_out, 0.75)
     right = _expected_top_p(ruled_out, 0.75)
     assert_filtered(result, right, "keep_top_p of logits some of which are -inf")
-    for one in (1, 1.0):
-        assert_filtered(student.keep_top_p(sure, one), sure, f"keep_top_p(logits, {one})")
+    for certainty in (1, 1.0):
+        assert_filtered(
+            student.keep_top_p(sure, certainty), sure, f"keep_top_p(logits, {certainty})"
+        )
     for p in (0.0, -0.1, 1.01):
-        what = f"keep_top_p(logits, {p}): p is above 0 and at most 1"
-        assert_refuses(ValueError, partial(student.keep_top_p, sure, p), what)
+        reason = f"keep_top_p(logits, {p}): p is above 0 and at most 1"
+        assert_refuses(ValueError, partial(student.keep_top_p, sure, p), reason)
 
 
 def _tells_order(drawing: Drawing) -> bool:
@@ -227,30 +229,30 @@ def _differs(drawing: Drawing) -> bool:
     """Each row has its own distribution."""
     first, second, third = drawing.expected
     return all(
-        sum(map(abs, map(float.__sub__, one, other))) > 0.5
-        for one, other in ((first, second), (second, third), (first, third))
+        sum(map(abs, map(float.__sub__, left, right))) > 0.5
+        for left, right in ((first, second), (second, third), (first, third))
     )
 
 
 def draw(student: Any, drawing: Drawing, generator: Seeded | None = None) -> Tensor:
     """What the student draws of one large batch, in which the rows take turns."""
     rows, vocab = drawing.logits.shape
-    many = drawing.logits.repeat(DRAWS // rows, 1)
+    repeated = drawing.logits.repeat(DRAWS // rows, 1)
     named: dict[str, Any] = drawing.options.named
     if generator is not None:
         named = {**named, "generator": generator}
-    result: Tensor = student.sample(many, **named)
-    assert_ids(result, len(many), vocab, f"result of {call(drawing.options)}")
+    result: Tensor = student.sample(repeated, **named)
+    assert_ids(result, len(repeated), vocab, f"result of {call(drawing.options)}")
     return result
 
 
-def assert_distributed(found: Tensor, drawing: Drawing) -> None:
+def assert_distributed(actual: Tensor, drawing: Drawing) -> None:
     """The tokens of each row come as often as they should."""
     for row, expected in enumerate(drawing.expected):
         shown = ", ".join(f"{chance:.3f}" for chance in expected)
-        told = f"{call(drawing.options)} for a row that should have the probabilities {shown}"
-        counts = counted(found[row :: len(drawing.expected)])
-        assert_frequencies(counts, dict(enumerate(expected)), told)
+        subject = f"{call(drawing.options)} for a row that should have the probabilities {shown}"
+        counts = counted(actual[row :: len(drawing.expected)])
+        assert_frequencies(counts, dict(enumerate(expected)), subject)
 
 
 @check(
@@ -296,8 +298,8 @@ def test_draws_with_options(student: Any, warm: Drawing, cold: Drawing) -> None:
         result = student.sample(logits.repeat(20, 1), *vars(options).values())
         assert_matches(result, best.repeat(20), f"result of {call(options)}", axes=("batch",))
     for bad in (Options(temperature=-0.5), Options(top_k=0), Options(top_p=0.0)):
-        what = f"{call(bad)}: an option is out of its range"
-        assert_refuses(ValueError, partial(student.sample, logits, **bad.named), what)
+        reason = f"{call(bad)}: an option is out of its range"
+        assert_refuses(ValueError, partial(student.sample, logits, **bad.named), reason)
 
 
 @check(points=1, inputs=drawings(Options(), _differs), examples=1)
@@ -328,11 +330,11 @@ def _goes_on(case: Generation) -> bool:
 def _ends(case: Generation) -> bool:
     """Rows end at different places, one before the last token; the end is in a prompt, too."""
     new = case.new(case.eos_id)
-    places = [row.index(case.eos_id) for row in new if case.eos_id in row]
+    positions = [row.index(case.eos_id) for row in new if case.eos_id in row]
     return (
-        len(set(places)) == len(new)
-        and max(places) < case.count - 1
-        and case.eos_id in case.prompts[places.index(max(places))]
+        len(set(positions)) == len(new)
+        and max(positions) < case.count - 1
+        and case.eos_id in case.prompts[positions.index(max(positions))]
         and case.new() != new
     )
 
@@ -362,17 +364,17 @@ def test_continues(student: Any, case: Generation) -> None:
     model = case.model(student)
     help = "Which position's logits predict the next token? What does the model still have to read?"
     result, after = student.generate.echo(model, case.ids, case.count)
-    what = f"result of generate(model, ids, {case.count}), where one token is certain each time,"
+    subject = f"result of generate(model, ids, {case.count}), where one token is certain each time,"
     length = case.ids.size(1)
-    assert_continued(result, case.likeliest(), length, what, help)
+    assert_continued(result, case.likeliest(), length, subject, help)
     assert_not_edited([case.ids], after[1:2], ["ids"])
     alone = student.generate(model, case.ids[1:2], case.count)
     assert_continued(alone, case.likeliest()[1:2], length, "result of generate for one row", help)
     short = student.generate(model, case.ids[:, -1:], 2)
     expected = [case.known.likeliest(row[-1:], 2) for row in case.prompts]
     assert_continued(short, expected, 1, "result of generate for prompts of one token", help)
-    nothing = student.generate(model, case.ids, 0)
-    assert_matches(nothing, case.ids, "result of generate with max_new_tokens=0")
+    unchanged = student.generate(model, case.ids, 0)
+    assert_matches(unchanged, case.ids, "result of generate with max_new_tokens=0")
     held = model.weights(case.weights)
     if any(not torch.equal(held[name], value) for name, value in case.weights.items()):
         raise Mismatch("Your code changes the weights of the model that it is given.")
@@ -406,8 +408,8 @@ def test_rows_end_by_themselves(student: Any, closed: Generation, still_open: Ge
         first = min(ended, key=lambda number: new[number].index(case.eos_id))
         alone = case.ids[first : first + 1]
         result = student.generate(model, alone, case.count, eos_id=case.eos_id)
-        what = f"result of generate(model, {alone.tolist()}, {case.count}, eos_id={case.eos_id})"
-        assert_continued(result, [expected[first]], case.ids.size(1), what, "")
+        subject = f"result of generate(model, {alone.tolist()}, {case.count}, eos_id={case.eos_id})"
+        assert_continued(result, [expected[first]], case.ids.size(1), subject, "")
 
 
 def _has_choices(case: Generation) -> bool:
@@ -451,19 +453,19 @@ def test_generates_by_chance(student: Any, case: Generation) -> None:
     that is not used or begins anew, and a distribution that is not that of the tokens drawn before.
     """
     model = case.model(student)
-    many = case.ids.repeat(ROWS // 2, 1)
+    repeated = case.ids.repeat(ROWS // 2, 1)
     options = {**GENERATED.named, "eos_id": case.eos_id}
     count = case.count - 1
     results = []
     for generator in (Seeded(5), Seeded(5), None):
-        result = student.generate(model, many, count, **options, generator=generator)
-        what = call(GENERATED, "generate")
-        assert_shape(result, {"batch": ROWS, "position": 3 + count}, f"result of {what}")
-        assert_dtype(result, torch.int64, f"result of {what}")
+        result = student.generate(model, repeated, count, **options, generator=generator)
+        subject = call(GENERATED, "generate")
+        assert_shape(result, {"batch": ROWS, "position": 3 + count}, f"result of {subject}")
+        assert_dtype(result, torch.int64, f"result of {subject}")
         for number, row in enumerate(case.prompts):
             expected = case.known.chances(row, count, GENERATED, case.eos_id)
-            told = f"{what} after the prompt {list(row)}, with eos_id={case.eos_id}"
-            assert_frequencies(counted(result[number::2, 3:]), expected, told)
+            draws = f"{subject} after the prompt {list(row)}, with eos_id={case.eos_id}"
+            assert_frequencies(counted(result[number::2, 3:]), expected, draws)
         results.append(result)
     if not torch.equal(results[0], results[1]):
         raise Mismatch(
@@ -471,7 +473,7 @@ def test_generates_by_chance(student: Any, case: Generation) -> None:
             help="Is `generator` passed on to every draw?",
         )
     for certain in (Options(temperature=0), Options(top_k=1), Options(top_p=0.01)):
-        result = student.generate(model, many[:60], count, **certain.named)
+        result = student.generate(model, repeated[:60], count, **certain.named)
         right = [case.known.likeliest(row, count) for row in case.prompts] * 30
         assert_continued(result, right, 3, f"result of {call(certain, 'generate')}", "")
 
@@ -484,8 +486,8 @@ def test_stops_when_all_rows_have_ended(student: Any, case: Generation) -> None:
     """
     model = case.model(student)
     result = student.generate(model, case.ids, case.count, eos_id=case.eos_id)
-    places = [row.index(case.eos_id) for row in case.new(case.eos_id)]
-    needed = case.ids.size(1) + max(places) + 1
+    positions = [row.index(case.eos_id) for row in case.new(case.eos_id)]
+    needed = case.ids.size(1) + max(positions) + 1
     assert_shape(result, {"batch": len(case.ids), "position": needed}, "result of generate")
 
 

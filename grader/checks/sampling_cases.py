@@ -63,7 +63,7 @@ def softmax(row: Sequence[float], temperature: float = 1.0) -> Row:
     """The probabilities of a row of logits."""
     if temperature == 0:
         best = row.index(max(row))
-        return [float(place == best) for place in range(len(row))]
+        return [float(position == best) for position in range(len(row))]
     largest = max(row)
     powers = [math.exp((value - largest) / temperature) for value in row]
     return [power / sum(powers) for power in powers]
@@ -71,18 +71,18 @@ def softmax(row: Sequence[float], temperature: float = 1.0) -> Row:
 
 def descending(row: Sequence[float]) -> list[int]:
     """The places of a row from the largest number to the smallest."""
-    return sorted(range(len(row)), key=lambda place: -row[place])
+    return sorted(range(len(row)), key=lambda position: -row[position])
 
 
 def nucleus(probabilities: Row, p: float) -> set[int]:
     """The fewest tokens whose probabilities sum to p or more."""
     kept: set[int] = set()
     total = 0.0
-    for place in descending(probabilities):
+    for position in descending(probabilities):
         if total >= p:
             break
-        kept.add(place)
-        total += probabilities[place]
+        kept.add(position)
+        total += probabilities[position]
     return kept
 
 
@@ -97,7 +97,7 @@ def is_decided(probabilities: Row, p: float) -> bool:
 
 def only(row: Sequence[float], kept: Iterable[int]) -> Row:
     """The logits of a row, with -inf where a token is not kept."""
-    return [value if place in set(kept) else -INF for place, value in enumerate(row)]
+    return [value if position in set(kept) else -INF for position, value in enumerate(row)]
 
 
 def chances(
@@ -123,7 +123,7 @@ def chances(
         elif step == "p" and options.top_p is not None:
             looked_at = before if alone else softmax(logits)
             kept = nucleus(looked_at, options.top_p)
-            logits = only(logits, [place for place in kept if logits[place] > -INF])
+            logits = only(logits, [position for position in kept if logits[position] > -INF])
     return softmax(logits)
 
 
@@ -165,30 +165,30 @@ def drawings(
     draw: st.DrawFn,  # noqa: ARG001
     numbers: Numbers,
     options: Options,
-    wanted: Callable[[Drawing], bool],
+    accepts: Callable[[Drawing], bool],
     rows: int = 3,
     vocab: int = 6,
 ) -> Drawing:
-    """Drawings that are `wanted`, and that rounding does not decide."""
+    """Drawings that `accepts` accepts, and that rounding does not decide."""
     for attempt in itertools.count():
         drawn = replace(numbers, run=numbers.run + attempt)
         logits = drawn.normal("logits", rows, vocab, scale=1.2, dtype=torch.float32)
         drawing = Drawing(logits, options)
-        if drawing.is_decided() and wanted(drawing):
+        if drawing.is_decided() and accepts(drawing):
             return drawing
     raise AssertionError  # there is always another
 
 
-def assert_ids(found: Any, rows: int, vocab: int, what: str) -> None:
+def assert_ids(actual: Any, rows: int, vocab: int, subject: str) -> None:
     """Ids of the vocabulary came back, `(rows,)`, int64."""
-    assert_shape(found, {"batch": rows}, what)
-    assert_dtype(found, torch.int64, what)
-    if found.numel() and not 0 <= int(found.min()) <= int(found.max()) < vocab:
-        raise Mismatch(f"In your {what} there are ids outside of 0 … {vocab - 1}.")
+    assert_shape(actual, {"batch": rows}, subject)
+    assert_dtype(actual, torch.int64, subject)
+    if actual.numel() and not 0 <= int(actual.min()) <= int(actual.max()) < vocab:
+        raise Mismatch(f"In your {subject} there are ids outside of 0 … {vocab - 1}.")
 
 
 def assert_frequencies(
-    counts: Mapping[Any, int], chance: Mapping[Any, float], what: str, help: str = ""
+    counts: Mapping[Any, int], chance: Mapping[Any, float], subject: str, help: str = ""
 ) -> None:
     """Outcomes came about as often as their probabilities say, and no impossible one came.
 
@@ -202,14 +202,14 @@ def assert_frequencies(
         p, count = chance.get(outcome, 0.0), counts.get(outcome, 0)
         if p == 0.0 and count:
             raise Mismatch(
-                f"{_named(outcome)} came {count} times in {total} draws of {what}; it is ruled "
+                f"{_named(outcome)} came {count} times in {total} draws of {subject}; it is ruled "
                 "out and should never come.",
                 help=help,
             )
         bound = SIGMAS * math.sqrt(total * p * (1 - p)) + SIGMAS * (0 < p < 1)
         if abs(count - total * p) > bound:
             raise Mismatch(
-                f"{_named(outcome)} came in {count / total:.1%} of {total} draws of {what}; it "
+                f"{_named(outcome)} came in {count / total:.1%} of {total} draws of {subject}; it "
                 f"should come in about {p:.1%}.",
                 help=help,
             )
@@ -328,14 +328,14 @@ def _renumbered(case: Generation) -> Generation:
 def generations(
     draw: st.DrawFn,  # noqa: ARG001
     numbers: Numbers,
-    wanted: Callable[[Generation], bool],
+    accepts: Callable[[Generation], bool],
     vocab: int = 6,
     rows: int = 3,
     length: int = 4,
     count: int = 5,
     sure: bool = True,
 ) -> Generation:
-    """Generations that are `wanted`, with `eos_id` 0.
+    """Generations that `accepts` accepts, with `eos_id` 0.
 
     If they are `sure`, only the most probable token is ever drawn, with any options, so that
     mistakes in these do not count here.
@@ -359,27 +359,29 @@ def generations(
         if sure and not known.is_clear(list(map(tuple, ids.tolist())), count):
             continue
         for eos_id in range(vocab):
-            if wanted(Generation(weights, ids, count, vocab, eos_id, known)):
+            if accepts(Generation(weights, ids, count, vocab, eos_id, known)):
                 return _renumbered(Generation(weights, ids, count, vocab, eos_id, known))
     raise AssertionError  # there is always another
 
 
-def assert_continued(found: Any, expected: list[Ids], prompt: int, what: str, help: str) -> None:
+def assert_continued(
+    actual: Any, expected: list[Ids], prompt: int, subject: str, help: str
+) -> None:
     """These rows came back. Columns of the end's id behind the last row's end do no harm.
 
     `expected` holds all tokens that could be asked for, filled with the end's id.
     """
-    wanted = torch.tensor(expected)
-    assert_dtype(found, torch.int64, what)
-    if found.dim() == 2 and prompt < found.size(1) < wanted.size(1):
-        cut, rest = wanted[:, : found.size(1)], wanted[:, found.size(1) - 1 :]
-        if all(len(set(row)) == 1 for row in rest.tolist()):
-            wanted = cut
-    assert_matches(found, wanted, what, axes=("batch", "position"), help=help)
+    expected_ids = torch.tensor(expected)
+    assert_dtype(actual, torch.int64, subject)
+    if actual.dim() == 2 and prompt < actual.size(1) < expected_ids.size(1):
+        cut, endings = expected_ids[:, : actual.size(1)], expected_ids[:, actual.size(1) - 1 :]
+        if all(len(set(row)) == 1 for row in endings.tolist()):
+            expected_ids = cut
+    assert_matches(actual, expected_ids, subject, axes=("batch", "position"), help=help)
 
 
-def counted(found: Tensor) -> Counter[Any]:
+def counted(actual: Tensor) -> Counter[Any]:
     """How often each id, or each row of ids, is there."""
-    if found.dim() == 1:
-        return Counter(found.tolist())
-    return Counter(map(tuple, found.tolist()))
+    if actual.dim() == 1:
+        return Counter(actual.tolist())
+    return Counter(map(tuple, actual.tolist()))

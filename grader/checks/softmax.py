@@ -102,9 +102,9 @@ def assert_probabilities(function: Function, output: Any, x: Tensor, dim: int = 
     differ by less than 1e-3 count as equal.
     """
     probabilities = probabilities_of(function, output, x)
-    what = f"sum of the probabilities of {function.name} along axis {dim}"
+    subject = f"sum of the probabilities of {function.name} along axis {dim}"
     sums = probabilities.sum(dim)
-    assert_matches(sums, torch.ones_like(sums), what, rtol=2e-2, atol=2e-2)
+    assert_matches(sums, torch.ones_like(sums), subject, rtol=2e-2, atol=2e-2)
     scores, probabilities = x.double().movedim(dim, -1), probabilities.movedim(dim, -1)
     expected = scores.softmax(-1)
     clearly_larger = expected.unsqueeze(-1) > expected.unsqueeze(-2) + 2e-2
@@ -119,8 +119,8 @@ def assert_agrees(student: Any, function: Function, case: SoftmaxCase) -> None:
         expected = function.expected(case.x, -1 if dim is None else dim)
         assert_matches(function.of(student, dim)(case.x), expected, name, axes=AXES)
     row = case.x[0, 0]
-    what = f"{function.name} of a single row"
-    assert_matches(function.of(student)(row), function.expected(row, -1), what)
+    subject = f"{function.name} of a single row"
+    assert_matches(function.of(student)(row), function.expected(row, -1), subject)
 
 
 def assert_agrees_when_large(student: Any, function: Function, case: SoftmaxCase) -> None:
@@ -129,14 +129,14 @@ def assert_agrees_when_large(student: Any, function: Function, case: SoftmaxCase
         for dtype in (torch.float32, torch.float64):
             x = case.of_size(size).to(dtype)
             expected = function.expected(x.double(), -1)
-            what = f"{function.name} of scores of the size {size:g}"
+            subject = f"{function.name} of scores of the size {size:g}"
             # Half a unit in the last place of 1e4 is 5e-4 in float32.
             result = function.of(student)(x)
-            assert_matches(result, expected, what, axes=AXES, rtol=2e-3, atol=2e-3)
+            assert_matches(result, expected, subject, axes=AXES, rtol=2e-3, atol=2e-3)
             leaf = x.clone().requires_grad_()
             (gradient,) = gradients(function.of(student)(leaf), [leaf], case.cotangent)
             if gradient is not None:
-                assert_finite(gradient, f"gradient of {what}", axes=AXES)
+                assert_finite(gradient, f"gradient of {subject}", axes=AXES)
 
 
 @check(points=1, inputs=cases(), examples=2)
@@ -211,11 +211,11 @@ def test_gradients_agree_with_torch(student: Any, case: SoftmaxCase) -> None:
             (result,) = gradients(function.of(student, dim)(x), [x], case.cotangent)
             if result is None:
                 raise Mismatch(f"No gradient flows back through your {function.name}.")
-            what = f"gradient of {function.name} with dim={dim}"
-            assert_matches(result, expected, what, axes=AXES)
+            subject = f"gradient of {function.name} with dim={dim}"
+            assert_matches(result, expected, subject, axes=AXES)
 
 
-def assert_loss(result: Any, logits: Tensor, labels: Tensor, what: str, rtol: float) -> None:
+def assert_loss(result: Any, logits: Tensor, labels: Tensor, subject: str, rtol: float) -> None:
     """The student's cross_entropy is torch's, and a tensor through which gradients can flow."""
     if isinstance(result, float):
         raise Mismatch(
@@ -223,7 +223,7 @@ def assert_loss(result: Any, logits: Tensor, labels: Tensor, what: str, rtol: fl
             help="No gradient flows back from a float.",
         )
     expected = F.cross_entropy(logits.double().flatten(0, -2), labels.flatten())
-    assert_matches(result, expected, what, rtol=rtol, atol=rtol)
+    assert_matches(result, expected, subject, rtol=rtol, atol=rtol)
 
 
 @check(points=0.5, inputs=cases(), examples=2)
@@ -233,24 +233,24 @@ def test_cross_entropy_agrees_with_torch(student: Any, case: SoftmaxCase) -> Non
     Sees a sum for the mean, a mean over the vocabulary too or over the batch alone, probabilities
     without a logarithm, another axis, labels looked up in two axes only, and what is modified.
     """
-    one = torch.ones((), dtype=torch.float64)
+    cotangent = torch.ones((), dtype=torch.float64)
     for logits, labels in (
         (case.x, case.labels),
         (case.x[0], case.labels[0]),
         (case.x[None], case.labels[None]),
         (transposed(case.x), case.labels),
     ):
-        what = f"cross_entropy of logits of shape {tuple(logits.shape)}"
+        subject = f"cross_entropy of logits of shape {tuple(logits.shape)}"
         leaf, own = (logits.clone().requires_grad_() for _ in range(2))
         result = student.cross_entropy(leaf, labels)
-        assert_loss(result, logits, labels, what, rtol=1e-4)
+        assert_loss(result, logits, labels, subject, rtol=1e-4)
         (expected,) = torch.autograd.grad(
             F.cross_entropy(own.flatten(0, -2), labels.flatten()), own
         )
-        (gradient,) = gradients(result, [leaf], one)
+        (gradient,) = gradients(result, [leaf], cotangent)
         if gradient is None:
             raise Mismatch("No gradient flows back through your cross_entropy.")
-        assert_matches(gradient, expected, f"gradient of {what}")
+        assert_matches(gradient, expected, f"gradient of {subject}")
     _, after = student.cross_entropy.echo(case.x, case.labels)
     assert_not_edited([case.x, case.labels], after[:2], ["logits", "labels"])
 
@@ -262,20 +262,20 @@ def test_cross_entropy_stays_finite(student: Any, case: SoftmaxCase) -> None:
     Sees the logarithm of a softmax, which is minus infinity where a probability rounds to zero, a
     floor under it, and a sum over the vocabulary that multiplies minus infinity by zero.
     """
-    one = torch.ones((), dtype=torch.float64)
+    cotangent = torch.ones((), dtype=torch.float64)
     for size in SIZES:
         logits = case.of_size(size).float().requires_grad_()
-        what = f"cross_entropy of logits of the size {size:g}"
+        subject = f"cross_entropy of logits of the size {size:g}"
         result = student.cross_entropy(logits, case.labels)
-        assert_loss(result, logits.detach(), case.labels, what, rtol=2e-3)
-        (gradient,) = gradients(result, [logits], one)
+        assert_loss(result, logits.detach(), case.labels, subject, rtol=2e-3)
+        (gradient,) = gradients(result, [logits], cotangent)
         if gradient is not None:
-            assert_finite(gradient, f"gradient of {what}", axes=AXES)
+            assert_finite(gradient, f"gradient of {subject}", axes=AXES)
     hidden = ~case.numbers.mask("hidden", *case.x.shape)
     hidden = hidden.scatter(-1, case.labels[..., None], False)
     logits = case.x.masked_fill(hidden, -inf)
-    what = "cross_entropy beside logits of -inf"
-    assert_loss(student.cross_entropy(logits, case.labels), logits, case.labels, what, rtol=1e-4)
+    subject = "cross_entropy beside logits of -inf"
+    assert_loss(student.cross_entropy(logits, case.labels), logits, case.labels, subject, rtol=1e-4)
 
 
 @check(points=0.5, inputs=cases(), examples=2)
@@ -290,9 +290,9 @@ def test_works_on_any_input(student: Any, case: SoftmaxCase) -> None:
         call, name = function.of(student, -1), function.name
         output = call(case.x)
         assert_probabilities(function, output, case.x)
-        for other, expected in ((case.x[0], output[0]), (case.x[None], output[None])):
-            what = f"{name} for an input of shape {tuple(other.shape)}"
-            assert_matches(call(other), expected, what)
+        for reshaped, expected in ((case.x[0], output[0]), (case.x[None], output[None])):
+            subject = f"{name} for an input of shape {tuple(reshaped.shape)}"
+            assert_matches(call(reshaped), expected, subject)
         x = transposed(case.x)
         result, after = getattr(student, name).echo(x, -1)
         assert_matches(result, output, f"{name} of x that is not contiguous", axes=AXES)
@@ -301,9 +301,11 @@ def test_works_on_any_input(student: Any, case: SoftmaxCase) -> None:
         largest = output.abs().max().item()
         for dtype, tolerance in ((torch.float32, 1e-4), (torch.bfloat16, 0.04)):
             low = call(case.x.to(dtype))
-            what = f"{name} for {str(dtype).removeprefix('torch.')} input"
-            assert_dtype(low, dtype, what)
-            assert_matches(low, output, what, axes=AXES, rtol=tolerance, atol=tolerance * largest)
+            subject = f"{name} for {str(dtype).removeprefix('torch.')} input"
+            assert_dtype(low, dtype, subject)
+            assert_matches(
+                low, output, subject, axes=AXES, rtol=tolerance, atol=tolerance * largest
+            )
     assert_settings_kept(settings, student.global_settings())
 
 

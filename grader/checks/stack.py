@@ -177,8 +177,8 @@ def assert_layer_agrees(student: Any, layer: RemoteModule, case: StackCase) -> N
         assert_matches(layer(*large.inputs), large.layer_output, "output for a large x", axes=AXES)
     extreme = case.extreme
     result = extreme.layer(student)(*extreme.inputs)
-    what = f"output with n_heads={extreme.sizes.n_heads}, d_model={extreme.sizes.d_model}"
-    assert_matches(result, extreme.layer_output, what, axes=AXES)
+    subject = f"output with n_heads={extreme.sizes.n_heads}, d_model={extreme.sizes.d_model}"
+    assert_matches(result, extreme.layer_output, subject, axes=AXES)
 
 
 def assert_activation(student: Any, case: StackCase) -> None:
@@ -250,8 +250,8 @@ def assert_own_parameters(student: Any, case: StackCase) -> None:
     """Check that every layer has its own weights, under the right names, and uses them all."""
     weights = tracked_weights(case.stack_weights)
     stack = case.stack(student, weights)
-    what = case.kind.stack
-    assert_registers(stack, {name: value.shape for name, value in weights.items()}, what)
+    subject = case.kind.stack
+    assert_registers(stack, {name: value.shape for name, value in weights.items()}, subject)
     assert_keeps_numbers(stack, weights)
     result = gradients(stack(*case.inputs), list(weights.values()), case.cotangent)
     assert_all_used(dict(zip(weights, result, strict=True)))
@@ -259,12 +259,12 @@ def assert_own_parameters(student: Any, case: StackCase) -> None:
         assert_moves(case.with_layers(1).new_stack(student))
 
 
-def assert_all_used(found: dict[str, Tensor | None]) -> None:
+def assert_all_used(actual: dict[str, Tensor | None]) -> None:
     """Check that every parameter receives a gradient whose numbers differ.
 
     The bias of the keys is exempt: softmax ignores what all keys have in common.
     """
-    for name, gradient in found.items():
+    for name, gradient in actual.items():
         if gradient is None or (
             not name.endswith("k_proj.bias") and (gradient.max() - gradient.min()).item() <= 1e-9
         ):
@@ -300,10 +300,10 @@ def assert_any_input(student: Any, case: StackCase) -> None:
     alone = stack(x[1:2], *(tensor[1:2] for tensor in memory))
     assert_matches(alone, output[1:2], "output of a sentence without the others", axes=AXES)
     for size in (1, x.size(1) - 1):
-        result, expected = (one(x[:, :size], *memory) for one in (stack, copied))
+        result, expected = (module(x[:, :size], *memory) for module in (stack, copied))
         assert_shape(expected, (x.size(0), size, x.size(2)))
-        what = "output for a shorter sentence, after a longer one"
-        assert_matches(result, expected, what, axes=AXES, sides=("yours", "for the first"))
+        subject = "output for a shorter sentence, after a longer one"
+        assert_matches(result, expected, subject, axes=AXES, sides=("yours", "for the first"))
     arguments = [transposed(tensor) for tensor in case.inputs]
     result, after = stack.echo(*arguments, *case.masks)
     assert_matches(
@@ -317,8 +317,8 @@ def assert_any_input(student: Any, case: StackCase) -> None:
     assert_matches(copied(x, *memory), output, "output of a deep copy", axes=AXES)
     name = "layers.0.self_attn.q_proj.weight"
     weights = case.stack_weights
-    other = stack.load({name: -weights[name]}, strict=False)(x, *memory)
-    assert_changes(other, output, f"`{name}` does not affect the output.")
+    negated = stack.load({name: -weights[name]}, strict=False)(x, *memory)
+    assert_changes(negated, output, f"`{name}` does not affect the output.")
 
     def in_dtype(dtype: torch.dtype) -> Any:
         return stack.to(dtype).load(weights, strict=False)(

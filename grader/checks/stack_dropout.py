@@ -97,9 +97,9 @@ def _check_counts(output: Any, x: Tensor, group: int, sublayer: str) -> None:
     if (heard - heard[0]).abs().max().item() < 1e-3:
         raise Mismatch(f"During training, nothing is dropped inside `{sublayer}`.")
     counts = torch.round(added.amax(-1, keepdim=True))
-    wanted = torch.where(dropped, torch.zeros_like(added), counts)
+    expected = torch.where(dropped, torch.zeros_like(added), counts)
     share = dropped.double().mean().item()
-    if (added - wanted).abs().max().item() > 1e-3 or abs(share - 0.5) > 7 / 64:
+    if (added - expected).abs().max().item() > 1e-3 or abs(share - 0.5) > 7 / 64:
         raise Mismatch(
             f"During training, what `{sublayer}` adds to x does not fit dropout 0.5 inside "
             "it and on its result.",
@@ -115,8 +115,8 @@ def assert_dropout_reaches_the_stack(student: Any, case: StackCase) -> None:
     x = x * 0.01
     arguments = (x, *memory, *case.masks)
     stack, bare = case.stack(student, dropout=ALMOST_ONE), _bare(x, case)
-    what = "output in training with everything dropped"
-    assert_matches(stack.train()(*arguments), bare, what, axes=AXES)
+    subject = "output in training with everything dropped"
+    assert_matches(stack.train()(*arguments), bare, subject, axes=AXES)
     plain = stack.eval()(*arguments)
     assert_changes(plain, bare, "In evaluation, the sublayers add nothing.")
     assert_matches(stack(*arguments), plain, "output of a second call in evaluation", axes=AXES)

@@ -53,8 +53,8 @@ def assert_copes_with_large_scores(layer: RemoteModule, case: StackCase) -> None
     expected = case.oracle.layer(weights, case.inputs, case.no_masks)
     # float32 keeps such scores to 1e-4.
     help = "exp(1000) is infinite. Is the largest score of each row subtracted before exp?"
-    what = "output for scores of up to a thousand"
-    assert_matches(result, expected, what, axes=AXES, help=help, rtol=1e-2, atol=1e-2)
+    subject = "output for scores of up to a thousand"
+    assert_matches(result, expected, subject, axes=AXES, help=help, rtol=1e-2, atol=1e-2)
 
 
 def assert_copes_far_from_zero(layer: RemoteModule, case: StackCase) -> None:
@@ -65,5 +65,5 @@ def assert_copes_far_from_zero(layer: RemoteModule, case: StackCase) -> None:
     result = layer.to(near.dtype).load(near.layer_weights, strict=False)(far, *memory)
     expected = case.oracle.layer(near.layer_weights, [far, *memory], case.no_masks)
     help = "A difference of large numbers keeps few digits: subtract the mean, then square."
-    what = "output for an x around 1000"
-    assert_matches(result, expected, what, axes=AXES, help=help, atol=FAR_TOLERANCE)
+    subject = "output for an x around 1000"
+    assert_matches(result, expected, subject, axes=AXES, help=help, atol=FAR_TOLERANCE)

@@ -25,8 +25,8 @@ def assert_padding_hides(stack: RemoteModule, case: StackCase) -> None:
     assert_shape(before, dict(zip(AXES, x.shape, strict=True)))
     after = stack(torch.where(is_hidden[..., None], x + noise, x), *memory, padding)
     check_same(after, before, ~is_hidden, "A token that the mask hides affects other tokens.")
-    seen = stack(torch.where(is_next[..., None], x + noise, x), *memory, padding)
-    check_other(seen, before, ~is_next, "A token that the mask shows affects no other token.")
+    changed = stack(torch.where(is_next[..., None], x + noise, x), *memory, padding)
+    check_other(changed, before, ~is_next, "A token that the mask shows affects no other token.")
 
 
 def assert_causal_mask_hides(stack: RemoteModule, case: StackCase) -> None:
@@ -41,12 +41,14 @@ def assert_causal_mask_hides(stack: RemoteModule, case: StackCase) -> None:
     after = stack(torch.where(is_last[..., None], x + noise, x), *memory, causal)
     check_same(after, before, ~is_last, "Under a causal mask, the last token affects earlier ones.")
     is_first = is_last.roll(1, 1)
-    seen = stack(torch.where(is_first[..., None], x + noise, x), *memory, causal)
-    check_other(seen, before, is_last, "Under a causal mask, the first token affects no later one.")
-    nothing = causal.clone()
-    nothing[0] = False
+    changed = stack(torch.where(is_first[..., None], x + noise, x), *memory, causal)
+    check_other(
+        changed, before, is_last, "Under a causal mask, the first token affects no later one."
+    )
+    first_hidden = causal.clone()
+    first_hidden[0] = False
     assert_finite(
-        stack(x, *memory, nothing),
+        stack(x, *memory, first_hidden),
         "output where the mask leaves a query nothing to attend to",
         axes=AXES,
     )
@@ -59,30 +61,32 @@ def assert_mask_of_heads(stack: RemoteModule, case: StackCase, attention: int = 
     """
     keys = case.inputs[attention].size(1)
     mask = case.numbers.mask("by head", case.sizes.n_heads, case.sizes.length, keys)
-    others = [None] * attention
-    wanted = stack(*case.inputs, *others, mask[None])
-    assert_shape(wanted, dict(zip(AXES, case.inputs[0].shape, strict=True)))
+    no_masks = [None] * attention
+    expected = stack(*case.inputs, *no_masks, mask[None])
+    assert_shape(expected, dict(zip(AXES, case.inputs[0].shape, strict=True)))
     assert_matches(
-        stack(*case.inputs, *others, mask),
-        wanted,
+        stack(*case.inputs, *no_masks, mask),
+        expected,
         axes=AXES,
         help="Against (B, n_heads, Lq, Lk), a mask of three axes broadcasts as (n_heads, Lq, Lk).",
         sides=("mask (n_heads, Lq, Lk)", "mask (1, n_heads, Lq, Lk)"),
     )
 
 
-def check_same(after: Any, before: Tensor, where: Tensor, what: str) -> None:
-    """Check that a change does not affect the tokens `where`; else raise a Mismatch `what`."""
+def check_same(after: Any, before: Tensor, where: Tensor, headline: str) -> None:
+    """Check that a change does not affect the tokens `where`; else raise with `headline`."""
     assert_shape(after, tuple(before.shape))
     try:
         assert_matches(after[where], before[where], sides=("after a change", "before it"))
-    except Mismatch as found:
-        raise Mismatch(what, found.finding.grid, found.finding.headline) from None
+    except Mismatch as error:
+        raise Mismatch(headline, error.finding.grid, error.finding.headline) from None
 
 
-def check_other(after: Any, before: Tensor, where: Tensor, what: str) -> None:
-    """Check that a change affects all tokens `where`; else raise a Mismatch `what`."""
+def check_other(after: Any, before: Tensor, where: Tensor, headline: str) -> None:
+    """Check that a change affects all tokens `where`; else raise a Mismatch with `headline`."""
     assert_shape(after, tuple(before.shape))
     change = (after.double() - before.double()).abs().amax(-1)
     if (change[where] < 1e-6).any():
-        raise Mismatch(what, help="Does the mask reach every layer, and is it inverted on the way?")
+        raise Mismatch(
+            headline, help="Does the mask reach every layer, and is it inverted on the way?"
+        )

@@ -153,14 +153,16 @@ def assert_agrees(student: Any, case: SublayerCase) -> None:
     """Check the output against the formula, for tokens of any magnitude."""
     module = case.module(student)
     for magnitude in case.magnitudes:
-        what = f"output for an x of about {magnitude.magnitude:g}"
-        assert_matches(module(magnitude.x, magnitude.sublayer), magnitude.output, what, axes=AXES)
+        subject = f"output for an x of about {magnitude.magnitude:g}"
+        assert_matches(
+            module(magnitude.x, magnitude.sublayer), magnitude.output, subject, axes=AXES
+        )
     # Measured over 300 cases: right code is off by up to 1e-3, E[x²] - E[x]² by 4e-2 and more.
     far = case.far
-    what = "output for an x around 1000, in float32"
+    subject = "output for an x around 1000, in float32"
     help = "A difference of large numbers keeps few digits: subtract the mean, then square."
     result = far.module(student)(far.x, far.sublayer)
-    assert_matches(result, far.output, what, axes=AXES, help=help, rtol=0, atol=1e-2)
+    assert_matches(result, far.output, subject, axes=AXES, help=help, rtol=0, atol=1e-2)
 
 
 @check(points=1, inputs=cases(norm_first=False), examples=2)
@@ -203,11 +205,11 @@ def test_dropout_acts_on_what_the_sublayer_returns(
     assert_matches(dropped, post.silent_output, "output with everything dropped", axes=AXES)
     free = post.module(student)
     evaluated = free(post.x, post.sublayer)
-    for what, result in (
+    for subject, result in (
         ("output in evaluation", module.eval()(post.x, post.sublayer)),
         ("output in training with dropout=0", free.train()(post.x, post.sublayer)),
     ):
-        assert_matches(result, evaluated, what, axes=AXES)
+        assert_matches(result, evaluated, subject, axes=AXES)
 
 
 def _check_pre_norm_dropout(student: Any, case: SublayerCase) -> None:
@@ -285,12 +287,12 @@ def _check_any_input(student: Any, case: SublayerCase) -> None:
     assert_not_edited([x], [after], ["x"])
     assert_matches(module.copy()(case.x, double), output, "output of a deep copy", axes=AXES)
     # An output that changes with neither the sublayer nor the norm is not computed from them.
-    other = module(case.x, Affine(-2.0, shift))
-    assert_changes(other, output, "Your output is the same for a different sublayer.")
+    shifted = module(case.x, Affine(-2.0, shift))
+    assert_changes(shifted, output, "Your output is the same for a different sublayer.")
     changed = {name: value + 1 for name, value in case.weights.items()}
-    other = case.module(student, changed)(case.x, double)
+    shifted = case.module(student, changed)(case.x, double)
     assert_changes(
-        other, output, "Your output is the same for a different scale and shift in `norm`."
+        shifted, output, "Your output is the same for a different scale and shift in `norm`."
     )
 
     def in_dtype(dtype: torch.dtype) -> Any:

@@ -56,8 +56,8 @@ def _tells_counting(corpus: Corpus) -> bool:
 
 def _tells_ties(corpus: Corpus) -> bool:
     """It matters which of equally frequent pairs is joined, and by what they are compared."""
-    others: tuple[Ties, ...] = ("smaller", "first", "last", "ids", "joined", "longer")
-    result = [learnt(corpus.text, corpus.count, ties=ties) for ties in others]
+    alternatives: tuple[Ties, ...] = ("smaller", "first", "last", "ids", "joined", "longer")
+    result = [learnt(corpus.text, corpus.count, ties=ties) for ties in alternatives]
     return corpus.is_whole() and corpus.merges not in result
 
 
@@ -85,10 +85,10 @@ def _tells_bytes(corpus: Corpus) -> bool:
 def _tells_order(corpus: Corpus) -> bool:
     """It matters in which order merges are applied, and that it goes on until none applies."""
     orders: tuple[Order, ...] = ("latest", "leftmost")
-    others = [encoded(corpus.other, corpus.merges, order=order) for order in orders]
+    alternatives = [encoded(corpus.other, corpus.merges, order=order) for order in orders]
     rounds = [encoded(corpus.other, corpus.merges, passes=passes) for passes in (1, 2)]
     longest = longest_match(corpus.other, corpus.merges)
-    return corpus.is_whole() and corpus.ids not in (*others, *rounds, longest)
+    return corpus.is_whole() and corpus.ids not in (*alternatives, *rounds, longest)
 
 
 def _tells_frequency(corpus: Corpus) -> bool:
@@ -99,8 +99,8 @@ def _tells_frequency(corpus: Corpus) -> bool:
 
 def _tells_pieces(corpus: Corpus) -> bool:
     """It matters that the text to encode is cut as in training, white space included."""
-    others = (_one_piece, _words_and_spaces, _without_white_space)
-    result = [encoded(corpus.other, corpus.merges, pieces=pieces) for pieces in others]
+    alternatives = (_one_piece, _words_and_spaces, _without_white_space)
+    result = [encoded(corpus.other, corpus.merges, pieces=pieces) for pieces in alternatives]
     return corpus.is_whole() and corpus.ids not in result and not _tells_any_order(corpus)
 
 
@@ -249,8 +249,8 @@ def test_decodes_what_was_encoded(student: Any, corpus: Corpus) -> None:
         assert_returns(student.decode(ids, corpus.merges), _text(ids, corpus), call)
     assert_returns(student.decode([], corpus.merges), "", f"decode([], {corpus.merges})")
     ids = [97, 256 + known]
-    what = f"decode({ids}, …): with {known} merges there is no id {ids[1]}"
-    assert_refuses(LookupError, partial(student.decode, ids, corpus.merges), what)
+    reason = f"decode({ids}, …): with {known} merges there is no id {ids[1]}"
+    assert_refuses(LookupError, partial(student.decode, ids, corpus.merges), reason)
 
 
 @check(
@@ -276,8 +276,8 @@ def test_refuses_negative_ids(student: Any, corpus: Corpus) -> None:
 
     It costs nothing: no encoder produces such an id.
     """
-    what = "decode([-1], …): no token has the id -1"
-    assert_refuses(LookupError, partial(student.decode, [-1], corpus.merges), what)
+    reason = "decode([-1], …): no token has the id -1"
+    assert_refuses(LookupError, partial(student.decode, [-1], corpus.merges), reason)
 
 
 def _text(ids: list[int], corpus: Corpus) -> str:

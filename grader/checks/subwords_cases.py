@@ -76,9 +76,9 @@ def _apart(row: list[Token]) -> list[Merge]:
     """The pairs of a row, those left out that share a token with an equal one before."""
     result: list[Merge] = []
     taken: dict[Merge, int] = {}
-    for place, pair in enumerate(itertools.pairwise(row)):
-        if taken.get(pair, -2) < place - 1:
-            taken[pair] = place
+    for position, pair in enumerate(itertools.pairwise(row)):
+        if taken.get(pair, -2) < position - 1:
+            taken[pair] = position
             result.append(pair)
     return result
 
@@ -119,9 +119,9 @@ def joined_from_the_right(row: list[Token], pair: Merge) -> list[Token]:
 
 def joined_once(row: list[Token], pair: Merge) -> list[Token]:
     """A mistake: only the first occurrence in a piece is joined."""
-    for place, neighbours in enumerate(itertools.pairwise(row)):
+    for position, neighbours in enumerate(itertools.pairwise(row)):
         if neighbours == pair:
-            return [*row[:place], pair[0] + pair[1], *row[place + 2 :]]
+            return [*row[:position], pair[0] + pair[1], *row[position + 2 :]]
     return row
 
 
@@ -232,7 +232,7 @@ def _sentence(numbers: Numbers, purpose: str, words: Sequence[str], count: int, 
 def corpora(
     draw: st.DrawFn,  # noqa: ARG001
     numbers: Numbers,
-    wanted: Callable[[Corpus], bool],
+    accepts: Callable[[Corpus], bool],
     letters: str = "aeht",
     words: int = 7,
     longest: int = 5,
@@ -240,31 +240,33 @@ def corpora(
     count: int = 9,
     odd: str = " ",
 ) -> Corpus:
-    """Corpora that are `wanted`, in which no two merges make the same bytes."""
+    """Corpora that `accepts` accepts, in which no two merges make the same bytes."""
     for attempt in itertools.count():
         drawn = replace(numbers, run=numbers.run + attempt)
         known = _words(drawn, letters, words, longest)
         text = _sentence(drawn, "text", known, length, odd)
-        other = _sentence(drawn, "other", [*known, known[0] + known[1]], 6, odd)
-        corpus = Corpus(text, count, learnt(text, count), other)
+        new_text = _sentence(drawn, "other", [*known, known[0] + known[1]], 6, odd)
+        corpus = Corpus(text, count, learnt(text, count), new_text)
         made = {left + right for left, right in corpus.merges}
-        if len(made) == len(corpus.merges) and wanted(corpus):
+        if len(made) == len(corpus.merges) and accepts(corpus):
             return corpus
     raise AssertionError  # there is always another
 
 
-def assert_merges(found: Any, expected: Merges, call: str) -> None:
+def assert_merges(actual: Any, expected: Merges, call: str) -> None:
     """These merges came back, in this order. `call` is as a student would write it."""
     right = 0
-    if isinstance(found, list):
-        pairs = zip(found, expected, strict=False)
+    if isinstance(actual, list):
+        pairs = zip(actual, expected, strict=False)
         right = sum(1 for _ in itertools.takewhile(lambda two: _is(*two), pairs))
     help = ""
     if 0 < right < len(expected):
         first = "The first merge is" if right == 1 else f"The first {right} merges are"
         help = f"{first} right; the next should be {expected[right]}."
-    assert_returns(found, expected, call, help)
+    assert_returns(actual, expected, call, help)
 
 
-def _is(found: Any, expected: Merge) -> bool:
-    return type(found) is tuple and list(map(type, found)) == [bytes, bytes] and found == expected
+def _is(actual: Any, expected: Merge) -> bool:
+    return (
+        type(actual) is tuple and list(map(type, actual)) == [bytes, bytes] and actual == expected
+    )

@@ -83,9 +83,9 @@ def test_blocks_make_no_difference(student: Any, case: AttentionCase) -> None:
             if expected is None:
                 expected = student.tiled_attention(*case.inputs, None, n_keys)
             output = student.tiled_attention(*case.inputs, mask, block=block)
-            what = f"output with block={block}"
+            subject = f"output with block={block}"
             sides = (f"block={block}", f"block={n_keys}")
-            assert_matches(output, expected, what, axes=AXES, sides=sides)
+            assert_matches(output, expected, subject, axes=AXES, sides=sides)
 
 
 @check(points=1.5, inputs=tiled_cases(), examples=2)
@@ -119,8 +119,8 @@ def test_large_scores(student: Any, case: AttentionCase) -> None:
         query, key = ordered_by_score(case, 1000.0, falling)
         weights = Weighing(student, 3).weights(query, key)
         expected = softmax_scores(query.double(), key.double())
-        what = f"weights of {'falling' if falling else 'rising'} scores"
-        assert_matches(weights, expected, what, axes=(*AXES[:3], "key"), atol=1e-3)
+        subject = f"weights of {'falling' if falling else 'rising'} scores"
+        assert_matches(weights, expected, subject, axes=(*AXES[:3], "key"), atol=1e-3)
 
 
 @check(points=1, inputs=tiled_cases(masked=True), examples=2)
@@ -175,11 +175,11 @@ def test_no_tensor_holds_all_scores(student: Any, numbers: Numbers) -> None:
         assert_shape(output, dict(zip(AXES, (batch, heads, queries, d_v), strict=True)))
         if larger:
             given = f"block={block}" if arguments else "no block given"
-            what = f"For {queries} queries, {keys} keys and {given}, your code"
+            subject = f"For {queries} queries, {keys} keys and {given}, your code"
             help = (
                 f"The limit is {batch} × {heads} × {queries} × {width}. Is it the scores or a mask?"
             )
-            raise too_large(larger, limit, what, help)
+            raise too_large(larger, limit, subject, help)
 
     assert_within(block, None, block)
     for shape in ((queries, keys), (batch, 1, queries, keys)):
@@ -200,18 +200,18 @@ def _check_long(student: Any, case: LongCase) -> None:
             f"For {length}, your code needs more memory than the {MEMORY >> 20} MB that it has.",
             help="Which of your tensors, or lists of tensors, grow with Lq × Lk?",
         ) from None
-    what = f"output for {length}"
-    assert_shape(output, tuple(case.output.shape), what)
-    assert_finite(output, what, axes=AXES)
+    subject = f"output for {length}"
+    assert_shape(output, tuple(case.output.shape), subject)
+    assert_finite(output, subject, axes=AXES)
     # With another scale the averages are others and go up and down with these: measured, 0.7 to
     # 0.85. Computed in half the memory, in bfloat16, they are as near as 0.9997 and off by 0.05;
     # right answers are off by 1e-5.
     pair = torch.stack([output.double().flatten(), case.output.flatten()])
     likeness = torch.corrcoef(pair)[0, 1].item()
     if not likeness > 0.5:
-        raise Mismatch(f"Your {what} is not that of attention.")
+        raise Mismatch(f"Your {subject} is not that of attention.")
     if likeness > 0.999:
-        assert_matches(output, case.output, what, axes=AXES, rtol=1e-4, atol=1e-4)
+        assert_matches(output, case.output, subject, axes=AXES, rtol=1e-4, atol=1e-4)
 
 
 @check(points=0.5, inputs=tiled_cases(), examples=2)
@@ -226,10 +226,14 @@ def test_takes_any_leading_axes(student: Any, case: AttentionCase) -> None:
     assert_follow_the_scores(weights, case.weights)
     output = student.tiled_attention(*case.inputs, None, 4)
     assert_shape(output, tuple(case.output.shape))
-    for index, what in (((0, 0), "without batch and heads"), ((0,), "without heads"), (None, "")):
-        what = what or "with one more axis in front"
+    for index, subject in (
+        ((0, 0), "without batch and heads"),
+        ((0,), "without heads"),
+        (None, ""),
+    ):
+        subject = subject or "with one more axis in front"
         part = student.tiled_attention(*(tensor[index] for tensor in case.inputs), None, 4)
-        assert_matches(part, output[index], f"output {what}")
+        assert_matches(part, output[index], f"output {subject}")
     first = [tensor[:1, :1, :1] for tensor in case.inputs]
     single = student.tiled_attention(*first, None, 4)
     assert_matches(single, first[2], "output for a single query and a single key", axes=AXES)
@@ -262,7 +266,7 @@ def _check_narrow_types(student: Any, case: AttentionCase, plain: Tensor) -> Non
     # Measured: right answers are off by up to 0.04 of the largest entry in bfloat16.
     largest = plain.abs().max().item()
     for dtype, tolerance in ((torch.float32, 1e-4), (torch.bfloat16, 0.2)):
-        what = f"output for {str(dtype).removeprefix('torch.')} input"
+        subject = f"output for {str(dtype).removeprefix('torch.')} input"
         low = [tensor.to(dtype) for tensor in case.inputs]
         try:
             output = student.tiled_attention(*low, case.mask, 4)
@@ -271,9 +275,9 @@ def _check_narrow_types(student: Any, case: AttentionCase, plain: Tensor) -> Non
             if case.query.dtype is torch.float32:
                 return
             raise Mismatch(f"For {dtype} input your code raises {error}") from None
-        assert_dtype(output, dtype, what)
+        assert_dtype(output, dtype, subject)
         atol = tolerance * largest
-        assert_matches(output, plain, what, axes=AXES, rtol=tolerance, atol=atol)
+        assert_matches(output, plain, subject, axes=AXES, rtol=tolerance, atol=atol)
 
 
 @check(points=0, inputs=tiled_cases(masked=True), examples=1)

@@ -99,18 +99,18 @@ def test_numbers_all_tokens(student: Any, numbers: Numbers) -> None:
     assert_returns(student.build_vocab(texts), vocabulary(result), f"build_vocab({texts})")
     for specials in (SPECIALS, tuple(reversed(SPECIALS)), [several[4], "<pad>"]):
         expected = vocabulary(result, specials)
-        what = f"build_vocab({texts}, specials={specials})"
-        assert_returns(student.build_vocab(texts, specials), expected, what)
-        assert_returns(student.build_vocab(texts, specials=specials), expected, what)
+        subject = f"build_vocab({texts}, specials={specials})"
+        assert_returns(student.build_vocab(texts, specials), expected, subject)
+        assert_returns(student.build_vocab(texts, specials=specials), expected, subject)
     once = student.build_vocab(Once(tuple(texts)), SPECIALS)
-    what = "build_vocab(<a generator of the same texts>, …)"
-    assert_returns(once, vocabulary(result, SPECIALS), what)
+    subject = "build_vocab(<a generator of the same texts>, …)"
+    assert_returns(once, vocabulary(result, SPECIALS), subject)
     assert_returns(student.build_vocab([], SPECIALS), vocabulary([], SPECIALS), "build_vocab([])")
     text = f"{several[0].capitalize()}, {several[1]}  {several[0]}!"
     expected = vocabulary(own_tokens(student, text))
-    what = f"build_vocab([{text!r}])"
+    subject = f"build_vocab([{text!r}])"
     help = "Does build_vocab cut the texts with your own tokenize?"
-    assert_returns(student.build_vocab([text]), expected, what, help)
+    assert_returns(student.build_vocab([text]), expected, subject, help)
 
 
 @check(points=1, inputs=random_numbers(), examples=3)
@@ -126,40 +126,40 @@ def test_turns_words_into_ids(student: Any, numbers: Numbers) -> None:
     text = f"{b} {c} {a} {d}"
     expected = [vocab[token] for token in text.split()]
     assert_returns(student.encode(text, vocab), expected, f"encode({text!r}, {vocab})")
-    what = f"encode({text!r}, {vocab}, unknown='<unk>')"
-    with _no_key_error(what, "although all of its words are in the vocabulary"):
-        assert_returns(student.encode(text, vocab, unknown="<unk>"), expected, what)
+    subject = f"encode({text!r}, {vocab}, unknown='<unk>')"
+    with _no_key_error(subject, "although all of its words are in the vocabulary"):
+        assert_returns(student.encode(text, vocab, unknown="<unk>"), expected, subject)
 
     larger = {**vocab, "<unk>": 70}
     mixed = f"{a} {stranger} {c}"
-    what = f"encode({mixed!r}, {larger}, '<unk>')"
-    with _no_key_error(what, "although `unknown` is given"):
+    subject = f"encode({mixed!r}, {larger}, '<unk>')"
+    with _no_key_error(subject, "although `unknown` is given"):
         result, after = student.encode.echo(mixed, larger, "<unk>")
-        assert_returns(result, [vocab[a], 70, vocab[c]], what)
+        assert_returns(result, [vocab[a], 70, vocab[c]], subject)
         assert_returns(after[1], larger, "After encode, the vocabulary")
-        what = f"encode({mixed!r}, {vocab}, unknown={b!r})"
+        subject = f"encode({mixed!r}, {vocab}, unknown={b!r})"
         expected = [vocab[a], vocab[b], vocab[c]]
-        assert_returns(student.encode(mixed, vocab, unknown=b), expected, what)
+        assert_returns(student.encode(mixed, vocab, unknown=b), expected, subject)
 
     for call in (partial(student.encode, mixed, vocab), partial(student.encode, mixed, larger)):
-        what = f"encode({mixed!r}, …): {stranger!r} is not in the vocabulary"
-        assert_refuses(KeyError, call, what, naming=stranger)
+        subject = f"encode({mixed!r}, …): {stranger!r} is not in the vocabulary"
+        assert_refuses(KeyError, call, subject, naming=stranger)
     text = f"{a.capitalize()},  {b}! {a}"
     expected = [larger.get(token, 70) for token in own_tokens(student, text)]
     help = "Does encode cut the text with your own tokenize?"
-    what = f"encode({text!r}, {larger}, '<unk>')"
-    assert_returns(student.encode(text, larger, "<unk>"), expected, what, help)
+    subject = f"encode({text!r}, {larger}, '<unk>')"
+    assert_returns(student.encode(text, larger, "<unk>"), expected, subject, help)
 
 
 @contextmanager
-def _no_key_error(what: str, though: str) -> Iterator[None]:
+def _no_key_error(subject: str, though: str) -> Iterator[None]:
     """Name the call that raised a KeyError."""
     try:
         yield
     except StudentError as error:
         if "KeyError" not in error.kinds:
             raise
-        raise Mismatch(f"{what} raised {error}, {though}.") from None
+        raise Mismatch(f"{subject} raised {error}, {though}.") from None
 
 
 @check(points=1, inputs=random_numbers(), examples=3)
@@ -183,9 +183,9 @@ def test_fills_up_on_the_right(student: Any, numbers: Numbers) -> None:
         longest = max(map(len, sequences))
         expected = torch.tensor([row + [pad_id] * (longest - len(row)) for row in sequences])
         result, after = student.pad_batch.echo(sequences, pad_id)
-        what = f"pad_batch({sequences}, pad_id={pad_id})"
-        assert_dtype(result, torch.int64, what)
-        assert_matches(result, expected, what, axes=("batch", "length"))
+        subject = f"pad_batch({sequences}, pad_id={pad_id})"
+        assert_dtype(result, torch.int64, subject)
+        assert_matches(result, expected, subject, axes=("batch", "length"))
         assert_returns(after[0], sequences, "After pad_batch, the list of sequences")
     short = [rows[0], rows[2]]
     expected = torch.tensor([rows[0], [*rows[2], 0]])
@@ -209,10 +209,12 @@ def test_one_hot_rows_pick_rows(student: Any, numbers: Numbers) -> None:
     table = numbers.normal("table", vocab_size, 5, dtype=torch.float32)
     for some in (ids, transposed(ids), ids[0], ids[:, :1], ids[None, :, None], ids[1, 1]):
         result, after = student.one_hot.echo(some, vocab_size)
-        what = f"one_hot of ids of shape {tuple(some.shape)}"
-        _assert_one_hot(result, some, vocab_size, what)
+        subject = f"one_hot of ids of shape {tuple(some.shape)}"
+        _assert_one_hot(result, some, vocab_size, subject)
         assert_not_edited([some], after[:1], ["ids"])
-        assert_matches(result @ table, table[some], f"{what}, times a matrix of {vocab_size} rows,")
+        assert_matches(
+            result @ table, table[some], f"{subject}, times a matrix of {vocab_size} rows,"
+        )
     last = torch.tensor([[vocab_size - 1]])
     _assert_one_hot(student.one_hot(last, vocab_size), last, vocab_size, "one_hot of the last id")
     only = torch.zeros(2, dtype=torch.int64)
@@ -220,10 +222,10 @@ def test_one_hot_rows_pick_rows(student: Any, numbers: Numbers) -> None:
     assert_settings_kept(settings, student.global_settings())
 
 
-def _assert_one_hot(found: Any, ids: Tensor, vocab_size: int, what: str) -> None:
+def _assert_one_hot(actual: Any, ids: Tensor, vocab_size: int, subject: str) -> None:
     expected = torch.zeros(*ids.shape, vocab_size).scatter_(-1, ids[..., None], 1.0)
     axes = ("batch", "length", "id")[-expected.dim() :] if expected.dim() <= 3 else ()
-    assert_dtype(found, torch.float32, what)
-    assert_matches(found, expected, what, axes=axes)
-    if not torch.equal(found, expected):
-        raise Mismatch(f"{what} contains numbers that are close to 0 or 1, but not exactly.")
+    assert_dtype(actual, torch.float32, subject)
+    assert_matches(actual, expected, subject, axes=axes)
+    if not torch.equal(actual, expected):
+        raise Mismatch(f"{subject} contains numbers that are close to 0 or 1, but not exactly.")

@@ -151,8 +151,8 @@ def test_initialise_leaves_the_rest(student: Any) -> None:
             "train the old ones.",
             help="Change the numbers of a parameter in place.",
         )
-    other, _ = _initialised(student, shapes)
-    if torch.equal(other.weights(["linear.weight"])["linear.weight"], after["linear.weight"]):
+    second, _ = _initialised(student, shapes)
+    if torch.equal(second.weights(["linear.weight"])["linear.weight"], after["linear.weight"]):
         raise Mismatch(
             "`initialise` gives two models the same numbers.", help="Is a seed set in it?"
         )
@@ -194,13 +194,13 @@ def _noam(step: int, d_model: int, warmup: int) -> float:
     return min(rising, falling) / math.sqrt(d_model)
 
 
-def _assert_rate(found: Any, expected: float, call: str) -> None:
-    if isinstance(found, Tensor) and found.numel() == 1 and not found.is_complex():
-        found = found.item()
-    if type(found) not in (int, float):
-        raise Mismatch(f"{call} should return a float; yours returned {_described(found)}.")
-    if not abs(found - expected) <= 1e-5 * abs(expected):
-        raise Mismatch(f"{call} returns {found:.6g}; it should be {expected:.6g}.")
+def _assert_rate(actual: Any, expected: float, call: str) -> None:
+    if isinstance(actual, Tensor) and actual.numel() == 1 and not actual.is_complex():
+        actual = actual.item()
+    if type(actual) not in (int, float):
+        raise Mismatch(f"{call} should return a float; yours returned {_described(actual)}.")
+    if not abs(actual - expected) <= 1e-5 * abs(expected):
+        raise Mismatch(f"{call} returns {actual:.6g}; it should be {expected:.6g}.")
 
 
 def _described(value: Any) -> str:
@@ -288,13 +288,13 @@ def losses(
     return TrainingCase(logits, labels, smoothing, pad_id)
 
 
-def _assert_loss(found: Any, case: TrainingCase, expected: Tensor, what: str = "loss") -> None:
-    if isinstance(found, float):
+def _assert_loss(actual: Any, case: TrainingCase, expected: Tensor, subject: str = "loss") -> None:
+    if isinstance(actual, float):
         raise Mismatch(
             "label_smoothed_loss should return a tensor without axes; yours returned a float.",
             help="No gradient flows back from a float.",
         )
-    assert_matches(found, expected, f"{what} with smoothing={case.smoothing}")
+    assert_matches(actual, expected, f"{subject} with smoothing={case.smoothing}")
 
 
 @check(points=1, inputs=losses(pad_id=-100, padding=False), examples=3)
@@ -305,11 +305,11 @@ def test_loss_without_padding(student: Any, case: TrainingCase) -> None:
     and logits of a thousand that give infinity. Mistakes with padding pass.
     """
     for smoothing in (case.smoothing, 0.0, 1.0):
-        one = TrainingCase(case.logits, case.labels, smoothing, case.pad_id)
+        case_without_padding = TrainingCase(case.logits, case.labels, smoothing, case.pad_id)
         result, after = student.label_smoothed_loss.echo(
             case.logits, case.labels, case.pad_id, smoothing
         )
-        _assert_loss(result, one, one.expected)
+        _assert_loss(result, case_without_padding, case_without_padding.expected)
         assert_not_edited([case.logits, case.labels], after[:2], ["logits", "labels"])
     large = TrainingCase(case.logits * 500, case.labels, case.smoothing, case.pad_id)
     result = student.label_smoothed_loss(large.logits, large.labels, -100, large.smoothing)
@@ -350,7 +350,7 @@ def test_gradients_agree_with_torch(
     Sees the graph cut by detach, item or no_grad, and NaN from the logarithm of a softmax.
     """
     for case in (inside, negative):
-        one = torch.ones((), dtype=torch.float64)
+        cotangent = torch.ones((), dtype=torch.float64)
         for scale in (1.0, 500.0):
             scaled = TrainingCase(case.logits * scale, case.labels, case.smoothing, case.pad_id)
             logits = scaled.logits.clone().requires_grad_()
@@ -358,4 +358,4 @@ def test_gradients_agree_with_torch(
                 logits, scaled.labels, scaled.pad_id, scaled.smoothing
             )
             _assert_loss(result, scaled, scaled.expected)
-            assert_gradients(gradients(result, [logits], one), [scaled.gradient], ["logits"])
+            assert_gradients(gradients(result, [logits], cotangent), [scaled.gradient], ["logits"])

@@ -93,8 +93,8 @@ def test_gradients_are_clipped_before_they_are_used(student: Any, case: LoopCase
         left = [kept.double().norm() for kept in _gradients(model).values() if _is_real(kept)]
         if left and abs(torch.stack(left).norm().item() - min(norm, max_norm)) < 1e-4 * norm:
             help += " Afterwards the gradients are clipped; were they when they were used?"
-        what = f"after one step with max_norm={max_norm:.4g}"
-        assert_weights(model, expected.weights, what, help=help)
+        subject = f"after one step with max_norm={max_norm:.4g}"
+        assert_weights(model, expected.weights, subject, help=help)
 
 
 @check(points=2, inputs=cases(), examples=2)
@@ -149,8 +149,8 @@ def test_evaluation_leaves_the_model_as_it_was(student: Any, case: LoopCase) -> 
                 raise Mismatch(f"`evaluate` takes the gradient of `{name}` away.")
             assert_matches(after, before, f"gradient of `{name}` after evaluate")
     model, loss = case.made(student)
-    what = "evaluate with no batch: there is no mean of nothing"
-    assert_refuses(ValueError, lambda: student.evaluate.recording(model, [], loss), what)
+    reason = "evaluate with no batch: there is no mean of nothing"
+    assert_refuses(ValueError, lambda: student.evaluate.recording(model, [], loss), reason)
 
 
 def _gradients(model: RemoteModule) -> dict[str, Any]:
@@ -228,20 +228,20 @@ def test_a_run_of_any_length(student: Any, case: LoopCase) -> None:
 
 def _assert_losses(returned: Any, expected: list[float], rates: list[float]) -> None:
     if not isinstance(returned, list):
-        got = (
+        description = (
             "None: is a `return` missing?" if returned is None else f"a {type(returned).__name__}."
         )
-        raise Mismatch(f"fit should return the list of the losses; yours returned {got}")
+        raise Mismatch(f"fit should return the list of the losses; yours returned {description}")
     if len(returned) != len(expected):
         raise Mismatch(
             f"fit with {len(expected)} steps should return {len(expected)} losses; yours returned "
             f"{len(returned)}."
         )
-    for number, (value, wanted) in enumerate(zip(returned, expected, strict=True), start=1):
+    for number, (value, loss) in enumerate(zip(returned, expected, strict=True), start=1):
         help = "" if number == 1 else f"The rate of step {number - 1} is {rates[number - 1]:.3g}."
         if isinstance(value, torch.Tensor):
             raise Mismatch(
                 f"fit returned a tensor as the loss of step {number}; it should be a Python float.",
                 help="A tensor keeps everything it was computed from in memory.",
             )
-        assert_loss(value, wanted, f"fit in step {number}", help=help)
+        assert_loss(value, loss, f"fit in step {number}", help=help)

@@ -187,10 +187,10 @@ def assert_loss(returned: Any, expected: float, call: str, help: str = "") -> No
                 f"{call} returned a tensor; it should return a Python float.",
                 help="A tensor keeps everything it was computed from in memory.",
             )
-        got = (
+        description = (
             "None: is a `return` missing?" if returned is None else f"a {type(returned).__name__}."
         )
-        raise Mismatch(f"{call} should return a Python float; yours returned {got}")
+        raise Mismatch(f"{call} should return a Python float; yours returned {description}")
     assert_matches(
         torch.tensor(returned, dtype=torch.float64),
         torch.tensor(expected, dtype=torch.float64),

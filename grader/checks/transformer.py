@@ -76,16 +76,16 @@ def test_options_reach_encoder_and_decoder(student: Any, case: TransformerCase) 
     assert_matches(result, case.decoded, "output of decode", axes=AXES)
     loud = case.loud
     model.load(loud.weights, strict=False)
-    for what, result, expected in (
+    for subject, result, expected in (
         ("encode", model.encode(loud.src), loud.encoded),
         ("decode", model.decode(loud.tgt, loud.memory, loud.src), loud.decoded),
     ):
-        what = f"output of {what} for scores of up to a thousand"
-        assert_matches(result, expected, what, axes=AXES, rtol=1e-2, atol=1e-2)
+        subject = f"output of {subject} for scores of up to a thousand"
+        assert_matches(result, expected, subject, axes=AXES, rtol=1e-2, atol=1e-2)
     far = case.far
     model.to(far.dtype).load(far.weights, strict=False)
-    what = "output of encode for tokens around 1000, in float32"
-    assert_matches(model.encode(far.src), far.encoded, what, axes=AXES, rtol=1e-2, atol=1e-2)
+    subject = "output of encode for tokens around 1000, in float32"
+    assert_matches(model.encode(far.src), far.encoded, subject, axes=AXES, rtol=1e-2, atol=1e-2)
 
 
 @check(points=2, inputs=cases(num_layers=1), examples=1)
@@ -102,15 +102,15 @@ def test_no_position_looks_ahead(student: Any, case: TransformerCase) -> None:
     positions = torch.arange(case.tgt.size(1)).expand(case.tgt.shape)
     for t in (1, case.tgt.size(1) - 1):
         after = model(case.src, torch.where(positions == t, case.other_tgt, case.tgt))
-        what = f"The target token at position {t} affects the logits of earlier positions."
-        check_same(after, before, positions < t, what)
-        what = f"The target token at position {t} does not affect the logits from there on."
-        check_other(after, before, positions >= t, what)
+        headline = f"The target token at position {t} affects the logits of earlier positions."
+        check_same(after, before, positions < t, headline)
+        headline = f"The target token at position {t} does not affect the logits from there on."
+        check_other(after, before, positions >= t, headline)
 
 
-def _assert_logits(found: Any, case: TransformerCase) -> None:
+def _assert_logits(actual: Any, case: TransformerCase) -> None:
     shape = (*case.tgt.shape, case.tgt_vocab)
-    assert_shape(found, dict(zip(LOGITS, shape, strict=True)), "logits")
+    assert_shape(actual, dict(zip(LOGITS, shape, strict=True)), "logits")
 
 
 @check(points=2, inputs=cases(num_layers=1), examples=1)
@@ -130,32 +130,34 @@ def test_padding_of_the_source_is_not_seen(student: Any, case: TransformerCase) 
     short = src[:1, : case.source_length]
     memory, logits = model.encode(src), model(src, tgt)
     _assert_logits(logits, case)
-    what = "Padding at the end of the source affects the output."
+    headline = "Padding at the end of the source affects the output."
     shape = (*src.shape, case.sizes.d_model)
     assert_shape(memory, dict(zip(AXES, shape, strict=True)), "output of encode")
     alone = torch.ones(short.shape, dtype=torch.bool)
-    check_same(model.encode(short), memory[:1, : case.source_length], alone, what)
-    check_same(model(short, tgt[:1]), logits[:1], everywhere[:1], what)
+    check_same(model.encode(short), memory[:1, : case.source_length], alone, headline)
+    check_same(model(short, tgt[:1]), logits[:1], everywhere[:1], headline)
 
     # Padding anywhere: the numbers in its rows do not matter.
     noise = case.noise(*case.memory.shape)
     decoded = model.decode(tgt, case.memory, src)
     assert_shape(decoded, dict(zip(AXES, (*tgt.shape, case.sizes.d_model), strict=True)))
     hidden = torch.where(is_token[..., None], case.memory, case.memory + noise)
-    what = "Rows of the memory where the source is padding affect the output of decode."
-    check_same(model.decode(tgt, hidden, src), decoded, everywhere, what)
+    headline = "Rows of the memory where the source is padding affect the output of decode."
+    check_same(model.decode(tgt, hidden, src), decoded, everywhere, headline)
     # The last position holds a token that follows padding, in all rows but the first.
-    seen = case.memory.clone()
-    seen[1:, -1] += noise[1:, -1]
-    what = "The memory of a source token that follows padding does not affect the output of decode."
-    check_other(model.decode(tgt, seen, src)[1:], decoded[1:], everywhere[1:], what)
-    other = src.clone()
-    other[1:, -1] = case.other_src[1:, -1]
-    what = "A source token that follows padding does not affect other tokens in `encode`."
-    check_other(model.encode(other)[1:], memory[1:], is_token[1:], what)
+    changed_memory = case.memory.clone()
+    changed_memory[1:, -1] += noise[1:, -1]
+    headline = (
+        "The memory of a source token that follows padding does not affect the output of decode."
+    )
+    check_other(model.decode(tgt, changed_memory, src)[1:], decoded[1:], everywhere[1:], headline)
+    changed_src = src.clone()
+    changed_src[1:, -1] = case.other_src[1:, -1]
+    headline = "A source token that follows padding does not affect other tokens in `encode`."
+    check_other(model.encode(changed_src)[1:], memory[1:], is_token[1:], headline)
     model.load(case.with_other_padding(SRC), strict=False)
-    what = "The embedding of the padding id affects other source tokens in `encode`."
-    check_same(model.encode(src), memory, is_token, what)
+    headline = "The embedding of the padding id affects other source tokens in `encode`."
+    check_same(model.encode(src), memory, is_token, headline)
 
 
 @check(points=1, inputs=cases(num_layers=1), examples=1)
@@ -173,15 +175,15 @@ def test_padding_of_the_target_is_not_seen(student: Any, case: TransformerCase) 
     assert_shape(before, dict(zip(AXES, (*tgt.shape, case.sizes.d_model), strict=True)))
     other_padding = case.with_other_padding(TGT)
     model.load(other_padding, strict=False)
-    what = "The embedding of the padding id affects other target tokens in `decode`."
-    check_same(model.decode(tgt, case.memory, src), before, is_token, what)
+    headline = "The embedding of the padding id affects other target tokens in `decode`."
+    check_same(model.decode(tgt, case.memory, src), before, is_token, headline)
     model.load({name: case.weights[name] for name in other_padding}, strict=False)
     # In each row the third position holds a token that follows padding, and tokens follow it.
-    other = tgt.clone()
-    other[:, 2] = case.other_tgt[:, 2]
+    changed_tgt = tgt.clone()
+    changed_tgt[:, 2] = case.other_tgt[:, 2]
     later = torch.arange(tgt.size(1)).expand(tgt.shape) >= 2
-    what = "A target token that follows padding does not affect later tokens in `decode`."
-    check_other(model.decode(other, case.memory, src), before, later, what)
+    headline = "A target token that follows padding does not affect later tokens in `decode`."
+    check_other(model.decode(changed_tgt, case.memory, src), before, later, headline)
 
 
 @check(points=1, inputs=cases(num_layers=1), examples=1)
@@ -200,8 +202,8 @@ def test_the_parts_make_the_whole(student: Any, case: TransformerCase) -> None:
     assert_shape(decoded, dict(zip(AXES, (*tgt.shape, case.sizes.d_model), strict=True)))
     expected = case.generate(decoded.double(), case.weights)
     assert_matches(model(src, tgt), expected, "logits", axes=LOGITS)
-    other = model.decode(tgt, case.memory, src)
-    assert_changes(other, decoded, "The output of `decode` is the same for a different memory.")
+    changed = model.decode(tgt, case.memory, src)
+    assert_changes(changed, decoded, "The output of `decode` is the same for a different memory.")
 
 
 @check(
@@ -264,18 +266,18 @@ def test_dropout_reaches_every_part(student: Any, case: TransformerCase) -> None
         bias = case.weights[f"{part}.norm.bias"].double().expand(*ids.shape, -1)
         assert_matches(result, bias, f"output of {part} with everything dropped", axes=AXES)
     bias = case.weights["decoder.norm.bias"].double().expand(*tgt.shape, -1)
-    what = "logits with everything dropped"
-    assert_matches(model(src, tgt), case.generate(bias, case.weights), what, axes=LOGITS)
+    subject = "logits with everything dropped"
+    assert_matches(model(src, tgt), case.generate(bias, case.weights), subject, axes=LOGITS)
     model.eval()
     free = case.another_model(student)
     plain = free(src, tgt)
     _assert_logits(plain, case)
-    for what, logits in (
+    for subject, logits in (
         ("evaluation", model(src, tgt)),
         ("a second call in evaluation", model(src, tgt)),
         ("training with dropout=0", free.train()(src, tgt)),
     ):
-        assert_matches(logits, plain, f"logits in {what}", axes=LOGITS)
+        assert_matches(logits, plain, f"logits in {subject}", axes=LOGITS)
     assert_drops_inside(student, case)
 
 
@@ -306,10 +308,10 @@ def _check_any_input(student: Any, case: TransformerCase) -> None:
     alone = model(src[1:2], tgt[1:2])
     assert_matches(alone, logits[1:2], "logits of a sentence without the others", axes=LOGITS)
     for size in (1, 2):
-        result, expected = (one(src[:, :size], tgt[:, :size]) for one in (model, copied))
+        result, expected = (module(src[:, :size], tgt[:, :size]) for module in (model, copied))
         assert_shape(expected, (src.size(0), size, case.tgt_vocab), "logits")
-        what = "logits for shorter sentences, after longer ones"
-        assert_matches(result, expected, what, axes=LOGITS, sides=("yours", "for the first"))
+        subject = "logits for shorter sentences, after longer ones"
+        assert_matches(result, expected, subject, axes=LOGITS, sides=("yours", "for the first"))
     result, after = model.echo(transposed(src), transposed(tgt))
     assert_matches(result, logits, "logits for non-contiguous ids", axes=LOGITS)
     assert_not_edited([src, tgt], after, ("src", "tgt"))
@@ -326,8 +328,8 @@ def _assert_listens(model: RemoteModule, case: TransformerCase, logits: Tensor) 
     """Check that other scores in cross-attention give other logits. No lazy answer passes this."""
     name = "decoder.layers.0.cross_attn.q_proj.weight"
     model.load({name: -case.weights[name]}, strict=False)
-    other = model(case.src, case.tgt)
-    assert_changes(other, logits, f"`{name}` does not affect the output.")
+    changed = model(case.src, case.tgt)
+    assert_changes(changed, logits, f"`{name}` does not affect the output.")
 
 
 @check(points=0, inputs=cases(norm_first=True, num_layers=1), examples=1)

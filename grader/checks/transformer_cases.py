@@ -104,8 +104,8 @@ class TransformerCase:
 
     def _others(self, ids: Tensor, vocab: int) -> Tensor:
         words = torch.tensor([word for word in range(1, vocab) if word != self.pad_id])
-        place = (ids.unsqueeze(-1) == words).int().argmax(-1)
-        return words.roll(-1)[place]
+        position = (ids.unsqueeze(-1) == words).int().argmax(-1)
+        return words.roll(-1)[position]
 
     @cached_property
     def padded_src(self) -> Tensor:
@@ -173,7 +173,7 @@ class TransformerCase:
             if self.norm_first:
                 heard = layer_norm(heard, first, "sublayers.0.")
             large = with_large_scores(first, heard, self.sizes.n_heads)
-            weights = weights | {f"{prefix}{one}": value for one, value in large.items()}
+            weights = weights | {f"{prefix}{name}": value for name, value in large.items()}
         return weights
 
     def with_other_padding(self, name: str) -> Weights:
@@ -191,16 +191,16 @@ class TransformerCase:
     def encode(self, embedded: Tensor, weights: Weights | None = None) -> Tensor:
         """Apply torch's encoder layers to an embedded source without padding."""
         oracle = Oracle(ENCODER, self.sizes, self.norm_first, self.activation)
-        mine = below(weights or self.weights, "encoder.")
-        return oracle.stack(mine, [embedded], [None], self.num_layers)
+        encoder = below(weights or self.weights, "encoder.")
+        return oracle.stack(encoder, [embedded], [None], self.num_layers)
 
     def decode(self, embedded: Tensor, memory: Tensor, weights: Weights | None = None) -> Tensor:
         """Apply torch's decoder layers to an embedded target without padding."""
         oracle = Oracle(DECODER, self.sizes, self.norm_first, self.activation)
         length = embedded.size(1)
         causal = torch.ones(length, length, dtype=torch.bool).tril()
-        mine = below(weights or self.weights, "decoder.")
-        return oracle.stack(mine, [embedded, memory], [causal, None], self.num_layers)
+        decoder = below(weights or self.weights, "decoder.")
+        return oracle.stack(decoder, [embedded, memory], [causal, None], self.num_layers)
 
     def generate(self, decoded: Tensor, weights: Weights) -> Tensor:
         """Return the logits for the output of `decode`. (batch, target, tgt_vocab)"""

@@ -31,21 +31,21 @@ def assert_drops_inside(student: Any, case: TransformerCase) -> None:
         (DECODER, "decoder", lambda: model.decode(tgt, memory, src), tgt),
     )
     for kind, stack, call, ids in calls:
-        for place, weights in _speakers(case, kind, f"{stack}."):
+        for module, weights in _speakers(case, kind, f"{stack}."):
             model.load(weights, strict=False)
             if not any(_is_uneven(call(), ids, case) for _ in range(CALLS)):
                 raise Mismatch(
-                    f"During training, nothing is dropped inside `{place}` of the {stack}.",
+                    f"During training, nothing is dropped inside `{module}` of the {stack}.",
                     help="Does `dropout` reach it?",
                 )
 
 
-def _is_uneven(found: Any, ids: Tensor, case: TransformerCase) -> bool:
+def _is_uneven(actual: Any, ids: Tensor, case: TransformerCase) -> bool:
     """Return whether a token's features have more than two values, zero included."""
     sizes = {"batch": ids.size(0), "length": ids.size(1), "d_model": case.sizes.d_model}
-    assert_shape(found, sizes, "output in training mode")
-    assert_finite(found, "output in training mode")
-    ordered = found.double().sort(-1).values
+    assert_shape(actual, sizes, "output in training mode")
+    assert_finite(actual, "output in training mode")
+    ordered = actual.double().sort(-1).values
     steps = (ordered[..., 1:] - ordered[..., :-1]) > 1e-2
     return bool((steps.sum(-1) > 1).any())
 

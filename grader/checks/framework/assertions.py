@@ -17,16 +17,16 @@ from grader.remote.session import StudentError
 from grader.remote.wire import Opaque
 
 
-def parts(value: Any, names: Sequence[str], what: str) -> Sequence[Any]:
+def parts(value: Any, names: Sequence[str], subject: str) -> Sequence[Any]:
     """The items of a tuple that a call returned. Raises `Mismatch` if it is no such tuple."""
-    assert_parts(value, names, what)
+    assert_parts(value, names, subject)
     items: Sequence[Any] = value
     return items
 
 
-def assert_returns(found: Any, expected: Any, what: str, help: str = "") -> None:
-    """A call gave this plain data. `what` is the call as a student would write it."""
-    assert_equals(rebuilt(found, _with_its_type), expected, what, help)
+def assert_returns(actual: Any, expected: Any, subject: str, help: str = "") -> None:
+    """A call gave this plain data. `subject` is the call as a student would write it."""
+    assert_equals(rebuilt(actual, _with_its_type), expected, subject, help)
 
 
 def _with_its_type(leaf: Any) -> Any:
@@ -46,11 +46,11 @@ _NAMED = {"LookupError": "KeyError or IndexError"}
 
 
 def assert_refuses(
-    error: type[Exception], call: Callable[[], Any], what: str, naming: str = ""
+    error: type[Exception], call: Callable[[], Any], reason: str, naming: str = ""
 ) -> None:
     """The call raises `error`, or what the contract accepts in its place.
 
-    `what` is the call and the reason in words: "MultiHeadAttention(10, 3): 10 features cannot be
+    `reason` is the call and why, in words: "MultiHeadAttention(10, 3): 10 features cannot be
     shared out among 3 heads". The words of the error contain those of `naming`.
     """
     name = _NAMED.get(error.__name__, error.__name__)
@@ -58,27 +58,27 @@ def assert_refuses(
         call()
     except StudentError as raised:
         if _ACCEPTED[error.__name__].isdisjoint(raised.kinds):
-            raise Mismatch(f"{what}. It should raise {name}; yours raised {raised}.") from None
+            raise Mismatch(f"{reason}. It should raise {name}; yours raised {raised}.") from None
         if naming not in raised.text:
             raise Mismatch(
-                f"{what}. The {name} should name {naming!r}; yours says: {raised}."
+                f"{reason}. The {name} should name {naming!r}; yours says: {raised}."
             ) from None
         return
-    raise Mismatch(f"{what}. It should raise {name}; yours raised nothing.")
+    raise Mismatch(f"{reason}. It should raise {name}; yours raised nothing.")
 
 
-def assert_defaults(student: Any, entry: str, wanted: Mapping[str, Any]) -> None:
+def assert_defaults(student: Any, entry: str, defaults: Mapping[str, Any]) -> None:
     """The signature of the class `entry` has no other defaults than the contract.
 
     One that it does not show, or that is of another kind (None, say), is left to other checks.
     """
     result = student.defaults(entry)
-    for name, value in wanted.items():
+    for name, value in defaults.items():
         kinds = (int, float) if isinstance(value, (int, float)) else (str,)
-        yours = result.get(name, value)
-        if type(yours) in (*kinds, bool) and yours != value:
+        actual = result.get(name, value)
+        if type(actual) in (*kinds, bool) and actual != value:
             raise Mismatch(
-                f"Without `{name}`, {entry} takes {yours!r}; the default should be {value!r}."
+                f"Without `{name}`, {entry} takes {actual!r}; the default should be {value!r}."
             )
 
 
@@ -111,19 +111,19 @@ def pull_back(output: Tensor, inputs: Sequence[Tensor], cotangent: Tensor) -> tu
 
 
 def assert_gradients(
-    found: Sequence[Tensor | None], expected: Sequence[Tensor], names: Sequence[str]
+    actual: Sequence[Tensor | None], expected: Sequence[Tensor], names: Sequence[str]
 ) -> None:
     """The gradients of the tensors so named are the expected ones.
 
     One that is zero but for rounding, as that of the bias of keys is, may be missing too.
     """
     sizes = [wanted.abs().max().item() for wanted in expected]
-    for name, yours, wanted, size in zip(names, found, expected, sizes, strict=True):
+    for name, gradient, wanted, size in zip(names, actual, expected, sizes, strict=True):
         zero = size < 1e-9
-        if yours is not None:
+        if gradient is not None:
             # Measured: up to 1e-6 of the largest gradient, for code that computes in float32.
             noise = 2e-5 * max(sizes) if zero else None
-            assert_matches(yours, wanted, f"gradient of `{name}`", atol=noise)
+            assert_matches(gradient, wanted, f"gradient of `{name}`", atol=noise)
         elif not zero:
             raise Mismatch(
                 f"No gradient reaches `{name}`.",
@@ -150,14 +150,16 @@ def assert_repeats(again: Any, output: Tensor) -> None:
         )
 
 
-def assert_changes(actual: Any, before: Tensor, what: str) -> None:
-    """The result of a call is clearly another than `before`; `what` says so where it is not."""
+def assert_changes(actual: Any, before: Tensor, headline: str) -> None:
+    """The result of a call is clearly another than `before`; else `headline` says so."""
     assert_shape(actual, tuple(before.shape))
     if (actual.double() - before.double()).abs().max().item() < 1e-5:
-        raise Mismatch(what)
+        raise Mismatch(headline)
 
 
-def assert_registers(module: RemoteModule, shapes: Mapping[str, Sequence[int]], what: str) -> None:
+def assert_registers(
+    module: RemoteModule, shapes: Mapping[str, Sequence[int]], subject: str
+) -> None:
     """The module's parameters are those that `shapes` names, in these shapes.
 
     Other names for the same tensors are fine, as when an `nn.Sequential` holds a layer as well.
@@ -165,18 +167,18 @@ def assert_registers(module: RemoteModule, shapes: Mapping[str, Sequence[int]], 
     result = {parameter.name: parameter for parameter in module.parameters()}
     for name, shape in shapes.items():
         if name not in result:
-            there = ", ".join(f"`{other}`" for other in result) or "none at all"
-            raise Mismatch(f"{what} has no parameter `{name}`. The parameters it has: {there}.")
+            there = ", ".join(f"`{registered}`" for registered in result) or "none at all"
+            raise Mismatch(f"{subject} has no parameter `{name}`. The parameters it has: {there}.")
         if result[name].shape != tuple(shape):
             raise Mismatch(
-                f"The parameter `{name}` of {what} has shape {result[name].shape}; "
+                f"The parameter `{name}` of {subject} has shape {result[name].shape}; "
                 f"it should have {tuple(shape)}."
             )
     known = {result[name].storage for name in shapes}
     extra = [name for name, parameter in result.items() if parameter.storage not in known]
     if extra:
         names = ", ".join(f"`{name}`" for name in extra)
-        raise Mismatch(f"{what} has parameters that do not belong to it: {names}.")
+        raise Mismatch(f"{subject} has parameters that do not belong to it: {names}.")
 
 
 def assert_keeps_numbers(module: RemoteModule, weights: Mapping[str, Tensor]) -> None:
@@ -201,7 +203,9 @@ def assert_moves(module: RemoteModule) -> None:
         )
 
 
-def assert_drops(trained: Sequence[Any], evaluated: Tensor, p: float, what: str = "output") -> None:
+def assert_drops(
+    trained: Sequence[Any], evaluated: Tensor, p: float, subject: str = "output"
+) -> None:
     """What two calls in training mode gave is what evaluation gives, after dropout.
 
     So every number is zero or that of evaluation divided by 1 - p, the share of zeros is about p,
@@ -211,23 +215,25 @@ def assert_drops(trained: Sequence[Any], evaluated: Tensor, p: float, what: str 
     """
     kept = evaluated / (1 - p)
     for output in trained:
-        assert_shape(output, tuple(evaluated.shape), f"{what} in training mode")
+        assert_shape(output, tuple(evaluated.shape), f"{subject} in training mode")
         expected = torch.where(output == 0, 0.0, kept)
         assert_matches(
             output,
             expected,
-            f"{what} in training mode",
+            f"{subject} in training mode",
             help=f"With dropout {p} a number becomes zero, or is divided by {1 - p:.2g}.",
         )
-        _check_share(output == 0, p, what)
+        _check_share(output == 0, p, subject)
     if torch.equal(trained[0], trained[1]):
         raise Mismatch("Two calls in training mode drop the same numbers.")
 
 
-def _check_share(dropped: Tensor, p: float, what: str) -> None:
+def _check_share(dropped: Tensor, p: float, subject: str) -> None:
     count, share = dropped.numel(), dropped.double().mean().item()
     if abs(share - p) > 7 * math.sqrt(p * (1 - p) / count):
-        raise Mismatch(f"Of your {what} in training mode {share:.0%} are zero, not about {p:.0%}.")
+        raise Mismatch(
+            f"Of your {subject} in training mode {share:.0%} are zero, not about {p:.0%}."
+        )
     for axis in range(dropped.dim()):
         if dropped.size(axis) > 1 and torch.equal(dropped, dropped.roll(1, axis)):
             raise Mismatch("Dropout takes whole rows of numbers away, not each number by itself.")

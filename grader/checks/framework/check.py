@@ -68,7 +68,10 @@ class Check:
             print_blob=False,
             report_multiple_bugs=False,
         )
-        strategies = [one.strategy(seed) if isinstance(one, Inputs) else one for one in self.inputs]
+        strategies = [
+            source.strategy(seed) if isinstance(source, Inputs) else source
+            for source in self.inputs
+        ]
         test = hypothesis.given(*strategies)(functools.wraps(self.body)(body))
         return hypothesis.seed(seed)(configured(test))
 
@@ -117,19 +120,19 @@ def load(exercise: str) -> list[Check]:
     Raises `CurriculumError` if there are none, or if they do not make the exercise's points.
     """
     module, file = f"grader.checks.{exercise}", f"grader/checks/{exercise}.py"
-    wanted = curriculum.find(exercise).points
+    points = curriculum.find(exercise).points
     if importlib.util.find_spec(module) is not None:
         importlib.import_module(module)
     checks = list(_declared.get(exercise, {}).values())
     if not checks:
         raise CurriculumError(
-            f"{exercise} has no hidden checks. Write {file}, with checks that make {wanted} points "
+            f"{exercise} has no hidden checks. Write {file}, with checks that make {points} points "
             "in all; grader/checks/masks.py is an example."
         )
     made = sum(check.points for check in checks)
-    if not math.isclose(made, wanted):
+    if not math.isclose(made, points):
         raise CurriculumError(
-            f"The checks of {exercise} are worth {made:g} points, the exercise {wanted}. Edit the "
+            f"The checks of {exercise} are worth {made:g} points, the exercise {points}. Edit the "
             f"points of the checks in {file}, or those of the exercise in "
             "grader/curriculum/exercises.py."
         )
@@ -138,7 +141,7 @@ def load(exercise: str) -> list[Check]:
 
 def find(exercise: str, name: str) -> Check:
     """The check of this name. Raises `CurriculumError` where the exercise has none of it."""
-    for one in load(exercise):
-        if one.name == name:
-            return one
+    for check in load(exercise):
+        if check.name == name:
+            return check
     raise CurriculumError(f"{exercise} has no check {name!r}.")
