@@ -295,8 +295,8 @@ def _properties(
 
 def _seed(config: pytest.Config) -> int:
     """Return the requested seed, else a new one, the same for every worker."""
-    asked = config.getoption("--hypothesis-seed", default=None)
-    if asked is not None and str(asked).isdecimal():
-        return int(asked)
+    option = config.getoption("--hypothesis-seed", default=None)
+    if option is not None and str(option).isdecimal():
+        return int(option)
     given = getattr(config, "workerinput", {}).get("hidden_checks_seed")
     return secrets.randbelow(2**31) if given is None else int(given)

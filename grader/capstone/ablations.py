@@ -105,8 +105,8 @@ class LeftOut:
         """Raises `ContractError` if nothing was left out: the model has the part elsewhere."""
         if not self.used:
             entry, exercise = self.part.entry, self.part.exercise
-            told = f"Your model never calls {entry} of {exercise}: nothing can be left out."
-            raise ContractError(exercise, told)
+            message = f"Your model never calls {entry} of {exercise}: nothing can be left out."
+            raise ContractError(exercise, message)
 
     def _noticing(self, original: Any, replaced: Callable[..., Any]) -> Any:
         @functools.wraps(original)

@@ -54,9 +54,9 @@ def advise(
         roots = [replace(root, told="") if outcome.said in root.told else root for root in roots]
     advice: list[Advice] = []
     for fault in sorted(roots, key=lambda root: _rank(root, symptoms)):
-        if fault.exercise in [one.exercise for one in advice]:
+        if fault.exercise in [known.exercise for known in advice]:
             continue
-        explained = [one.told for one in symptoms if fault.exercise in one.suspects]
+        explained = [symptom.told for symptom in symptoms if fault.exercise in symptom.suspects]
         symptom = explained[0] if explained else ""
         advice.append(Advice(fault.exercise, fault.told, symptom, fault.tested, fault.test))
     if isinstance(outcome, Learnt) and not symptoms and not advice:
@@ -116,7 +116,7 @@ def primary(faults: Sequence[Fault]) -> list[Fault]:
 
 
 def _rank(fault: Fault, symptoms: Sequence[Symptom]) -> int:
-    for place, symptom in enumerate(symptoms):
+    for position, symptom in enumerate(symptoms):
         if fault.exercise in symptom.suspects:
-            return place
+            return position
     return len(symptoms)

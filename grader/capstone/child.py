@@ -158,11 +158,11 @@ class Worker:
     def listen(self) -> None:
         """Takes what the other side says meanwhile, in a thread of its own."""
         for line in self.reading:
-            said = json.loads(line)
-            if "stop" in said:
+            message = json.loads(line)
+            if "stop" in message:
                 self.stop.set()
             else:
-                self.asked.put(said)
+                self.asked.put(message)
         self.stop.set()
         self.asked.put(None)
 
@@ -177,8 +177,8 @@ class Worker:
             if not self.doing or not self.out_of_patience():
                 continue
             place = standing(sys._current_frames().get(main_thread))
-            said = f"It did not come back within {self.patience:.0f} seconds."
-            self.tell(Failure(self.doing, said, *place))
+            message = f"It did not come back within {self.patience:.0f} seconds."
+            self.tell(Failure(self.doing, message, *place))
             os._exit(0)
 
 
@@ -247,13 +247,13 @@ def main() -> None:
     What the student's code prints is dropped.
     """
     torch.set_num_threads(THREADS)
-    line, nothing = os.dup(1), os.open(os.devnull, os.O_RDWR)
+    line, null = os.dup(1), os.open(os.devnull, os.O_RDWR)
     for standard in (1, 2):
-        os.dup2(nothing, standard)
+        os.dup2(null, standard)
     writing, reading = (
         os.fdopen(line, "w", encoding="utf-8"),
         os.fdopen(os.dup(0), encoding="utf-8"),
     )
-    os.dup2(nothing, 0)
+    os.dup2(null, 0)
     Worker(reading, writing).work()
     os._exit(0)  # the thread that reads still waits

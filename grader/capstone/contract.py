@@ -11,8 +11,8 @@ from torch import Tensor
 class ContractError(Exception):
     """A piece gave back something other than its exercise says. `exercise` is whose it is."""
 
-    def __init__(self, exercise: str, told: str) -> None:
-        super().__init__(told)
+    def __init__(self, exercise: str, message: str) -> None:
+        super().__init__(message)
         self.exercise = exercise
 
 
@@ -23,11 +23,11 @@ def described(value: object) -> str:
     return f"a {type(value).__name__}"
 
 
-def shaped(value: object, wanted: tuple[int, ...], exercise: str, subject: str) -> Tensor:
+def shaped(value: object, shape: tuple[int, ...], exercise: str, subject: str) -> Tensor:
     """The value, a tensor of the shape wanted. `subject` gave it, such as "Your model"."""
-    if not isinstance(value, Tensor) or tuple(value.shape) != wanted:
+    if not isinstance(value, Tensor) or tuple(value.shape) != shape:
         raise ContractError(
-            exercise, f"{subject} gives {described(value)} where {wanted} is wanted."
+            exercise, f"{subject} gives {described(value)} where {shape} is wanted."
         )
     return value
 

@@ -96,14 +96,14 @@ class DateLearner(Training):
         (ids,) = self.translate([source])
         target = dates.decode_target(ids)
         unknown = "".join(sorted(set(source) - set(dates.source_characters())))
-        seen = torch.zeros(0, 0, 0, 0)
+        weights = torch.zeros(0, 0, 0, 0)
         if source and target:
             decoder_input = torch.tensor([[BOS, *ids[1 : len(target)]]])
             src = torch.tensor([dates.encode_source(source)])
             self.model.eval()
             heads, layers = int(SIZES["n_heads"]), int(SIZES["num_layers"])
-            seen = looking.cross_attention(self.model, src, decoder_input, heads, layers)
-        return looking.seen(Translation(source, target, unknown=unknown), seen)
+            weights = looking.cross_attention(self.model, src, decoder_input, heads, layers)
+        return looking.seen(Translation(source, target, unknown=unknown), weights)
 
 
 def _teacher_forced(model: Any, src: Tensor, tgt: Tensor) -> float:

@@ -108,9 +108,9 @@ class DateTask(AnswerTask):
                 ("attention", "multi_head", "encoder", "decoder", "transformer"),
             )
         if does.source_order is False or does.target_order is False:
-            which = "source" if does.source_order is False else "target"
+            side = "source" if does.source_order is False else "target"
             yield Symptom(
-                f"The same character at eight positions of the {which} has the same vector at all "
+                f"The same character at eight positions of the {side} has the same vector at all "
                 "of them: the model cannot tell positions apart. Of the wrong translations "
                 f"{learnt.reshuffled:.0%} have the right characters in a wrong order.",
                 ("positional", "embedding", "transformer"),

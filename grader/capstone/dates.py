@@ -135,11 +135,13 @@ def source_characters() -> str:
 
 @cache
 def _source_ids() -> dict[str, int]:
-    return {character: SPECIALS + place for place, character in enumerate(source_characters())}
+    return {
+        character: SPECIALS + position for position, character in enumerate(source_characters())
+    }
 
 
-_TARGET_IDS = {character: SPECIALS + place for place, character in enumerate(_TARGET)}
-_TARGET_CHARACTERS = {place: character for character, place in _TARGET_IDS.items()}
+_TARGET_IDS = {character: SPECIALS + position for position, character in enumerate(_TARGET)}
+_TARGET_CHARACTERS = {token: character for character, token in _TARGET_IDS.items()}
 
 
 def source_size() -> int:

@@ -69,7 +69,7 @@ def faults(
         return primary(own, failures)
     failing = {(failure.exercise, failure.test) for failure in failures}
 
-    def which(exercise: str) -> tuple[PublicTest, ...]:
+    def failed_before(exercise: str) -> tuple[PublicTest, ...]:
         return tuple(test for test in tests.of(exercise) if (exercise, test.name) in failing)
 
     wrong = []
@@ -77,7 +77,7 @@ def faults(
         users = [user for user in tests.entries if name in closure(user)]
         pieces = alone(name, sources, tests.answers)
         try:
-            for failure in _failures([name, *users], which, tests, workspace, sign):
+            for failure in _failures([name, *users], failed_before, tests, workspace, sign):
                 wrong.append(_fault(name, failure))
                 break
         finally:
@@ -139,15 +139,15 @@ def _fault(exercise: str, failure: Result) -> Fault:
 
 def _failures(
     exercises: Iterable[str],
-    which: Callable[[str], Sequence[PublicTest]],
+    chosen: Callable[[str], Sequence[PublicTest]],
     tests: Tests,
     workspace: Workspace,
     sign: Callable[[str], None],
 ) -> Iterator[Result]:
-    """The public tests of these exercises that fail; `which` says which of them are run."""
+    """The public tests of these exercises that fail; `chosen` says which of them are run."""
     for exercise in exercises:
         load = _loader(exercise, tests.texts.get(exercise, ""))
-        for test in which(exercise):
+        for test in chosen(exercise):
             sign(f"running the public tests of {exercise}")
             with torch.random.fork_rng():
                 result = run_test(test, load, exercise, workspace)

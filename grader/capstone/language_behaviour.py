@@ -22,8 +22,8 @@ def measure(training: LanguageTraining, caches: bool = False) -> Behaviour:
     swapped[:, [0, 1]] = swapped[:, [1, 0]]
     model: Any = training.model
 
-    def matters(changed_ids: Tensor, places: slice) -> bool:
-        return differ(model(changed_ids)[:, places], model(ids)[:, places])
+    def matters(changed_ids: Tensor, positions: slice) -> bool:
+        return differ(model(changed_ids)[:, positions], model(ids)[:, positions])
 
     def loss() -> Tensor:
         return training.loss_of(OneSequence(model)(ids, ids[:, :-1]), ids[:, 1:])

@@ -79,7 +79,7 @@ class Batches(Sequence[Batch]):
     def __getitem__(self, index: int | slice) -> Batch | Sequence[Batch]:
         """A fresh batch, whichever it is."""
         if isinstance(index, slice):
-            return [self[place] for place in range(*index.indices(self.size))]
+            return [self[position] for position in range(*index.indices(self.size))]
         if not -self.size <= index < self.size:
             raise IndexError(index)
         tokens = self.make()
@@ -127,8 +127,8 @@ class LanguageTraining(Learner):
 
     def logits(self, ids: Tensor) -> Tensor:
         """The scores of every token at each position, `(B, L, vocab_size)`."""
-        wanted = (*ids.shape, self.vocab_size)
-        return contract.shaped(self.model(ids), wanted, "language_model", "Your model")
+        shape = (*ids.shape, self.vocab_size)
+        return contract.shaped(self.model(ids), shape, "language_model", "Your model")
 
     def is_done(self) -> bool:
         """Whether the plan's steps are done, or its seconds if it has no steps."""
@@ -158,8 +158,8 @@ class LanguageTraining(Learner):
             raise ContractError(
                 "training_loop", f"Your train_step gives the loss {described(labels)} as labels."
             )
-        wanted = (*labels.shape, self.vocab_size)
-        logits = contract.shaped(logits, wanted, "language_model", "Your model")
+        shape = (*labels.shape, self.vocab_size)
+        logits = contract.shaped(logits, shape, "language_model", "Your model")
         counted = self.counted(labels)
         return F.cross_entropy(logits.flatten(0, 1), counted.flatten(), ignore_index=IGNORED)
 

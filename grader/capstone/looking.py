@@ -91,8 +91,8 @@ def _by_layer(
     Where target and source are equally long, self-attention has the same sizes and comes first.
     """
     matrices = [matrix for result in results for matrix in result.reshape(-1, *sizes)]
-    kinds, rest = divmod(len(matrices), num_layers * n_heads)
-    if rest or kinds not in (1, 2):
+    kinds, remainder = divmod(len(matrices), num_layers * n_heads)
+    if remainder or kinds not in (1, 2):
         return None
     return torch.stack(matrices).view(num_layers, kinds, n_heads, *sizes)[:, -1]
 

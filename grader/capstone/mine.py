@@ -96,16 +96,16 @@ def put(
 
     `inputs` are what the model is tried on. The model uses the pieces in `already` by itself.
     """
-    mine = Mine(modules)
+    own = Mine(modules)
     training = model.training
     model.train(False)
     with torch.no_grad():
         before = model(*inputs)
-        mine.exchange(model)
-        with mine:
+        own.exchange(model)
+        with own:
             after = model(*inputs)
     model.train(training)
-    return mine, _told(mine, already, _distance(before, after))
+    return own, _told(own, already, _distance(before, after))
 
 
 def _distance(before: Any, after: Any) -> float:
@@ -116,8 +116,8 @@ def _distance(before: Any, after: Any) -> float:
     return distance if math.isfinite(distance) else math.inf
 
 
-def _told(mine: Mine, already: Sequence[str], distance: float) -> str:
-    used = [name for name, count in mine.used.items() if count]
+def _told(own: Mine, already: Sequence[str], distance: float) -> str:
+    used = [name for name, count in own.used.items() if count]
     names = ", ".join([*used, *already]) or "nothing"
     words = f"Of your own pieces the model uses {names}."
     if not used:

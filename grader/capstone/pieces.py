@@ -140,12 +140,12 @@ def failure(error: BaseException, doing: str) -> Failure:
         text = " ".join(str(error).split())[:MAX_TEXT]
     except Exception:
         text = ""
-    said = f"{kind}: {text}" if text else kind
+    message = f"{kind}: {text}" if text else kind
     if isinstance(error, SyntaxError) and error.filename:
         place = (error.filename, error.lineno or 0, (error.text or "").strip(), "")
     else:
         place = _deepest(error.__traceback__)
-    return Failure(doing, said, *place)
+    return Failure(doing, message, *place)
 
 
 def standing(frame: Any) -> tuple[str, int, str, str]:

@@ -24,9 +24,9 @@ SUMS = 0.01  # beyond one, of all probabilities
 SAMPLES, SAMPLE = 4, 600  # parts of the text and their characters, scored on the way
 
 
-def context(place: int) -> int:
+def context(position: int) -> int:
     """Where the window begins in which the token at `place` is scored."""
-    return max(0, (place // STRIDE + 1) * STRIDE - WINDOW)
+    return max(0, (position // STRIDE + 1) * STRIDE - WINDOW)
 
 
 def zlib_bits(text: str) -> float:
@@ -54,11 +54,11 @@ class ProseExam:
         """Has the text scored, and checks what it says on some tokens of it."""
         scored = examinee.scored(self.text)
         refuted = self._wrong_tokens(scored)
-        places = secrets.SystemRandom().sample(
+        positions = secrets.SystemRandom().sample(
             range(len(scored.ids)), min(SPOT_CHECKS, len(scored.ids))
         )
-        for place in places:
-            refuted = refuted or _wrong_score(scored, place, examinee)
+        for position in positions:
+            refuted = refuted or _wrong_score(scored, position, examinee)
         return replace(
             learnt(trained),
             bits=math.nan if refuted else _bits(scored.scores, self.text),
@@ -71,7 +71,7 @@ class ProseExam:
         """Why these are not the tokens of the text, in a sentence; "" if they are."""
         try:
             tokens = [bytes.fromhex(token) for token in scored.vocabulary]
-            whole = b"".join(tokens[place] for place in scored.ids)
+            whole = b"".join(tokens[token] for token in scored.ids)
         except (ValueError, IndexError):
             whole = b""
         if whole != self.text.encode() or len(scored.scores) != len(scored.ids):
@@ -83,18 +83,18 @@ def _bits(scores: Sequence[float], text: str) -> float:
     return -sum(scores) / math.log(2) / len(text)
 
 
-def _wrong_score(scored: Scored, place: int, examinee: Examinee) -> str:
+def _wrong_score(scored: Scored, position: int, examinee: Examinee) -> str:
     """Why a token's score is not believed, in a sentence; "" if it is.
 
     The token is asked again, with what stands before it in its window alone.
     """
-    before = scored.ids[context(place) : place]
+    before = scored.ids[context(position) : position]
     expected = examinee.predicted(before).scores
     if len(expected) != len(scored.vocabulary):
         return "It does not give a probability to every token of its vocabulary."
     if math.fsum(map(math.exp, expected)) > 1 + SUMS:
         return "The probabilities of the next token sum to more than one."
-    if abs(expected[scored.ids[place]] - scored.scores[place]) > AGREES:
+    if abs(expected[scored.ids[position]] - scored.scores[position]) > AGREES:
         return (
             "What the model says of a token depends on what comes after it: with the text up to "
             "that token alone, it gives it another probability."

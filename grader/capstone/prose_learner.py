@@ -108,7 +108,9 @@ class ProseLearner(LanguageTraining):
     def scores(self, ids: Sequence[int]) -> list[float]:
         """The logarithm of each token's probability, given those before it in its window."""
         scores = [-math.log(self.vocab_size)] * min(1, len(ids))
-        parts = [ids[context(place) : place + STRIDE] for place in range(0, len(ids), STRIDE)]
+        parts = [
+            ids[context(position) : position + STRIDE] for position in range(0, len(ids), STRIDE)
+        ]
         for start in range(0, len(parts), WINDOWS):
             windows = parts[start : start + WINDOWS]
             for same in _equally_long(windows):
@@ -117,8 +119,8 @@ class ProseLearner(LanguageTraining):
                     continue
                 chances = self.chances(tokens[:, :-1]).gather(-1, tokens[:, 1:, None])[..., 0]
                 for row in chances.tolist():
-                    place = len(scores)
-                    scores += row[place - context(place) - 1 :]
+                    position = len(scores)
+                    scores += row[position - context(position) - 1 :]
         return scores
 
     def predicted(self, ids: Sequence[int]) -> Prediction:
@@ -161,8 +163,8 @@ class ProseLearner(LanguageTraining):
         self.model.eval()
         tokens = self.pieces["generate"](self.model, torch.tensor([list(ids)]), count, **options)
         if not isinstance(tokens, Tensor) or tokens.dim() != 2 or tokens.size(0) != 1:
-            told = f"Your generate gives {described(tokens)} for one text."
-            raise ContractError("sampling", told)
+            message = f"Your generate gives {described(tokens)} for one text."
+            raise ContractError("sampling", message)
         return [int(token) for token in tokens[0].tolist()]
 
     def is_greedy(self) -> bool:

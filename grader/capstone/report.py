@@ -27,7 +27,7 @@ def as_json(
     """The whole report. It grows; nothing in it is renamed. A number that is none is null."""
     learnt = isinstance(outcome, Learnt)
     last = history[-1] if history else None
-    told: dict[str, Any] = {
+    report: dict[str, Any] = {
         "schema": SCHEMA,
         "status": "learnt" if learnt else "failed",
         "exact_match": outcome.exact if isinstance(outcome, Learnt) else None,
@@ -46,10 +46,10 @@ def as_json(
             *("count", "languages", "wrong", "translations", "behaviour", "stopped"),
             *("reshuffled", "bits", "zlib", "refuted", "notes"),
         ):
-            told[name] = details[name]
+            report[name] = details[name]
     else:
-        told["failure"] = asdict(outcome)
-    return json.dumps(jsonable(told), ensure_ascii=False, indent=1) + "\n"
+        report["failure"] = asdict(outcome)
+    return json.dumps(jsonable(report), ensure_ascii=False, indent=1) + "\n"
 
 
 def jsonable(value: Any) -> Any:

@@ -113,8 +113,8 @@ class Session:
         """The model's answers to the questions of an exam."""
         answers = _examined(self._ask({"answers": list(texts)}, Answers, "answering")).texts
         if len(answers) != len(texts):
-            said = f"It gave {len(answers)} answers to {len(texts)} questions."
-            raise BrokenOffError(Failure("answering", said))
+            message = f"It gave {len(answers)} answers to {len(texts)} questions."
+            raise BrokenOffError(Failure("answering", message))
         return answers
 
     def scored(self, text: str) -> Scored:
@@ -143,15 +143,15 @@ class Session:
             self.writing.flush()
 
     def _ask(
-        self, question: dict[str, Any], wanted: type[T], doing: str = "translating"
+        self, question: dict[str, Any], kind: type[T], doing: str = "translating"
     ) -> T | Failure:
         """Asks a question of the process; the answer is of the kind wanted, or a failure."""
         self.limit = time.monotonic() + self.silence
         self._say(question)
-        answer: T | Failure = self._next(doing, wanted)
+        answer: T | Failure = self._next(doing, kind)
         return answer
 
-    def _next(self, doing: str, *wanted: type[Event]) -> Any:
+    def _next(self, doing: str, *kinds: type[Event]) -> Any:
         """The next event, if it is of a kind that is wanted now."""
         deadline = min(time.monotonic() + self.silence, self.limit)
         line: str | None = ""
@@ -167,7 +167,7 @@ class Session:
             event: Event | None = event_from(line)
         except ProtocolError:
             event = None
-        if isinstance(event, (*wanted, Failure)):
+        if isinstance(event, (*kinds, Failure)):
             return event
         return Failure(doing, "It wrote something into the grader's own line.")
 
@@ -189,9 +189,9 @@ def own_process() -> Session:
     """A session with a process of its own, on any system: for one's own code."""
     # Threads that wait for each other must not burn the time of other programs.
     environment = {**os.environ, "OMP_WAIT_POLICY": "PASSIVE", "PYTHONIOENCODING": "utf-8"}
-    apart: dict[str, Any] = {"start_new_session": True}
+    options: dict[str, Any] = {"start_new_session": True}
     if sys.platform == "win32":
-        apart = {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP}
+        options = {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP}
     process = subprocess.Popen(
         command("grader.capstone.child"),
         stdin=subprocess.PIPE,
@@ -201,7 +201,7 @@ def own_process() -> Session:
         encoding="utf-8",
         errors="replace",
         env=environment,
-        **apart,
+        **options,
     )
     writing, reading = cast(TextIO, process.stdin), cast(TextIO, process.stdout)
 

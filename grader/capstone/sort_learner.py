@@ -133,8 +133,8 @@ class SortLearner(Learner):
         ids = torch.tensor([[*sorting.encode(digits), *map(int, written[:-1])]])
         self.model(ids)
         weights = self.model.weights
-        wanted = (1, N_HEADS, LENGTH, LENGTH)
-        if not isinstance(weights, Tensor) or tuple(weights.shape) != wanted:
+        shape = (1, N_HEADS, LENGTH, LENGTH)
+        if not isinstance(weights, Tensor) or tuple(weights.shape) != shape:
             return torch.zeros(1, 0, COUNT, LENGTH)
         return weights[:, :, COUNT:].double().nan_to_num()
 

@@ -46,10 +46,10 @@ def trained(
 
 def _checked(merges: Any, count: int) -> Merges:
     """The merges. Raises `ContractError` if they are something else."""
-    told = f"Your train_merges gives {described(merges)}; a list of pairs of bytes is wanted."
+    message = f"Your train_merges gives {described(merges)}; a list of pairs of bytes is wanted."
     if not isinstance(merges, (list, tuple)) or len(merges) > count:
-        raise ContractError("subwords", told)
+        raise ContractError("subwords", message)
     for merge in merges:
         if not isinstance(merge, tuple) or [type(part) for part in merge] != [bytes, bytes]:
-            raise ContractError("subwords", told)
+            raise ContractError("subwords", message)
     return list(merges)

@@ -83,7 +83,7 @@ def encode(text: str) -> list[int]:
 
 def decode(ids: list[int]) -> str:
     """The characters of these ids; an id that has none shows as `?`."""
-    return "".join(CHARACTERS[place] if 0 <= place < len(CHARACTERS) else "?" for place in ids)
+    return "".join(CHARACTERS[token] if 0 <= token < len(CHARACTERS) else "?" for token in ids)
 
 
 def read(typed: str) -> Sum:

@@ -112,20 +112,20 @@ class Learner(ABC):
 
     def run(self, stopped: Callable[[], bool], tell: Callable[[Report], None]) -> None:
         """Train until the plan is done or `stopped` says so, and tell how it goes."""
-        began, told = time.monotonic(), 0.0
+        began, reported = time.monotonic(), 0.0
         losses: list[float] = []
         is_over = False
         while not is_over:
             losses += self.advance()
             self.seconds = time.monotonic() - began
             is_over = stopped() or self.is_done() or not math.isfinite(losses[-1])
-            look = self.step % LOOK_EVERY == 0
-            if look or is_over or self.seconds - told > TELL_EVERY:
-                told, self.loss = self.seconds, sum(losses) / len(losses)
+            is_look = self.step % LOOK_EVERY == 0
+            if is_look or is_over or self.seconds - reported > TELL_EVERY:
+                reported, self.loss = self.seconds, sum(losses) / len(losses)
                 losses = []
                 rate = float(self.optimiser.param_groups[0]["lr"])
                 report = Report(self.step, self.seconds, self.loss, rate)
-                tell(self.look(report) if look and self.plan.sample else report)
+                tell(self.look(report) if is_look and self.plan.sample else report)
 
     def is_done(self) -> bool:
         """Whether the plan's steps or seconds are over."""

@@ -89,9 +89,9 @@ class Training(Learner):
             return
         self.has_means = means
         for weight, mean in zip(self.weights, self.means, strict=True):
-            kept = weight.detach().clone()
+            before = weight.detach().clone()
             weight.data.copy_(mean)
-            mean.copy_(kept)
+            mean.copy_(before)
 
     def rate(self, step: int) -> float:
         """The learning rate of a step, by the student's schedule."""
@@ -102,9 +102,9 @@ class Training(Learner):
     def loss_of(self, src: Tensor, tgt: Tensor) -> Tensor:
         """The student's loss of a batch, which can be followed backwards."""
         decoder_input, labels = self.forced(tgt)
-        wanted = (*labels.shape, dates.target_size())
+        shape = (*labels.shape, dates.target_size())
         output = self.model(src, decoder_input)
-        logits = contract.shaped(output, wanted, "transformer", "Your model")
+        logits = contract.shaped(output, shape, "transformer", "Your model")
         loss = self.pieces["label_smoothed_loss"](logits, labels, PAD, SMOOTHING)
         if not isinstance(loss, Tensor) or loss.numel() != 1:
             raise ContractError(
@@ -112,8 +112,8 @@ class Training(Learner):
                 f"Your label_smoothed_loss gives {described(loss)}; one number is wanted.",
             )
         if not loss.requires_grad:
-            told = "No gradient flows back from your loss: something on its way is cut off."
-            raise ContractError("training" if logits.requires_grad else "transformer", told)
+            message = "No gradient flows back from your loss: something on its way is cut off."
+            raise ContractError("training" if logits.requires_grad else "transformer", message)
         return loss.reshape(())
 
     def forced(self, tgt: Tensor) -> tuple[Tensor, Tensor]:

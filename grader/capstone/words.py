@@ -49,15 +49,15 @@ def _advised(advice: Advice, test: str) -> Iterator[Line]:
 
 
 def _either(names: Sequence[str]) -> str:
-    *others, last = names
-    return f"{', '.join(others)} or {last}" if others else last
+    *first, last = names
+    return f"{', '.join(first)} or {last}" if first else last
 
 
-def answered(task: Task, answer: Translation | Failure, asked: str = "") -> str:
+def answered(task: Task, answer: Translation | Failure, question: str = "") -> str:
     """An answer as it is shown, behind what was `asked`."""
     if isinstance(answer, Failure):
         return f"Your code could not go on: {answer.said}"
-    return (f"{asked} → " if asked else "") + task.shown(answer)
+    return (f"{question} → " if question else "") + task.shown(answer)
 
 
 def _failed(outcome: Failure, folder: Path) -> Iterator[Line]:

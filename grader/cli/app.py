@@ -25,8 +25,8 @@ app = typer.Typer(
 )
 
 
-def _version(asked: bool) -> None:
-    if asked:
+def _version(is_asked: bool) -> None:
+    if is_asked:
         typer.echo(f"transformer-by-hand {__version__}")
         raise typer.Exit
 

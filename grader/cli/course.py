@@ -48,13 +48,13 @@ def demo(
         from grader.course import demo as example
         from grader.course import making
     terminal = Terminal()
-    place = Path(mkdtemp(prefix="transformer-by-hand-")) / "course" if folder is None else folder
+    course = Path(mkdtemp(prefix="transformer-by-hand-")) / "course" if folder is None else folder
     problems = jail.missing()
     if problems:
         missing = problems[0]
         terminal.say(f"Students' code runs without a jail here. {missing.what} {missing.fix}")
     try:
-        for shown in example.run(place, "process" if problems else "jail", students):
+        for shown in example.run(course, "process" if problems else "jail", students):
             terminal.say(shown) if isinstance(shown, str) else terminal.exercise(shown)
     except (example.DemoError, making.CourseError) as error:
         raise UsageError(str(error)) from None

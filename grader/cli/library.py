@@ -81,8 +81,8 @@ def begin_mistake(
     exercises_named([exercise])
     (work, *others) = submission.find(wrong)
     if others or exercise not in work.sources:
-        what = f"{len(others) + 1} submissions" if others else f"no {exercise}"
-        raise UsageError(f"{wrong} holds {what}. Name the file or folder of one who wrote it.")
+        content = f"{len(others) + 1} submissions" if others else f"no {exercise}"
+        raise UsageError(f"{wrong} holds {content}. Name the file or folder of one who wrote it.")
     text, helpers = library.begin(exercise, work.sources[exercise])
     terminal = Terminal()
     typer.echo(printable(text), nl=False)

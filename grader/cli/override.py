@@ -52,13 +52,13 @@ def override(
             report, points_by_hand = kept_report(grades), overrides.read(file)
             report, _ = overrides.applied(report, points_by_hand)
             named = overrides.found(report, submission, exercise, check)
-            others = [entry for entry in points_by_hand if entry.key != named.key]
+            entries = [entry for entry in points_by_hand if entry.key != named.key]
             if given is not None:
-                others.append(replace(named, points=_worth(report, named, given), note=note))
-            elif len(others) == len(points_by_hand):
+                entries.append(replace(named, points=_worth(report, named, given), note=note))
+            elif len(entries) == len(points_by_hand):
                 raise OverridesError(f"{_words(report, named)[1].title} has no points by hand.")
-            overrides.write(file, others)
-            report, _ = overrides.applied(report, others)
+            overrides.write(file, entries)
+            report, _ = overrides.applied(report, entries)
             data.write_json(report, grades)
     except OverridesError as error:
         raise UsageError(str(error)) from None

@@ -46,10 +46,10 @@ def show(
 
     terminal = Terminal()
     try:
-        told = showing.show(exercise, folder, file, Path.cwd())
+        notes = showing.show(exercise, folder, file, Path.cwd())
     except showing.NotDrawnError as error:
         terminal.complain(f"{exercise}: nothing could be drawn. {error}")
         raise typer.Exit(1) from None
-    for line in showing.sentences(exercise, told):
+    for line in showing.sentences(exercise, notes):
         terminal.say(line)
     terminal.say(f"\nDrawn in {file}")

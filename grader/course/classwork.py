@@ -45,8 +45,8 @@ class Classwork:
         self.results = {name: Future[SubmissionResult]() for name in self.submissions}
         program = Program(command("grader.course.class_process"))
         weakref.finalize(self, program.terminate)
-        asked = [asdict(submission) for submission in self.submissions.values()]
-        task = {"plan": asdict(conditions), "submissions": asked}
+        submissions = [asdict(submission) for submission in self.submissions.values()]
+        task = {"plan": asdict(conditions), "submissions": submissions}
         threading.Thread(target=program.send, args=(task,), daemon=True).start()
         threading.Thread(target=_collect, args=(program, self.results), daemon=True).start()
 
@@ -75,7 +75,7 @@ def _collect(program: Program, results: Mapping[str, Future[SubmissionResult]]) 
                 results[result.submission].set_result(result)
         program.process.wait()
     finally:
-        said = f"The judge ended before its work was done.\n{program.last_words()}"
+        message = f"The judge ended before its work was done.\n{program.last_words()}"
         for future in results.values():
             if not future.done():
-                future.set_exception(GraderFailureError(said))
+                future.set_exception(GraderFailureError(message))

@@ -55,9 +55,9 @@ def solved(course: Path, assignment: str) -> NotebookNode:
     return notebook
 
 
-def find(cells: Cells, wanted: str) -> NotebookNode:
+def find(cells: Cells, name: str) -> NotebookNode:
     """Return the cell with this `grade_id`."""
-    return next(cell for cell in cells if grade_id(cell) == wanted)
+    return next(cell for cell in cells if grade_id(cell) == name)
 
 
 def grade_id(cell: NotebookNode) -> str:
@@ -147,14 +147,14 @@ def _disordered(cells: Cells) -> Cells:
     copied = new_code_cell(find(cells, "layer_norm").source)
     copied.metadata = copy.deepcopy(find(cells, "layer_norm").metadata)
     answers = [cell for cell in kept if _is_solution(cell)]
-    others = [cell for cell in kept if not _is_solution(cell)]
-    return [answer, *reversed(answers), *reversed(others), copied]
+    tests = [cell for cell in kept if not _is_solution(cell)]
+    return [answer, *reversed(answers), *reversed(tests), copied]
 
 
 def _retagged(cells: Cells) -> Cells:
-    first, other = find(cells, "masks"), find(cells, "attention")
-    first.metadata["nbgrader"], other.metadata["nbgrader"] = (
-        other.metadata["nbgrader"],
+    first, second = find(cells, "masks"), find(cells, "attention")
+    first.metadata["nbgrader"], second.metadata["nbgrader"] = (
+        second.metadata["nbgrader"],
         first.metadata["nbgrader"],
     )
     for cell in cells:

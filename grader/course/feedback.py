@@ -69,14 +69,16 @@ class Feedback(Exporter):
         about = resources["nbgrader"]
         exercises = tuple(name for cell in nb.cells if (name := _exercise(_tag(cell))))
         worth = points.of_notebook(nb)
-        ours = _explanations(
+        explanations = _explanations(
             about["notebook"],
             tuple(dict.fromkeys(exercises)),
             tuple(worth.exercises.items()),
             worth.questions,
         )
         allowance = Allowance()
-        parts = [_part(number, cell, ours, allowance) for number, cell in enumerate(nb.cells)]
+        parts = [
+            _part(number, cell, explanations, allowance) for number, cell in enumerate(nb.cells)
+        ]
         rows = _rows(parts)
         results = [result for part in parts for result in part.results]
         html = page.render(
@@ -169,8 +171,8 @@ def _first(parts: list[Part]) -> First | None:
                 continue
             for diagnosis in result.diagnoses:
                 return First(result.exercise, part.anchor, diagnosis.message.partition("\n")[0])
-            said = [result.finding, *(check.finding for check in result.checks)]
-            for finding in filter(None, said):
+            findings = [result.finding, *(check.finding for check in result.checks)]
+            for finding in filter(None, findings):
                 return First(result.exercise, part.anchor, finding.headline)
     return None
 
@@ -188,23 +190,25 @@ def _tag(cell: NotebookNode) -> dict[str, Any]:
     return tag
 
 
-def _part(number: int, cell: NotebookNode, ours: dict[str, str], allowance: Allowance) -> Part:
+def _part(
+    number: int, cell: NotebookNode, explanations: dict[str, str], allowance: Allowance
+) -> Part:
     tag = _tag(cell)
     graded = bool(tag.get("grade") or tag.get("task"))
     comment = tag.get("comment")
     verdicts = [output for output in cell.get("outputs", ()) if MIME in output.get("data", {})]
-    others = [output for output in cell.get("outputs", ()) if output not in verdicts]
+    outputs = [output for output in cell.get("outputs", ()) if output not in verdicts]
     return Part(
         anchor=f"cell-{number}",
         name=_exercise(tag) or str(tag.get("grade_id", "")),
         heading=_heading(tag),
-        summary="The public tests" if verdicts else ours.get(cell.source, ""),
+        summary="The public tests" if verdicts else explanations.get(cell.source, ""),
         score=tag.get("score") if graded else None,
         worth=tag.get("points") if graded else None,
         ungraded=bool(tag.get("ungraded")),
-        source=_source(cell, ours, allowance),
+        source=_source(cell, explanations, allowance),
         code=cell.cell_type == "code",
-        outputs=[shown for output in others if (shown := _shown(output, allowance))],
+        outputs=[shown for output in outputs if (shown := _shown(output, allowance))],
         # Remarks are for the instructor, and this page is the student's.
         results=[replace(exercise_result(verdict.data[MIME]), remarks=()) for verdict in verdicts],
         comment=_laid_out(cleaning.usual_markdown, comment, allowance) if comment else None,
@@ -239,13 +243,13 @@ def _explanations(
     return {source: source.partition("\n")[0].strip("#* ") for source in sources}
 
 
-def _source(cell: NotebookNode, ours: dict[str, str], allowance: Allowance) -> Markup:
+def _source(cell: NotebookNode, explanations: dict[str, str], allowance: Allowance) -> Markup:
     attachments = cell.get("attachments")
     if cell.cell_type == "code":
         return _laid_out(_code, cell.source, allowance)
     if cell.cell_type != "markdown":
         return _verbatim(cell.source)
-    if cell.source in ours and not attachments:
+    if cell.source in explanations and not attachments:
         return Markup(cleaning.usual_markdown(cell.source))
     if attachments:
         return _laid_out(

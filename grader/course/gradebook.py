@@ -91,8 +91,8 @@ def _assignment(gradebook: Gradebook, wanted: str | None, folder: Path) -> str:
     if wanted in names or (wanted is None and len(names) == 1):
         return str(wanted or names[0])
     there_are = ", ".join(names) or "none"
-    asked = f"There is no assignment {wanted!r} in" if wanted else "Which assignment of"
-    raise CourseError(f"{asked} {folder}? Give --assignment NAME; graded are: {there_are}.")
+    question = f"There is no assignment {wanted!r} in" if wanted else "Which assignment of"
+    raise CourseError(f"{question} {folder}? Give --assignment NAME; graded are: {there_are}.")
 
 
 def _submissions(

@@ -51,12 +51,12 @@ class Allowance:
         try:
             if self._left[account] <= 0:
                 raise TooMuchError("The texts of this notebook take too long to be laid out.")
-            found = laid_out(render, source, min(self._left[account], SECONDS))
-            tags = found.count("<")
+            html = laid_out(render, source, min(self._left[account], SECONDS))
+            tags = html.count("<")
             if tags > self._tags:
                 raise TooMuchError("The texts of this notebook are too many to be laid out.")
             self._tags -= tags
-            return found
+            return html
         finally:
             self._left[account] -= _used() - before
 

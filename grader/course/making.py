@@ -40,7 +40,7 @@ def make(
     fresh = building.notebook(assignment, chosen, worth.exercises, worth.questions)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        said = [_configured(folder)]
+        sentences = [_configured(folder)]
         if present is None:
             count = "1 exercise" if len(chosen) == 1 else f"{len(chosen)} exercises"
             updated, changes = fresh, [f"Made {path} with {count}."]
@@ -51,7 +51,7 @@ def make(
             write(path, nbformat.writes(updated) + "\n")
     except OSError as error:
         raise CourseError(f"{folder} cannot be written ({error}). Name another folder.") from None
-    return [*said, *(changes or [f"{path} is up to date."])]
+    return [*sentences, *(changes or [f"{path} is up to date."])]
 
 
 def _present(path: Path) -> NotebookNode | None:

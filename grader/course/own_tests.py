@@ -48,9 +48,9 @@ class OwnTests:
         try:
             reply = json.loads(self.program.replies.readline())
         except ValueError:
-            said = self.program.last_words()
+            message = self.program.last_words()
             raise GraderFailureError(
-                f"The process that runs your own tests has ended.\n{said}"
+                f"The process that runs your own tests has ended.\n{message}"
             ) from None
         if "error" in reply:
             raise GraderFailureError(f"Your own tests could not be run: {reply['error']}")
@@ -65,7 +65,7 @@ def output(outcome: dict[str, Any]) -> NotebookNode:
     """
     if outcome["failure"]:
         text = outcome["failure"]
-        kind, _, said = text.partition(": ")
-        return new_output("error", ename=kind, evalue=said, traceback=[text])
+        kind, _, message = text.partition(": ")
+        return new_output("error", ename=kind, evalue=message, traceback=[text])
     data = {"text/plain": repr(round(outcome["points"], 4))}
     return new_output("execute_result", data, execution_count=None)

@@ -115,12 +115,12 @@ class JudgeExercises(Execute):
                 )
 
     def _run_in_kernel(
-        self, nb: NotebookNode, resources: dict[str, Any], ours: dict[str, Any]
+        self, nb: NotebookNode, resources: dict[str, Any], results: dict[str, Any]
     ) -> tuple[NotebookNode, dict[str, Any]]:
         sources = {id(cell): cell.source for cell in nb.cells}
         tests = [cell for cell in nb.cells if _is_test(cell)]
         for cell in tests:
-            if _name(cell) in ours:
+            if _name(cell) in results:
                 cell.source = ""
         try:
             return super().preprocess(nb, resources)
@@ -194,17 +194,19 @@ def _output(result: ExerciseResult) -> NotebookNode:
 
 
 def _comment(result: ExerciseResult) -> str:
-    said = [f"{points(result)} points: {WORDS[result.status]}."]
+    sentences = [f"{points(result)} points: {WORDS[result.status]}."]
     failed = [
         check for check in result.checks if check.max_points and check.status is not Status.PASSED
     ]
     if failed and result.status is not Status.TODO:
         counted = [check for check in result.checks if check.max_points]
-        said.append(f"{len(failed)} of {len(counted)} checks failed, the first: {failed[0].title}")
-    said += [" ".join(diagnosis.in_full.split()) for diagnosis in result.diagnoses]
-    said += [" ".join(line.message.split()) for line in result.lines]
-    said.append(f"More below, in the cell {result.exercise}{POINTS}.")
-    return "\n\n".join(escape(sentence, quote=False) for sentence in said)
+        sentences.append(
+            f"{len(failed)} of {len(counted)} checks failed, the first: {failed[0].title}"
+        )
+    sentences += [" ".join(diagnosis.in_full.split()) for diagnosis in result.diagnoses]
+    sentences += [" ".join(line.message.split()) for line in result.lines]
+    sentences.append(f"More below, in the cell {result.exercise}{POINTS}.")
+    return "\n\n".join(escape(sentence, quote=False) for sentence in sentences)
 
 
 def _is_test(cell: NotebookNode) -> bool:

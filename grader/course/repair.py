@@ -46,13 +46,13 @@ class RepairCells(NbGraderPreprocessor):
         kernelspec, cells, tags = self._released(resources["nbgrader"])
         nb.metadata["kernelspec"] = json.loads(kernelspec)
         released = [_cell(kind, source, name) for kind, source, name in cells]
-        places = _places(nb.cells, released)
+        present_cells = _places(nb.cells, released)
         for cell in nb.cells:
             cell.metadata.pop("nbgrader", None)
         before: NotebookNode | None = None
         for cell in released:
             name = cell.metadata["nbgrader"]["grade_id"]
-            present = places.get(name)
+            present = present_cells.get(name)
             if present is None:
                 nb.cells.insert(_index(nb.cells, before) + 1, cell)
                 present = cell
@@ -112,7 +112,7 @@ def _places(cells: list[NotebookNode], released: list[NotebookNode]) -> dict[str
     tagged: dict[str, list[NotebookNode]] = {}
     for cell in cells:
         tagged.setdefault(cell.metadata.get("nbgrader", {}).get("grade_id", ""), []).append(cell)
-    places: dict[str, NotebookNode] = {}
+    chosen: dict[str, NotebookNode] = {}
     taken: set[int] = set()
     names = [cell.metadata["nbgrader"]["grade_id"] for cell in released]
     # First the cells that define an exercise, so that no other name can claim them.
@@ -122,9 +122,9 @@ def _places(cells: list[NotebookNode], released: list[NotebookNode]) -> dict[str
             candidates = _defining(name, candidates) or _defining(name, cells) or candidates
             candidates = [cell for cell in candidates if id(cell) not in taken]
         if candidates:
-            places[name] = candidates[-1]
+            chosen[name] = candidates[-1]
             taken.add(id(candidates[-1]))
-    return places
+    return chosen
 
 
 def _defining(exercise: str, cells: list[NotebookNode]) -> list[NotebookNode]:
@@ -141,6 +141,6 @@ def _binds(source: str) -> frozenset[str]:
     return frozenset() if source.lstrip().startswith("%%check") else binds(source)
 
 
-def _index(cells: list[NotebookNode], wanted: NotebookNode | None) -> int:
+def _index(cells: list[NotebookNode], cell_wanted: NotebookNode | None) -> int:
     """Return the place of a cell itself, not of an equal one; -1 for None."""
-    return next((index for index, cell in enumerate(cells) if cell is wanted), -1)
+    return next((index for index, cell in enumerate(cells) if cell is cell_wanted), -1)

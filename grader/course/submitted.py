@@ -179,10 +179,10 @@ class Submitted(NotebookExporter):
         nbgrader skips them, and exports would lack them.
         """
         course = self.parent.coursedir
-        wanted = self.parent._format_source(course.assignment_id, course.student_id)
+        pattern = self.parent._format_source(course.assignment_id, course.student_id)
         without = [
             folder
-            for folder in sorted(glob.glob(wanted))
+            for folder in sorted(glob.glob(pattern))
             if folder not in self.parent.assignments and os.path.isdir(folder)
         ]
         if not without:
@@ -218,10 +218,12 @@ class Submitted(NotebookExporter):
         only_notebook = functools.cache(self._only_notebook)
         for folder, files in self.parent.assignments.items():
             about = _about(self.parent, folder)
-            wanted = about and only_notebook(about["assignment"])
-            if wanted and len(files) == 1 and Path(files[0]).name != wanted:
-                self.log.warning("%s is the only notebook there. It becomes %s.", files[0], wanted)
-                files[0] = str(Path(files[0]).rename(Path(folder) / wanted))
+            file_name = about and only_notebook(about["assignment"])
+            if file_name and len(files) == 1 and Path(files[0]).name != file_name:
+                self.log.warning(
+                    "%s is the only notebook there. It becomes %s.", files[0], file_name
+                )
+                files[0] = str(Path(files[0]).rename(Path(folder) / file_name))
 
     def _only_notebook(self, assignment: str) -> str | None:
         """Return the file name of the assignment's notebook, if it has one and that is ours."""
@@ -243,18 +245,18 @@ class Submitted(NotebookExporter):
             destination = destination_of(self.parent, folder)
             if destination is None or not os.path.isdir(destination):
                 continue
-            ours = [Path(file).name for file in files if self.exercises(about(file))]
-            if any(_is_half_done(Path(destination) / name) for name in ours):
+            names = [Path(file).name for file in files if self.exercises(about(file))]
+            if any(_is_half_done(Path(destination) / name) for name in names):
                 self.log.warning("Grading of %s was interrupted. It is done again.", folder)
                 rmtree(destination)
 
     def _to_come(self, path: Path) -> list[Path]:
         """Return the notebooks of that name that this run will convert after the one at `path`."""
         return [
-            other
+            later
             for folder, files in sorted(self.parent.assignments.items())
-            for other in map(Path, files)
-            if other.name == path.name and other != path and _is_due(self.parent, folder)
+            for later in map(Path, files)
+            if later.name == path.name and later != path and _is_due(self.parent, folder)
         ]
 
 
@@ -270,10 +272,10 @@ def files_to_refuse(folder: Path) -> list[Path]:
     that no link is followed.
     """
     return [
-        Path(place) / name
-        for place, folders, files in os.walk(folder)
+        Path(parent) / name
+        for parent, folders, files in os.walk(folder)
         for name in (*folders, *files)
-        if not name.endswith(".ipynb") and not _is_plain(Path(place) / name)
+        if not name.endswith(".ipynb") and not _is_plain(Path(parent) / name)
     ]
 
 

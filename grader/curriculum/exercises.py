@@ -151,4 +151,4 @@ def closure(name: str) -> tuple[str, ...]:
         if needed not in seen:
             seen.add(needed)
             waiting.extend(find(needed).needs)
-    return tuple(other for other in NAMES if other in seen)
+    return tuple(exercise for exercise in NAMES if exercise in seen)

@@ -119,10 +119,10 @@ def common_demands() -> str:
     Raises `CurriculumError` when the page has no such section.
     """
     page = (EXERCISES / "README.md").read_text(encoding="utf-8")
-    _, heading, rest = page.partition(f"\n{COMMON}\n")
+    _, heading, after = page.partition(f"\n{COMMON}\n")
     if not heading:
         raise CurriculumError(f'exercises/README.md has no section "{COMMON}". Write it.')
-    return rest.partition("\n## ")[0].strip()
+    return after.partition("\n## ")[0].strip()
 
 
 def _raising(indent: str, message: str) -> list[str]:
@@ -151,10 +151,10 @@ def is_mark(line: str) -> bool:
 def further_reading(name: str) -> str:
     """Return the first place that the exercise's text sends to, in its section "Where to read"."""
     text = ast.get_docstring(ast.parse(solution(name))) or ""
-    _, _, places = text.partition(f"{READING}\n")
-    first, *others = places.strip().splitlines() or [""]
-    rest = itertools.takewhile(lambda line: line.startswith("  "), others)
-    return " ".join([first.removeprefix("- "), *(line.strip() for line in rest)])
+    _, _, section = text.partition(f"{READING}\n")
+    first, *lines = section.strip().splitlines() or [""]
+    continued = itertools.takewhile(lambda line: line.startswith("  "), lines)
+    return " ".join([first.removeprefix("- "), *(line.strip() for line in continued)])
 
 
 def is_untouched(source: str) -> bool:

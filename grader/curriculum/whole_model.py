@@ -78,8 +78,8 @@ def lend(names: Sequence[str], solutions: Path = SOLUTIONS) -> dict[str, str]:
     """Return the kit's files of these exercises. Raises CurriculumError if it has none."""
     missing = [name for name in names if not (solutions / f"{name}.py").is_file()]
     if missing:
-        first, *others = missing
-        more = f" (and then {', '.join(others)})" if others else ""
+        first, *further = missing
+        more = f" (and then {', '.join(further)})" if further else ""
         raise CurriculumError(
             f"The model needs {first}{more}, which is not written yet and which the kit does not "
             f"hand out here. Write {first} first: pytest exercises/test_{first}.py"

@@ -74,7 +74,7 @@ _INF_HELP = "Infinity typically comes from a division by zero or from exp of a l
 def assert_matches(
     actual: object,
     expected: Tensor,
-    what: str = "output",
+    subject: str = "output",
     *,
     axes: Sequence[str] = (),
     help: str = "",
@@ -85,7 +85,7 @@ def assert_matches(
 ) -> None:
     """Check type, shape and numbers of `actual` against `expected`.
 
-    `axes` names the axes of `expected` ("batch", "query", "d_v"), `what` is the noun in the
+    `axes` names the axes of `expected` ("batch", "query", "d_v"), `subject` is the noun in the
     message ("output", "attention weights"), `sides` the titles of the two halves of the grid.
     `help` is a question or sentence that leads on. `asks` holds questions for numbers that suggest
     one: where `actual` has the numbers that belong to a question, that is asked instead of `help`.
@@ -95,26 +95,33 @@ def assert_matches(
     equal and of the same dtype. Raises `Mismatch`.
     """
     __tracebackhide__ = True
-    yours = as_tensor(actual, what, help)
+    yours = as_tensor(actual, subject, help)
     wanted = expected.detach()
     question = question_for(yours, asks or {})
     if question:
         try:
             assert_matches(
-                yours, expected, what, axes=axes, help=question, rtol=rtol, atol=atol, sides=sides
+                yours,
+                expected,
+                subject,
+                axes=axes,
+                help=question,
+                rtol=rtol,
+                atol=atol,
+                sides=sides,
             )
         except Mismatch as error:
             error.names_cause = True
             raise
     if yours.shape != wanted.shape:
-        raise shape_mismatch(yours, wanted, tuple(wanted.shape), what, axes, help)
+        raise shape_mismatch(yours, wanted, tuple(wanted.shape), subject, axes, help)
     if wanted.dtype not in TOLERANCE:
-        _check_dtype(yours, wanted.dtype, what, help)
+        _check_dtype(yours, wanted.dtype, subject, help)
         if not torch.equal(yours, wanted):
-            raise _value_mismatch(yours, wanted, yours != wanted, what, axes, help, sides)
+            raise _value_mismatch(yours, wanted, yours != wanted, subject, axes, help, sides)
         return
     if yours.dtype not in TOLERANCE:
-        raise _dtype_mismatch(yours, "a floating dtype such as float32", what, help)
+        raise _dtype_mismatch(yours, "a floating dtype such as float32", subject, help)
     if yours.numel() == 0:
         return
     # The precision of the expected dtype: returning fewer digits must not help.
@@ -135,7 +142,7 @@ def assert_matches(
             return
     if coarse is not None and rtol is atol is None:
         help = f"{_COARSE.format(dtype=str(coarse).removeprefix('torch.'))} {help}".strip()
-    _slow_check(yours, wanted, tolerance, rtol, atol, what, axes, help, sides)
+    _slow_check(yours, wanted, tolerance, rtol, atol, subject, axes, help, sides)
 
 
 def assert_unchanged(given: Tensor, before: Tensor, name: str, *, axes: Sequence[str] = ()) -> None:
@@ -155,50 +162,50 @@ def assert_unchanged(given: Tensor, before: Tensor, name: str, *, axes: Sequence
         raise error
 
 
-def assert_zero(actual: object, what: str = "output", help: str = "") -> None:
+def assert_zero(actual: object, subject: str = "output", help: str = "") -> None:
     """Check that every number of `actual` is exactly zero. Raises `Mismatch`."""
     __tracebackhide__ = True
-    yours = _numbers(actual, what, help)
+    yours = _numbers(actual, subject, help)
     if not torch.count_nonzero(yours).item():
         return
-    _check_not_finite(yours, None, what, (), help, ("yours", ""))
+    _check_not_finite(yours, None, subject, (), help, ("yours", ""))
     wrong = yours != 0
     raise Mismatch(
-        f"{_share(int(wrong.sum().item()), yours, what)} not zero; they should be exactly zero.",
+        f"{_share(int(wrong.sum().item()), yours, subject)} not zero; they should be exactly zero.",
         cut_grid(yours, torch.zeros_like(yours), wrong),
         help,
     )
 
 
 def assert_finite(
-    actual: object, what: str = "output", *, axes: Sequence[str] = (), help: str = ""
+    actual: object, subject: str = "output", *, axes: Sequence[str] = (), help: str = ""
 ) -> None:
     """Check that `actual` is a tensor without NaN and infinity. Raises `Mismatch`."""
     __tracebackhide__ = True
-    yours = _numbers(actual, what, help)
+    yours = _numbers(actual, subject, help)
     if not torch.isfinite(yours).all().item():
-        _check_not_finite(yours, None, what, axes, help, ("yours", ""))
+        _check_not_finite(yours, None, subject, axes, help, ("yours", ""))
 
 
-def assert_parts(actual: object, names: Sequence[str], what: str) -> None:
-    """Check that what a call of `what` returned is a tuple of things so named.
+def assert_parts(actual: object, names: Sequence[str], subject: str) -> None:
+    """Check that what a call of `subject` returned is a tuple of things so named.
 
     Raises `Mismatch`.
     """
     __tracebackhide__ = True
     if not isinstance(actual, (tuple, list)):
-        got = "None: is a `return` missing?" if actual is None else "only one thing."
+        description = "None: is a `return` missing?" if actual is None else "only one thing."
     elif len(actual) == len(names):
         return
     else:
-        got = f"{len(actual)} things."
-    raise Mismatch(f"{what} should return ({', '.join(names)}); yours returned {got}")
+        description = f"{len(actual)} things."
+    raise Mismatch(f"{subject} should return ({', '.join(names)}); yours returned {description}")
 
 
 def assert_shape(
     actual: object,
     shape: Mapping[str, int] | Sequence[int],
-    what: str = "output",
+    subject: str = "output",
     help: str = "",
 ) -> None:
     """Check that `actual` is a tensor of this shape, given as {axis name: size} or as sizes.
@@ -206,44 +213,48 @@ def assert_shape(
     Raises `Mismatch`.
     """
     __tracebackhide__ = True
-    yours = as_tensor(actual, what, help)
+    yours = as_tensor(actual, subject, help)
     axes = tuple(shape) if isinstance(shape, Mapping) else ()
     sizes = tuple(shape.values()) if isinstance(shape, Mapping) else tuple(shape)
     if tuple(yours.shape) != sizes:
-        raise shape_mismatch(yours, None, sizes, what, axes, help)
+        raise shape_mismatch(yours, None, sizes, subject, axes, help)
 
 
-def assert_dtype(actual: object, dtype: torch.dtype, what: str = "output", help: str = "") -> None:
+def assert_dtype(
+    actual: object, dtype: torch.dtype, subject: str = "output", help: str = ""
+) -> None:
     """Check that `actual` is a tensor of exactly this dtype. Raises `Mismatch`."""
     __tracebackhide__ = True
-    _check_dtype(as_tensor(actual, what, help), dtype, what, help)
+    _check_dtype(as_tensor(actual, subject, help), dtype, subject, help)
 
 
-def assert_differs(actual: object, other: Tensor, what: str = "output", help: str = "") -> None:
+def assert_differs(actual: object, other: Tensor, subject: str = "output", help: str = "") -> None:
     """Check that `actual` has the shape of `other` and some other numbers. Raises `Mismatch`."""
     __tracebackhide__ = True
-    yours = as_tensor(actual, what, help)
+    yours = as_tensor(actual, subject, help)
     if yours.shape != other.shape:
-        raise shape_mismatch(yours, None, tuple(other.shape), what, (), help)
+        raise shape_mismatch(yours, None, tuple(other.shape), subject, (), help)
     if torch.equal(yours, other):
-        raise Mismatch(f"The numbers in your {what} stay the same; they should change.", None, help)
+        raise Mismatch(
+            f"The numbers in your {subject} stay the same; they should change.", None, help
+        )
 
 
 def assert_parameters(
-    module: object, shapes: Mapping[str, Sequence[int]], what: str, help: str = ""
+    module: object, shapes: Mapping[str, Sequence[int]], subject: str, help: str = ""
 ) -> None:
     """Check that `module` has exactly the parameters `shapes` names. Raises `Mismatch`."""
     __tracebackhide__ = True
     if not issubclass(type(module), Module):
         raise Mismatch(
-            f"{article(module)} came back where {what}, a module, should be.", None, help
+            f"{article(module)} came back where {subject}, a module, should be.", None, help
         )
     held = dict(cast(Module, module).named_parameters(remove_duplicate=False))
     sizes = {name: tuple(parameter.shape) for name, parameter in held.items()}
     for name, shape in shapes.items():
         if name not in sizes:
             raise Mismatch(
-                f"{what} has no parameter `{name}`. {_those_there(name, list(sizes))}",
+                f"{subject} has no parameter `{name}`. {_those_there(name, list(sizes))}",
                 None,
                 help
                 or "Is it made with nn.Parameter (or a module of nn) and kept under this name?",
@@ -251,7 +262,7 @@ def assert_parameters(
             )
         if sizes[name] != tuple(shape):
             raise Mismatch(
-                f"The parameter `{name}` of {what} has shape {sizes_in_words(sizes[name])}; "
+                f"The parameter `{name}` of {subject} has shape {sizes_in_words(sizes[name])}; "
                 f"it should have {sizes_in_words(tuple(shape))}.",
                 None,
                 help or (_SWAPPED if sorted(sizes[name]) == sorted(shape) else ""),
@@ -263,7 +274,7 @@ def assert_parameters(
     if extra:
         names = ", ".join(f"`{name}`" for name in extra)
         raise Mismatch(
-            f"{what} has parameters that do not belong to it: {names}.", None, help, "__init__"
+            f"{subject} has parameters that do not belong to it: {names}.", None, help, "__init__"
         )
 
 
@@ -281,8 +292,10 @@ def _those_there(missing: str, names: Sequence[str]) -> str:
 
 
 @contextmanager
-def assert_sizes(limit: int, given: Sequence[object], what: str, help: str = "") -> Iterator[None]:
-    """Check that the block, `what` in messages, makes no tensor of more than `limit` numbers.
+def assert_sizes(
+    limit: int, given: Sequence[object], subject: str, help: str = ""
+) -> Iterator[None]:
+    """Check that the block, `subject` in messages, makes no tensor of more than `limit` numbers.
 
     `given` are the tensors that are there already. Raises `Mismatch`.
     """
@@ -290,18 +303,20 @@ def assert_sizes(limit: int, given: Sequence[object], what: str, help: str = "")
     with Sizes(limit, given) as sizes:
         yield
     if sizes.larger:
-        raise too_large(sizes.larger, limit, what, help)
+        raise too_large(sizes.larger, limit, subject, help)
 
 
-def too_large(shape: str, limit: int, what: str, help: str = "") -> Mismatch:
+def too_large(shape: str, limit: int, subject: str, help: str = "") -> Mismatch:
     """Say that a tensor of this shape, made on the way, has more than `limit` numbers."""
-    headline = f"{what} makes a tensor of shape {shape}. None may have more than {limit} numbers."
+    headline = (
+        f"{subject} makes a tensor of shape {shape}. None may have more than {limit} numbers."
+    )
     return Mismatch(headline, None, help)
 
 
 @contextmanager
-def assert_raises(kind: type[Exception], what: str, help: str = "") -> Iterator[None]:
-    """Check that the block, called `what` in messages, raises `kind`.
+def assert_raises(kind: type[Exception], subject: str, help: str = "") -> Iterator[None]:
+    """Check that the block, called `subject` in messages, raises `kind`.
 
     `AssertionError` counts as `ValueError`, and `ValueError` as `IndexError`. `LookupError` stands
     for `KeyError` or `IndexError`. A `NotImplementedError` is let through: the code is not written
@@ -322,37 +337,37 @@ def assert_raises(kind: type[Exception], what: str, help: str = "") -> Iterator[
         raise
     except Exception as error:
         raise Mismatch(
-            f"{what} raised {type_name(error)}; it should raise {wanted}.", None, help, "def"
+            f"{subject} raised {type_name(error)}; it should raise {wanted}.", None, help, "def"
         ) from error
-    nothing = Mismatch(f"{what} raises nothing; it should raise {wanted}.", None, help, "def")
-    nothing.raises_nothing = True
-    raise nothing
+    mismatch = Mismatch(f"{subject} raises nothing; it should raise {wanted}.", None, help, "def")
+    mismatch.raises_nothing = True
+    raise mismatch
 
 
-def _numbers(actual: object, what: str, help: str) -> Tensor:
+def _numbers(actual: object, subject: str, help: str) -> Tensor:
     """`actual` as a tensor that holds some numbers of a usual dtype."""
     __tracebackhide__ = True
-    yours = as_tensor(actual, what, help)
+    yours = as_tensor(actual, subject, help)
     if yours.dtype not in TOLERANCE and yours.dtype not in _KINDS:
-        raise _dtype_mismatch(yours, "a usual one such as float32", what, help)
+        raise _dtype_mismatch(yours, "a usual one such as float32", subject, help)
     if yours.numel() == 0:
         sizes = sizes_in_words(tuple(yours.shape))
-        raise Mismatch(f"Your {what} is empty: its shape is {sizes}.", None, help)
+        raise Mismatch(f"Your {subject} is empty: its shape is {sizes}.", None, help)
     return yours
 
 
-def _check_dtype(yours: Tensor, dtype: torch.dtype, what: str, help: str) -> None:
+def _check_dtype(yours: Tensor, dtype: torch.dtype, subject: str, help: str) -> None:
     __tracebackhide__ = True
     if yours.dtype != dtype:
-        raise _dtype_mismatch(yours, str(dtype).removeprefix("torch."), what, help)
+        raise _dtype_mismatch(yours, str(dtype).removeprefix("torch."), subject, help)
 
 
-def _dtype_mismatch(yours: Tensor, wanted: str, what: str, help: str) -> Mismatch:
+def _dtype_mismatch(yours: Tensor, wanted: str, subject: str, help: str) -> Mismatch:
     dtype = str(yours.dtype).removeprefix("torch.")
     kind = _KINDS.get(yours.dtype)
     held = f" ({kind})" if kind and dtype != "bool" else ""
     return Mismatch(
-        f"The dtype of your {what} is {dtype}{held}; it should be {wanted}.", None, help
+        f"The dtype of your {subject} is {dtype}{held}; it should be {wanted}.", None, help
     )
 
 
@@ -362,14 +377,14 @@ def _slow_check(
     tolerance: float,
     rtol: float | None,
     atol: float | None,
-    what: str,
+    subject: str,
     axes: Sequence[str],
     help: str,
     sides: tuple[str, str],
 ) -> None:
     """Compare where something is not finite or not close; raises unless all is well after all."""
     __tracebackhide__ = True
-    _check_not_finite(yours, wanted, what, axes, help, sides)
+    _check_not_finite(yours, wanted, subject, axes, help, sides)
     finite = torch.isfinite(wanted)
     magnitude = wanted.abs()[finite]
     size = max([*magnitude.flatten().tolist(), SMALLEST_SIZE])
@@ -383,13 +398,13 @@ def _slow_check(
         yours.isnan() & wanted.isnan()
     )
     if wrong.any().item():
-        raise _value_mismatch(yours, wanted, wrong, what, axes, help, sides)
+        raise _value_mismatch(yours, wanted, wrong, subject, axes, help, sides)
 
 
 def _check_not_finite(
     yours: Tensor,
     wanted: Tensor | None,
-    what: str,
+    subject: str,
     axes: Sequence[str],
     help: str,
     sides: tuple[str, str],
@@ -411,7 +426,7 @@ def _check_not_finite(
         if odd.any().item():
             count = int(odd.sum().item())
             raise Mismatch(
-                f"{_share(count, yours, what)} {words}.",
+                f"{_share(count, yours, subject)} {words}.",
                 cut_grid(yours, wanted, odd, axes, sides),
                 f"{hint} {help}".strip(),
             )
@@ -421,17 +436,17 @@ def _value_mismatch(
     yours: Tensor,
     wanted: Tensor,
     wrong: Tensor,
-    what: str,
+    subject: str,
     axes: Sequence[str],
     help: str,
     sides: tuple[str, str],
 ) -> Mismatch:
     count, total = int(wrong.sum().item()), wrong.numel()
     if total == 1 and wanted.dim() == 0 and sides == SIDES and wanted.dtype.is_floating_point:
-        mine, right = yours.item(), wanted.item()
-        return Mismatch(f"Your {what} is {mine:.7g}; it should be {right:.7g}.", None, help)
+        number, right = yours.item(), wanted.item()
+        return Mismatch(f"Your {subject} is {number:.7g}; it should be {right:.7g}.", None, help)
     # Where two answers of the student's are compared, neither is the right one.
-    headline = f"{_share(count, wanted, what)} {'wrong' if sides == SIDES else 'different'}"
+    headline = f"{_share(count, wanted, subject)} {'wrong' if sides == SIDES else 'different'}"
     if wanted.dtype == torch.bool:
         if count == total > 1 and not help:
             help = "True and False are swapped throughout: which of the two means visible?"
@@ -450,13 +465,13 @@ def _share_of(wrong: Tensor) -> str:
     return f"{count} of {wrong.numel()} numbers {'has' if count == 1 else 'have'}"
 
 
-def _share(count: int, tensor: Tensor, what: str) -> str:
+def _share(count: int, tensor: Tensor, subject: str) -> str:
     """How many of the numbers, as the beginning of a sentence: "3 of 9 numbers in your x are"."""
     noun, total = ("entries" if tensor.dtype == torch.bool else "numbers"), tensor.numel()
     if total == 1:
-        return f"Your {what} is"
+        return f"Your {subject} is"
     if count == total == 2:
-        return f"Both {noun} in your {what} are"
+        return f"Both {noun} in your {subject} are"
     if count == total:
-        return f"All {total} {noun} in your {what} are"
-    return f"{count} of {total} {noun} in your {what} {'is' if count == 1 else 'are'}"
+        return f"All {total} {noun} in your {subject} are"
+    return f"{count} of {total} {noun} in your {subject} {'is' if count == 1 else 'are'}"

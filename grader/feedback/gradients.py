@@ -24,8 +24,8 @@ _STEP = 1e-2
 _TOLERANCE, _NOISE = 2e-2, 1e-3
 
 
-def assert_gradients(call: Callable[[], object], given: Mapping[str, Tensor], what: str) -> None:
-    """Check the gradients of what `call` returns, called `what` in messages.
+def assert_gradients(call: Callable[[], object], given: Mapping[str, Tensor], subject: str) -> None:
+    """Check the gradients of what `call` returns, called `subject` in messages.
 
     `given` are the tensors that it uses, by name: parameters, or tensors that require gradients.
     Each of their numbers is moved by a small step, so they should hold few. Raises `Mismatch`.
@@ -34,7 +34,7 @@ def assert_gradients(call: Callable[[], object], given: Mapping[str, Tensor], wh
 
     def total() -> Tensor:
         output = call()
-        as_tensor(output, what, "")
+        as_tensor(output, subject, "")
         assert isinstance(output, Tensor)
         # With weights that differ, since a softmax or a norm may fix the plain sum.
         return (output * torch.linspace(-1.0, 2.0, output.numel()).view_as(output)).sum()
@@ -45,7 +45,9 @@ def assert_gradients(call: Callable[[], object], given: Mapping[str, Tensor], wh
         gradients = torch.autograd.grad(result, list(given.values()), allow_unused=True)
     for (name, tensor), received in zip(given.items(), gradients, strict=True):
         if received is None:
-            raise Mismatch(f"{name} receives no gradient from {what}.", help=_CUT.format(name=name))
+            raise Mismatch(
+                f"{name} receives no gradient from {subject}.", help=_CUT.format(name=name)
+            )
         expected = _by_steps(lambda: total().item(), tensor)
         limit = _TOLERANCE * expected.abs().max().item() + _NOISE
         assert_matches(received, expected, f"gradient of {name}", help=_PART, atol=limit)

@@ -28,16 +28,16 @@ def cut_grid(
     """
     if not wrong.any().item():
         return None
-    place = _worst(yours, expected, wrong)
+    index = _worst(yours, expected, wrong)
     names = list(axes) if len(axes) == wrong.dim() else [""] * wrong.dim()
-    while len(place) < 2:
-        place, names = [0, *place], ["", *names]
+    while len(index) < 2:
+        index, names = [0, *index], ["", *names]
         yours, wrong = yours.unsqueeze(0), wrong.unsqueeze(0)
         expected = None if expected is None else expected.unsqueeze(0)
-    lead = tuple(place[:-2])
-    rows = _window(place[-2], wrong.shape[-2], _MAX_ROWS)
+    lead = tuple(index[:-2])
+    rows = _window(index[-2], wrong.shape[-2], _MAX_ROWS)
     width = wrong.shape[-1]
-    columns = _window(place[-1], width, width if width <= _WHOLE_COLUMNS else _MAX_COLUMNS)
+    columns = _window(index[-1], width, width if width <= _WHOLE_COLUMNS else _MAX_COLUMNS)
 
     def cut(tensor: Tensor) -> list[list[float]]:
         part = tensor[lead][rows.start : rows.stop, columns.start : columns.stop]
@@ -62,11 +62,11 @@ def _worst(yours: Tensor, expected: Tensor | None, wrong: Tensor) -> list[int]:
         off = (yours.to(torch.float64) - expected.to(torch.float64)).abs()
         badness = torch.where(wrong, 1.0 + off.nan_to_num(nan=torch.inf), 0.0)
     flat = int(badness.argmax().item())
-    place = []
+    index = []
     for size in reversed(wrong.shape):
-        place.append(flat % size)
+        index.append(flat % size)
         flat //= size
-    return place[::-1]
+    return index[::-1]
 
 
 def _window(center: int, size: int, width: int) -> range:

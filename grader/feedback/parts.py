@@ -48,7 +48,7 @@ def where_to_look(layer: Module, last_maps: Sequence[str], agrees: Callable[[], 
             return _NORMS
         if not agrees_with(last_maps):
             return _SUMS
-        right = [one for one in last_maps if agrees_with([o for o in last_maps if o != one])]
+        right = [name for name in last_maps if agrees_with([o for o in last_maps if o != name])]
     finally:
         agrees_with()
     wrong = [last_map for last_map in last_maps if last_map not in right]

@@ -36,24 +36,24 @@ class _Short(reprlib.Repr):
 _short = _Short().repr
 
 
-def assert_equals(actual: object, expected: Any, what: str, help: str = "") -> None:
+def assert_equals(actual: object, expected: Any, subject: str, help: str = "") -> None:
     """Check that `actual` is the same plain data as `expected`: type, items, order of a list.
 
-    `what` is the call as a student would write it, "tokenize('a b')", or another noun. Numbers have
-    to be of the same type: neither True nor 1.0 counts as 1. Raises `Mismatch`.
+    `subject` is the call as a student would write it, "tokenize('a b')", or another noun.
+    Numbers have to be of the same type: neither True nor 1.0 counts as 1. Raises `Mismatch`.
     """
     __tracebackhide__ = True
     if _equal(actual, expected):
         return
-    given = f"{what} is {shown(actual)}"
+    given = f"{subject} is {shown(actual)}"
     kind = type(expected).__name__
     if actual is None:
-        raise Mismatch(f"{what} is None: is a `return` missing?", None, help)
+        raise Mismatch(f"{subject} is None: is a `return` missing?", None, help)
     if not isinstance(actual, type(expected)):
         wanted = _NOUNS.get(kind, kind)
         raise Mismatch(f"{given}; it should be {wanted}: {shown(expected)}.", None, help)
     if isinstance(actual, dict):
-        raise Mismatch(f"{what}: {_entries(actual, expected)}", None, help)
+        raise Mismatch(f"{subject}: {_entries(actual, expected)}", None, help)
     raise Mismatch(f"{given}; it should be {shown(expected)}.", None, help)
 
 

@@ -51,11 +51,11 @@ def _row_sum(grid: Grid) -> str:
 def _cell(grid: Grid) -> str:
     """Return the wrong number that is furthest off; NaN counts as the furthest."""
     wrong = [
-        (_distance(mine, right), row, column)
+        (_distance(number, right), row, column)
         for row, (marks, yours, expected) in enumerate(
             zip(grid.differs, grid.yours, grid.expected, strict=True)
         )
-        for column, (differs, mine, right) in enumerate(zip(marks, yours, expected, strict=True))
+        for column, (differs, number, right) in enumerate(zip(marks, yours, expected, strict=True))
         if differs
     ]
     if not wrong:
@@ -63,14 +63,14 @@ def _cell(grid: Grid) -> str:
     _, row, column = max(wrong, key=lambda entry: entry[0])
     yours, expected = grid_texts(grid)
     where = f"{grid.rows[row]}, {grid.columns[column]}"
-    mine, other = yours[row][column], expected[row][column]
+    left, right = yours[row][column], expected[row][column]
     if grid.sides != SIDES:
-        return f"At {where} your code gives {mine} ({grid.sides[0]}) and {other} ({grid.sides[1]})."
-    return f"At {where} you have {mine}; {other} is expected."
+        return f"At {where} your code gives {left} ({grid.sides[0]}) and {right} ({grid.sides[1]})."
+    return f"At {where} you have {left}; {right} is expected."
 
 
-def _distance(mine: float, right: float) -> float:
-    off = abs(mine - right)
+def _distance(number: float, right: float) -> float:
+    off = abs(number - right)
     return math.inf if math.isnan(off) else off
 
 

@@ -41,6 +41,6 @@ def relation(yours: Tensor, expected: Tensor) -> str:
     return ""
 
 
-def _alike(some: Tensor, others: Tensor) -> bool:
-    size = max(others.abs().max().item(), 1e-12) if others.numel() else 0.0
-    return torch.allclose(some, others, rtol=0.0, atol=_CLOSE * size, equal_nan=True)
+def _alike(left: Tensor, right: Tensor) -> bool:
+    size = max(right.abs().max().item(), 1e-12) if right.numel() else 0.0
+    return torch.allclose(left, right, rtol=0.0, atol=_CLOSE * size, equal_nan=True)

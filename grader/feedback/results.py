@@ -163,8 +163,8 @@ class PassedOver:
     @property
     def message(self) -> str:
         """The path, whose it is, and the reason."""
-        whose = f"{self.submission}: " if self.submission else ""
-        return f"{whose}{self.path}: {self.reason}"
+        owner = f"{self.submission}: " if self.submission else ""
+        return f"{owner}{self.path}: {self.reason}"
 
 
 @dataclass(frozen=True)
@@ -249,8 +249,8 @@ def _exercise(data: Any) -> dict[str, Any]:
 
 def _found(data: Any) -> dict[str, Any]:
     """The fields with a finding: of a report older than findings, the message is all of one."""
-    said = {"headline": data["message"]} if data["message"] else None
-    return {**data, "finding": data.get("finding") or said}
+    finding = {"headline": data["message"]} if data["message"] else None
+    return {**data, "finding": data.get("finding") or finding}
 
 
 def weighed(result: ExerciseResult, worth: float) -> ExerciseResult:

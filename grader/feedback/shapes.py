@@ -19,7 +19,7 @@ def shape_mismatch(
     yours: Tensor,
     expected: Tensor | None,
     wanted: tuple[int, ...],
-    what: str,
+    subject: str,
     axes: Sequence[str],
     help: str,
 ) -> Mismatch:
@@ -30,7 +30,7 @@ def shape_mismatch(
     shape = tuple(yours.shape)
     same_length = len(shape) == len(wanted)
     headline = (
-        f"The shape of your {what} is {sizes_in_words(shape, axes if same_length else ())}; "
+        f"The shape of your {subject} is {sizes_in_words(shape, axes if same_length else ())}; "
         f"it should be {sizes_in_words(wanted, axes)}."
     )
     if not help and shape != wanted and sorted(shape) == sorted(wanted):

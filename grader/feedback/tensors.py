@@ -26,16 +26,16 @@ def article(value: object) -> str:
     return f"{'An' if name[0] in 'aeiouAEIOU' else 'A'} {name}"
 
 
-def as_tensor(actual: object, what: str, help: str) -> Tensor:
+def as_tensor(actual: object, subject: str, help: str) -> Tensor:
     """`actual` as an ordinary tensor without gradient; a `Mismatch` in plain words otherwise."""
     __tracebackhide__ = True
     kind = type(actual)
     if kind is not Tensor and kind is not Parameter:
-        actual = _unusual(actual, kind, what, help)
+        actual = _unusual(actual, kind, subject, help)
     tensor = cast(Tensor, actual)
     if tensor.layout is not torch.strided or tensor.is_nested or tensor.is_quantized:
         raise Mismatch(
-            f"A special tensor (sparse, nested or quantized) came back where your {what} should "
+            f"A special tensor (sparse, nested or quantized) came back where your {subject} should "
             "be; an ordinary one is expected.",
             None,
             help,
@@ -43,8 +43,8 @@ def as_tensor(actual: object, what: str, help: str) -> Tensor:
     if tensor.device.type != "cpu":
         if tensor.device.type == "meta":
             raise Mismatch(
-                f"A tensor on the device 'meta', which has no numbers, came back where your {what} "
-                "should be.",
+                f"A tensor on the device 'meta', which has no numbers, came back where your "
+                f"{subject} should be.",
                 None,
                 help,
             )
@@ -52,23 +52,23 @@ def as_tensor(actual: object, what: str, help: str) -> Tensor:
     return tensor.detach()
 
 
-def _unusual(actual: object, kind: type, what: str, help: str) -> Tensor:
+def _unusual(actual: object, kind: type, subject: str, help: str) -> Tensor:
     __tracebackhide__ = True
-    if actual is None and what.startswith("gradient"):
+    if actual is None and subject.startswith("gradient"):
         raise Mismatch(
-            f"There is no {what}: the result does not depend on it, as far as torch can see. Is "
+            f"There is no {subject}: the result does not depend on it, as far as torch can see. Is "
             "something `detach`ed, taken as `.data`, or computed under torch.no_grad()?",
             None,
             help,
         )
     if actual is None:
         raise Mismatch(
-            f"None came back where your {what} should be: is a `return` missing?", None, help
+            f"None came back where your {subject} should be: is a `return` missing?", None, help
         )
     if kind is tuple or kind is list:
         length = len(cast("tuple[object, ...]", actual))
         raise Mismatch(
-            f"A {kind.__name__} of {length} came back where your {what} should be: "
+            f"A {kind.__name__} of {length} came back where your {subject} should be: "
             "a single tensor is expected.",
             None,
             help,
@@ -76,7 +76,7 @@ def _unusual(actual: object, kind: type, what: str, help: str) -> Tensor:
     if not issubclass(kind, Tensor):
         wanted = "an ordinary one" if " tensor of " in type_name(actual) else "a tensor"
         raise Mismatch(
-            f"{article(actual)} came back where your {what} should be: {wanted} is expected.",
+            f"{article(actual)} came back where your {subject} should be: {wanted} is expected.",
             None,
             help,
         )
@@ -88,7 +88,7 @@ def _unusual(actual: object, kind: type, what: str, help: str) -> Tensor:
         usable = False
     if not usable:
         raise Mismatch(
-            f"{article(actual)} came back where your {what} should be: a plain torch.Tensor is "
+            f"{article(actual)} came back where your {subject} should be: a plain torch.Tensor is "
             "wanted.",
             None,
             help,

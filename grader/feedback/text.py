@@ -145,7 +145,7 @@ def grid_texts(grid: Grid) -> tuple[list[list[str]], list[list[str]]]:
         yours = [[_number(value, grid.kind, pattern) for value in row] for row in grid.yours]
         expected = [[_number(value, grid.kind, pattern) for value in row] for row in grid.expected]
         cells = zip(*map(chain.from_iterable, (yours, expected, grid.differs)), strict=False)
-        if all(mine != right for mine, right, differs in cells if differs):
+        if all(number != right for number, right, differs in cells if differs):
             break
     return yours, expected
 

@@ -35,13 +35,13 @@ def torch_call(error: str, line: str) -> str:
         return ""
     shown, target = called
     known = _keywords(target, error)
-    told = error.partition("got (")[2].partition(")")[0]
-    given = [matched[2]] if matched[2] else re.findall(_GIVEN, told)
+    arguments = error.partition("got (")[2].partition(")")[0]
+    given = [matched[2]] if matched[2] else re.findall(_GIVEN, arguments)
     for keyword in given:
         if known and keyword not in known:
             near = difflib.get_close_matches(keyword, known, 1, 0.5)
-            which = f"Is `{near[0]}` meant?" if near else f"It knows {_listed(known)}."
-            return f"torch's `{shown}` has no argument `{keyword}`. {which}"
+            question = f"Is `{near[0]}` meant?" if near else f"It knows {_listed(known)}."
+            return f"torch's `{shown}` has no argument `{keyword}`. {question}"
     if known and "combination" not in matched[0]:
         return f"torch's `{shown}` is called with other arguments than it takes: {_listed(known)}."
     return ""
@@ -65,8 +65,8 @@ def _keywords(target: Callable[..., Any], error: str) -> list[str]:
     try:
         names = list(inspect.signature(target).parameters)
     except ValueError:
-        told = "(" + error.partition("expected one of")[2].replace(" * (", ",")
-        names = re.findall(_ARGUMENT, told) if "," in told else []
+        signatures = "(" + error.partition("expected one of")[2].replace(" * (", ",")
+        names = re.findall(_ARGUMENT, signatures) if "," in signatures else []
         names += re.findall(_ARGUMENT, (target.__doc__ or "").strip().partition("\n")[0])
     hidden = {"self", "args", "kwargs", "None", "False", "True", *_OF_EVERY_TENSOR}
     return [name for name in dict.fromkeys(names) if name not in hidden and name[0].isalpha()]

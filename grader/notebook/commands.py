@@ -96,8 +96,8 @@ def _succeeded(*_args: Any, **_options: Any) -> int:
 
 def _run(command: Any, *_args: Any, **options: Any) -> subprocess.CompletedProcess[Any]:
     asks = options.get("capture_output") or options.get("stdout") is not None
-    said = _output(**options) if asks else None
-    return subprocess.CompletedProcess(command, 0, said, said)
+    output = _output(**options) if asks else None
+    return subprocess.CompletedProcess(command, 0, output, output)
 
 
 def _output(*_args: Any, **options: Any) -> str | bytes:

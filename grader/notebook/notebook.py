@@ -189,8 +189,8 @@ class Notebook:
         except BaseException as error:  # IPython has let it out
             self._note_error(error)
         self.seconds -= time.process_time() - begun
-        for line, what in absences.take(_file(index)):
-            self._note(line, "absent", what)
+        for line, message in absences.take(_file(index)):
+            self._note(line, "absent", message)
         for entries in self.entries.values():
             for entry in entries:
                 now = self.names.get(entry, _ABSENT)

@@ -128,9 +128,9 @@ def scatter(groups: Mapping[str, Mapping[str, Sequence[float]]], title: str = ""
             colour = COLOURS[index % len(COLOURS)]
             x, y = zip(*points.values(), strict=True)
             axes.scatter(x, y, s=9, color=colour, marker=MARKS[index % len(MARKS)], label=group)
-            for label, place in zip(readable(list(points)), zip(x, y, strict=True), strict=True):
+            for label, point in zip(readable(list(points)), zip(x, y, strict=True), strict=True):
                 axes.annotate(
-                    label, place, (3, 2), textcoords="offset points", color=colour, fontsize=8
+                    label, point, (3, 2), textcoords="offset points", color=colour, fontsize=8
                 )
         axes.set_xlabel("first principal axis")
         axes.set_ylabel("second principal axis")
@@ -205,15 +205,15 @@ def _limits(numbers: NDArray[Any]) -> tuple[float, float]:
     return low, high if high > low else low + 1.0
 
 
-def _ticks(axes: Axes, which: str, names: Sequence[str], size: int) -> None:
-    axis = axes.xaxis if which == "x" else axes.yaxis
+def _ticks(axes: Axes, side: str, names: Sequence[str], size: int) -> None:
+    axis = axes.xaxis if side == "x" else axes.yaxis
     step = next(width for width in _STEPS if size <= width * _MOST_TICKS)
-    places = list(range(0, size, 1 if names else step))
-    labels = readable(names) if names else [str(place) for place in places]
-    axis.set_ticks(places, labels)
+    positions = list(range(0, size, 1 if names else step))
+    labels = readable(names) if names else [str(position) for position in positions]
+    axis.set_ticks(positions, labels)
     axis.set_tick_params(length=0, labelsize=8 if size <= _MOST_TICKS else 6.5)
     longest = max((len(name) for name in names), default=0)
-    if which == "x" and longest > 2:
+    if side == "x" and longest > 2:
         axis.set_tick_params(rotation=90 if size > 8 else 30)
 
 

@@ -34,13 +34,13 @@ def _walk(get: Answers) -> Tensor:
     groups = [{"params": [weights[0]], "weight_decay": 0.0}, {"params": [weights[1]]}]
     optimiser = answer.AdamW(groups, lr=0.03, weight_decay=1.0)
     slopes, bottom = torch.tensor([1.0, 100.0]), 0.5
-    places = [torch.cat([weight.detach().clone() for weight in weights])]
+    points = [torch.cat([weight.detach().clone() for weight in weights])]
     for _ in range(_STEPS):
         for weight in weights:
             weight.grad = slopes * (weight.detach() - bottom)
         optimiser.step()
-        places.append(torch.cat([weight.detach().clone() for weight in weights]))
-    return torch.stack(places, dim=1)
+        points.append(torch.cat([weight.detach().clone() for weight in weights]))
+    return torch.stack(points, dim=1)
 
 
 def _clipped(get: Answers) -> Tensor:

@@ -116,8 +116,8 @@ def _translated(changed: str) -> Any:
         sides = {"source": _SRC, "target": _TGT}
         words = sides[changed]
         batch = words.repeat(len(words) + 1, 1)
-        for place in range(int((words != 0).sum())):
-            batch[place + 1, place] = 2
+        for position in range(int((words != 0).sum())):
+            batch[position + 1, position] = 2
         sides = {side: ids.expand(len(batch), -1) for side, ids in sides.items()}
         sides[changed] = batch
         return model(sides["source"], sides["target"])
@@ -174,10 +174,10 @@ def _initialised(get: Answers) -> Tensor:
     return shares(model.weight, 0.1)
 
 
-def _shifted(part: int, what: str) -> Panel:
+def _shifted(part: int, part_name: str) -> Panel:
     return Panel(
-        f"teacher_forcing: the {what}",
-        what,
+        f"teacher_forcing: the {part_name}",
+        part_name,
         lambda get: get("training").teacher_forcing(torch.tensor([[1, 5, 6, 7, 2]])),
         Kind.WHOLE,
         ("sentence 0",),

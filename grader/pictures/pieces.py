@@ -107,7 +107,7 @@ def _turned(pair: int) -> Any:
         "turned features",
         compute,
         Kind.POINTS,
-        tuple(str(place) for place in range(7)),
+        tuple(str(position) for position in range(7)),
         row_axis=f"feature {2 * pair + 1}",
         column_axis=f"feature {2 * pair}",
         view=lambda turned: turned[:, 2 * pair : 2 * pair + 2],

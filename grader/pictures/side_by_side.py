@@ -161,11 +161,11 @@ def _words(
 def _curves(
     axes: Axes, panel: Panel, numbers: NDArray[Any], limits: tuple[float, float], colour: str
 ) -> None:
-    x = [float(place) for place in panel.columns]
+    x = [float(x_value) for x_value in panel.columns]
     for index, (name, line) in enumerate(zip(panel.rows, numbers, strict=True)):
         more = {"color": colour} if len(numbers) == 1 else {}
         draw_line(axes, x, line.tolist(), name, index, **more)
-    if len(x) < _FEW and all(place.is_integer() for place in x):
+    if len(x) < _FEW and all(x_value.is_integer() for x_value in x):
         axes.set_xticks(x)
     else:
         axes.locator_params(axis="x", nbins=6)

@@ -52,7 +52,7 @@ def _kept(get: Answers) -> Tensor:
 
 def _drawn(get: Answers) -> Tensor:
     torch.manual_seed(0)
-    many = _LOGITS.repeat(_DRAWS, 1)
+    rows = _LOGITS.repeat(_DRAWS, 1)
     options: tuple[dict[str, Any], ...] = (
         {},
         {"top_k": 3},
@@ -60,7 +60,7 @@ def _drawn(get: Answers) -> Tensor:
     )
     return torch.stack(
         [
-            torch.bincount(get("sampling").sample(many, **option), minlength=len(_LOGITS)) / _DRAWS
+            torch.bincount(get("sampling").sample(rows, **option), minlength=len(_LOGITS)) / _DRAWS
             for option in options
         ]
     )

@@ -46,10 +46,10 @@ def mutants(source: str) -> Iterator[Mutant]:
         line = int(getattr(node, "lineno", 0))
         if line not in inside and id(node) not in defaults:
             continue
-        for what, change in slips(node):
+        for edit, change in slips(node):
             changed = copy.deepcopy(tree)
             change(list(ast.walk(changed))[index])
-            yield Mutant(line, what, _text(changed))
+            yield Mutant(line, edit, _text(changed))
         for field, body in ast.iter_fields(node):
             if field in ("body", "orelse") and isinstance(body, list):
                 yield from _without_statements(tree, index, field, body)

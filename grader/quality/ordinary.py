@@ -172,8 +172,10 @@ def calls(
     budget = Budget("The answer", 120.0, 60.0)
     with StudentProcess({exercise: source}, (), host, budget) as process:
         channel = process.load(exercise, curriculum.closure(exercise))
-        asked = [request for item in recordings for case in item.cases for request in case.requests]
-        return channel.operators(exercise, {exercise: source}, asked, SECONDS)
+        requests = [
+            request for item in recordings for case in item.cases for request in case.requests
+        ]
+        return channel.operators(exercise, {exercise: source}, requests, SECONDS)
 
 
 def as_text(record: dict[str, Any]) -> str:

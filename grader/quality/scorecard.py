@@ -141,29 +141,29 @@ def add(score: Score, case: Case, result: ExerciseResult) -> None:
     """Count what became of one answer."""
     full = result.points == result.max_points
     named = [diagnosis.mistakes for diagnosis in result.diagnoses]
-    what = f"{case.kind} {case.name}".strip()
+    label = f"{case.kind} {case.name}".strip()
     if case.right:
         score.right += 1
         score.accepted += full
         score.right_named += bool(named)
         if not full or named:
-            score.missed.append(f"{what}: {_lost(result)} {_words(named)}")
+            score.missed.append(f"{label}: {_lost(result)} {_words(named)}")
     elif case.kind == "edit":
         score.edits += 1
         score.edits_caught += not full
     elif case.kind == "slip":
-        _add_line(score, what, case.line, result)
+        _add_line(score, label, case.line, result)
     else:
         caught = result.points == 0 if case.kind == "lazy" else not full
         score.wrong += 1
         score.caught += caught
         if not caught:
-            score.missed.append(f"{what}: earns {result.points:g} of {result.max_points:g}")
+            score.missed.append(f"{label}: earns {result.points:g} of {result.max_points:g}")
     if case.mistakes and not full:
-        _add_named(score, what, set(case.mistakes), named)
+        _add_named(score, label, set(case.mistakes), named)
 
 
-def _add_line(score: Score, what: str, true: int, result: ExerciseResult) -> None:
+def _add_line(score: Score, label: str, true: int, result: ExerciseResult) -> None:
     """Count a slip that costs points and has no name: whether its line was shown.
 
     That is the line that the search points at or, where it is silent, the line that raised.
@@ -177,10 +177,10 @@ def _add_line(score: Score, what: str, true: int, result: ExerciseResult) -> Non
     score.line_found += true in shown
     score.line_wrong += bool(shown) and true not in shown
     if true not in shown:
-        score.missed.append(f"{what}: line {shown[0]} told" if shown else f"{what}: no line told")
+        score.missed.append(f"{label}: line {shown[0]} told" if shown else f"{label}: no line told")
 
 
-def _add_named(score: Score, what: str, true: set[str], named: Sequence[tuple[str, ...]]) -> None:
+def _add_named(score: Score, label: str, true: set[str], named: Sequence[tuple[str, ...]]) -> None:
     hits = [bool(true & set(name)) for name in named]
     if len(true) == 1:
         score.known += 1
@@ -193,7 +193,7 @@ def _add_named(score: Score, what: str, true: set[str], named: Sequence[tuple[st
     score.silent += not named
     score.wrongly += bool(named) and not any(hits)
     if hits[:1] != [True]:
-        score.missed.append(f"{what}: {_words(named)}")
+        score.missed.append(f"{label}: {_words(named)}")
 
 
 def _words(named: Sequence[tuple[str, ...]]) -> str:

@@ -81,8 +81,8 @@ def as_markdown(scores: Sequence[Score]) -> str:
 
 def in_text(text: str, scores: Sequence[Score]) -> str:
     """A text with the table in the place that is marked for it. Raises ValueError without one."""
-    before, begin, rest = text.partition(_MARKS[0])
-    _, end, after = rest.partition(_MARKS[1])
+    before, begin, following = text.partition(_MARKS[0])
+    _, end, after = following.partition(_MARKS[1])
     if not (begin and end):
         raise ValueError(f"there are no {_MARKS[0].strip()} and {_MARKS[1]} to put the table in")
     return f"{before}{begin}\n{as_markdown(scores)}\n{end}{after}"
@@ -129,10 +129,10 @@ def _rounded(score: Score) -> dict[str, Any]:
     }
 
 
-def faults(scores: Sequence[Score], kept: Sequence[Score]) -> list[str]:
+def faults(scores: Sequence[Score], earlier: Sequence[Score]) -> list[str]:
     """Return what is worse than in the stored scores or must never happen, one line each."""
     problems = []
-    before = {score.exercise: score for score in kept}
+    before = {score.exercise: score for score in earlier}
     for score in scores:
         name = score.exercise
         if score.accepted < score.right:
@@ -151,7 +151,7 @@ def faults(scores: Sequence[Score], kept: Sequence[Score]) -> list[str]:
             ]
             problems += _fallen(score, before[name], {"first": "known", "within_two": "known"}, 0)
     measured_twice = [score for score in scores if score.exercise in before]
-    sums, old = total(measured_twice), total([before[one.exercise] for one in measured_twice])
+    sums, old = total(measured_twice), total([before[score.exercise] for score in measured_twice])
     sampled = {"pairs_first": "pairs", "pairs_both": "pairs", "edits_caught": "edits"}
     problems += _fallen(sums, old, sampled, _SAMPLED)
     problems += _fallen(sums, old, {"line_found": "unnamed"}, _TIMED)
@@ -168,9 +168,9 @@ def _fallen(new: Score, old: Score, shares: Mapping[str, str], slack: float) -> 
         parts, wholes = getattr(new, part), getattr(new, whole)
         earlier, of_earlier = getattr(old, part), getattr(old, whole)
         if _share(parts, wholes) < _share(earlier, of_earlier) - slack - 1e-9:
-            what = part.replace("_", " ")
+            figure = part.replace("_", " ")
             fallen.append(
-                f"{new.exercise}: {what}: {parts} of {wholes}, before {earlier} of {of_earlier}"
+                f"{new.exercise}: {figure}: {parts} of {wholes}, before {earlier} of {of_earlier}"
             )
     return fallen
 

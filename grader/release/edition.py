@@ -77,15 +77,15 @@ def make(folder: Path, exercises: Sequence[str]) -> Edition:
     """
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise EditionError(f"{folder} is there already. Name a new folder, or empty that one.")
-    asked = tuple(name for name in curriculum.NAMES if name in exercises)
-    solved = tuple(name for name in _needed(asked) if name not in asked)
+    assigned = tuple(name for name in curriculum.NAMES if name in exercises)
+    solved = tuple(name for name in _needed(assigned) if name not in assigned)
     try:
-        _write_package(folder, asked, solved)
-        _write_exercises(folder / "exercises", asked, solved)
-        _write_project(folder, asked, solved)
+        _write_package(folder, assigned, solved)
+        _write_exercises(folder / "exercises", assigned, solved)
+        _write_project(folder, assigned, solved)
     except OSError as error:
         raise EditionError(f"{folder} cannot be written ({error}). Name another.") from None
-    return Edition(folder, asked, solved)
+    return Edition(folder, assigned, solved)
 
 
 def zipped(edition: Edition) -> Path:
@@ -94,14 +94,14 @@ def zipped(edition: Edition) -> Path:
     return Path(shutil.make_archive(str(folder), "zip", folder.parent, folder.name))
 
 
-def _needed(asked: Sequence[str]) -> list[str]:
+def _needed(assigned: Sequence[str]) -> list[str]:
     """Return all that the exercises build on; with a whole model, what trains it, too."""
-    needed = {need for name in asked for need in curriculum.closure(name)}
-    if "transformer" in asked:
+    needed = {need for name in assigned for need in curriculum.closure(name)}
+    if "transformer" in assigned:
         needed |= set(tasks.find("dates").entries)
-    if "language_model" in asked:
+    if "language_model" in assigned:
         needed |= set(tasks.find("sums").entries)
-        if "sampling" in asked:
+        if "sampling" in assigned:
             needed |= set(tasks.find("prose").entries)
     return [name for name in curriculum.NAMES if name in needed]
 
@@ -127,38 +127,38 @@ def _is_withheld(name: str) -> bool:
     return path.suffix == ".pyc" or any(path.is_relative_to(file) for file in WITHHELD)
 
 
-def _write_package(folder: Path, asked: Sequence[str], solved: Sequence[str]) -> None:
+def _write_package(folder: Path, assigned: Sequence[str], solved: Sequence[str]) -> None:
     package = folder / PACKAGE.name
     for file in modules():
         (package / file).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(PACKAGE / file, package / file)
-    kept = package / stubs.HANDED_OUT.relative_to(PACKAGE)
-    kept.mkdir(parents=True)
-    for name in asked:
-        (kept / f"{name}.txt").write_text(stubs.as_handed_out(name), encoding="utf-8")
+    originals = package / stubs.HANDED_OUT.relative_to(PACKAGE)
+    originals.mkdir(parents=True)
+    for name in assigned:
+        (originals / f"{name}.txt").write_text(stubs.as_handed_out(name), encoding="utf-8")
     for name in solved:
-        (kept / f"{name}.txt").write_text(_solved(name), encoding="utf-8")
+        (originals / f"{name}.txt").write_text(_solved(name), encoding="utf-8")
     known = package / prepared.FOLDER.relative_to(PACKAGE)
     known.mkdir()
-    for name in asked:
+    for name in assigned:
         (known / f"{name}.hints").write_bytes(hint_data.content(name))
 
 
 # The exercises
 
 
-def _write_exercises(folder: Path, asked: Sequence[str], solved: Sequence[str]) -> None:
+def _write_exercises(folder: Path, assigned: Sequence[str], solved: Sequence[str]) -> None:
     folder.mkdir()
-    ours = EXERCISES
-    tests = [f"test_{name}.py" for name in asked]
+    kit = EXERCISES
+    tests = [f"test_{name}.py" for name in assigned]
     for name in ("__init__.py", "conftest.py", *LESSONS, *tests):
-        shutil.copyfile(ours / name, folder / name)
-    shutil.copytree(ours / stubs.PICTURES, folder / stubs.PICTURES)
-    for name in asked:
+        shutil.copyfile(kit / name, folder / name)
+    shutil.copytree(kit / stubs.PICTURES, folder / stubs.PICTURES)
+    for name in assigned:
         (folder / f"{name}.py").write_text(stubs.as_handed_out(name), encoding="utf-8")
     for name in solved:
         (folder / f"{name}.py").write_text(_solved(name), encoding="utf-8")
-    (folder / assignment.FILE).write_text(assignment.text(tuple(asked)), encoding="utf-8")
+    (folder / assignment.FILE).write_text(assignment.text(tuple(assigned)), encoding="utf-8")
 
 
 def _solved(name: str) -> str:
@@ -175,16 +175,16 @@ def _project() -> dict[str, Any]:
     return tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 
 
-def _write_project(folder: Path, asked: Sequence[str], solved: Sequence[str]) -> None:
+def _write_project(folder: Path, assigned: Sequence[str], solved: Sequence[str]) -> None:
     for name in ("LICENSE", "constraints.txt"):
         shutil.copyfile(ROOT / name, folder / name)
     templates = resources.files("grader.release") / "templates"
-    total = sum(curriculum.find(name).points for name in asked)
-    rows = "\n".join(f"| {name} | {curriculum.find(name).points} |" for name in asked)
+    total = sum(curriculum.find(name).points for name in assigned)
+    rows = "\n".join(f"| {name} | {curriculum.find(name).points} |" for name in assigned)
     words = {
         "rows": rows,
         "total": str(total),
-        "first": asked[0],
+        "first": assigned[0],
         "solved": ", ".join(f"`{name}`" for name in solved) or "nothing",
         "dependencies": "".join(
             f'    "{dependency}",\n' for dependency in _project()["project"]["dependencies"]

@@ -13,17 +13,18 @@ MOST = 5
 _told: list[tuple[str, list[tuple[str, int]]]] = []
 
 
-def tell(what: str) -> None:
+def tell(message: str) -> None:
     """Record that the running code used something that is absent."""
     if len(_told) < MOST:
         frames = traceback.walk_stack(None)
-        _told.append((what, [(frame.f_code.co_filename, line) for frame, line in frames]))
+        _told.append((message, [(frame.f_code.co_filename, line) for frame, line in frames]))
 
 
 def take(file: str) -> list[tuple[int, str]]:
     """Return what was recorded since the last `take`, each with the line of this file."""
-    told = [
-        (next((line for name, line in frames if name == file), 1), what) for what, frames in _told
+    recorded = [
+        (next((line for name, line in frames if name == file), 1), message)
+        for message, frames in _told
     ]
     _told.clear()
-    return list(dict.fromkeys(told))
+    return list(dict.fromkeys(recorded))

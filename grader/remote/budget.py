@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 WALL = 30.0  # how many times the CPU time may pass on the wall
 _REASONS = (
-    "{what} took more than {limit:g} seconds of CPU time: is there an infinite loop?",
-    "{what} did nothing for {limit:g} seconds: does your code sleep, or wait for something?",
-    "{what} was not done after {limit:g} seconds.",
+    "{subject} took more than {limit:g} seconds of CPU time: is there an infinite loop?",
+    "{subject} did nothing for {limit:g} seconds: does your code sleep, or wait for something?",
+    "{subject} was not done after {limit:g} seconds.",
 )
 
 
@@ -41,10 +41,10 @@ class Budget:
     """The time for a part of the work. It is never more than what is left for the whole."""
 
     def __init__(
-        self, what: str, processor: float, idle: float, within: Budget | None = None
+        self, subject: str, processor: float, idle: float, within: Budget | None = None
     ) -> None:
-        """`what` is what the time is for, to begin a sentence with: "A call"."""
-        self.what = what
+        """`subject` is what the time is for, to begin a sentence with: "A call"."""
+        self.subject = subject
         self.limits = (processor, idle, WALL * processor)
         self.left = list(self.limits)
         self.within = within
@@ -65,7 +65,7 @@ class Budget:
         for budget in self._chain():
             for left, limit, reason in zip(budget.left, budget.limits, _REASONS, strict=True):
                 if left <= 0:
-                    return reason.format(what=budget.what, limit=limit)
+                    return reason.format(subject=budget.subject, limit=limit)
         return None
 
     def _chain(self) -> Iterator[Budget]:

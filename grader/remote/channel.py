@@ -100,15 +100,15 @@ class Channel:
         `StudentError` for what it raises, `Lost`, and what `Process.ending` raises if it never ran
         any of the student's code.
         """
-        asked = {"op": "load", "exercise": exercise, "references": dict(references)}
+        message = {"op": "load", "exercise": exercise, "references": dict(references)}
         if self.notebook:  # which keeps to its own time, and has to say so
-            return self._ask(asked, "The notebook", self.times.notebook + self.times.load)
-        return self._ask(asked, "The import", self.times.load)
+            return self._ask(message, "The notebook", self.times.notebook + self.times.load)
+        return self._ask(message, "The import", self.times.load)
 
-    def _ask(self, asked: dict[str, Any], what: str = "A call", seconds: float = 0.0) -> Any:
+    def _ask(self, message: dict[str, Any], subject: str = "A call", seconds: float = 0.0) -> Any:
         """Send a message other than requests, after the submission if that was not sent yet."""
-        frame, new, self.unsent = self.unsent + wire.encode(asked), bool(self.unsent), b""
-        *first, body = self.gather(frame, 1 + new, what, seconds or self.times.call)
+        frame, new, self.unsent = self.unsent + wire.encode(message), bool(self.unsent), b""
+        *first, body = self.gather(frame, 1 + new, subject, seconds or self.times.call)
         for remarks in first:
             self.remarks = unwrap(decoded(remarks))
         return unwrap(decoded(body))
@@ -119,8 +119,8 @@ class Channel:
 
     def examine(self, programs: Sequence[bytes], program: bytes, token: str) -> Any:
         """Run a statement of the instructor's own test. Raises `StudentError` and `Lost`."""
-        asked = {"op": "examine", "programs": list(programs), "program": program, "token": token}
-        return self._ask(asked)
+        message = {"op": "examine", "programs": list(programs), "program": program, "token": token}
+        return self._ask(message)
 
     def follow(
         self, files: Iterable[str], requests: Sequence[Any], noting: bool = False
@@ -130,8 +130,8 @@ class Channel:
         With `noting` also what they make. Raises `Lost`.
         """
         names = list(files)
-        asked = {"op": "follow", "files": names, "requests": list(requests), "noting": noting}
-        lines, values = found_trace(self._ask(asked))
+        message = {"op": "follow", "files": names, "requests": list(requests), "noting": noting}
+        lines, values = found_trace(self._ask(message))
         return {(name, line) for name, line in lines if name in names}, values
 
     def operators(
@@ -145,16 +145,16 @@ class Channel:
 
         It is watched for so many seconds of processor time. Raises as `load` does.
         """
-        asked = {"op": "operators", "exercise": exercise, "texts": dict(texts)}
-        told = self._ask({**asked, "requests": list(requests), "seconds": seconds})
-        return torch_calls(told)
+        message = {"op": "operators", "exercise": exercise, "texts": dict(texts)}
+        reply = self._ask({**message, "requests": list(requests), "seconds": seconds})
+        return torch_calls(reply)
 
     def exchange(self, frame: bytes, count: int) -> list[Any]:
         """Send a frame of requests and return the reply to each. Raises as `gather` does."""
         return [decoded(body) for body in self.gather(frame, count)]
 
     def gather(
-        self, frame: bytes, count: int, what: str = "A call", seconds: float | None = None
+        self, frame: bytes, count: int, subject: str = "A call", seconds: float | None = None
     ) -> list[bytearray]:
         """Send a frame of requests and return the reply to each as it came, not decoded.
 
@@ -167,13 +167,13 @@ class Channel:
             raise Lost("protocol", _UNASKED)
         self.used, self.charged = Usage(*self.process.usage()), time.monotonic()
         try:
-            call = Budget(what, limit, self.times.idle, self.budget)
+            call = Budget(subject, limit, self.times.idle, self.budget)
             self._in_time(call, stream.Sending(self.sock, frame).go_on)
             for _ in range(count):
                 largest = min(wire.MAX_REPLY, MAX_REPLIES - size)
                 body = self.inbox.arrived(largest)
                 if body is None:
-                    call = Budget(what, limit, self.times.idle, self.budget)
+                    call = Budget(subject, limit, self.times.idle, self.budget)
                     body = self._in_time(call, partial(self.inbox.receive, limit=largest))
                 bodies.append(body)
                 size += len(body)

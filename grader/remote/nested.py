@@ -57,7 +57,8 @@ def alike(left: Any, right: Any, leaf: Callable[[Any, Any], bool]) -> bool:
         return all(alike(left[key], right[key], leaf) for key in left)
     if isinstance(left, (list, tuple)):
         return len(left) == len(right) and all(
-            alike(mine, other, leaf) for mine, other in zip(left, right, strict=True)
+            alike(left_item, right_item, leaf)
+            for left_item, right_item in zip(left, right, strict=True)
         )
     if type(left) is Affine:
         return alike(left.scale, right.scale, leaf) and alike(left.shift, right.shift, leaf)

@@ -204,9 +204,9 @@ class RemoteModule(RemoteFunction):
 
     def weights(self, names: Iterable[str]) -> dict[str, Tensor]:
         """Return the values of the parameters so named."""
-        wanted = list(names)
-        state = _typed(self._ask("weights", names=wanted), dict)
-        return {name: _typed(state.get(name), Tensor) for name in wanted}
+        wanted_names = list(names)
+        state = _typed(self._ask("weights", names=wanted_names), dict)
+        return {name: _typed(state.get(name), Tensor) for name in wanted_names}
 
     def train(self, mode: bool = True) -> RemoteModule:
         """`module.train(mode)`."""

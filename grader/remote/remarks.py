@@ -56,8 +56,8 @@ def _on(name: str, source: str) -> list[str]:
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return []
     torchs = _torchs(tree)
-    places = sorted({(line, what) for node in ast.walk(tree) for line, what in _at(node, torchs)})
-    return [f"{name}.py, line {line}: looks at {what}" for line, what in places[:MOST]]
+    accesses = sorted({(line, name) for node in ast.walk(tree) for line, name in _at(node, torchs)})
+    return [f"{name}.py, line {line}: looks at {accessed}" for line, accessed in accesses[:MOST]]
 
 
 def _torchs(tree: ast.Module) -> set[str]:

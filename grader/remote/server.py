@@ -187,8 +187,8 @@ class Server:
                 elif strict and name not in parameters:
                     raise MissingParameterError(name)
                 elif strict:
-                    yours, wanted = tuple(parameters[name].shape), tuple(value.shape)
-                    raise ParameterShapeError(f"{name} has the shape {yours}, not {wanted}")
+                    actual, expected = tuple(parameters[name].shape), tuple(value.shape)
+                    raise ParameterShapeError(f"{name} has the shape {actual}, not {expected}")
 
     def do_weights(self, handle: int, names: Sequence[str]) -> dict[str, Tensor]:
         """Return the values of the parameters so named."""

@@ -199,9 +199,9 @@ def _hook() -> Any:
         if event in events:
             raise error("functions cannot be called by their address while code is graded")
         if event == "import":
-            asked = text(arguments[0]) + text(arguments[1])
+            names = text(arguments[0]) + text(arguments[1])
             for module in modules:
-                if module in asked:
+                if module in names:
                     raise error(f"{module} cannot be used while code is graded")
 
     return refuse

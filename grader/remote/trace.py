@@ -88,11 +88,11 @@ class _Notes:
 
     def event(self, frame: types.FrameType, kind: str, value: Any) -> Any:
         """Return a line is about to run, or the function returns a value."""
-        for name, one in _tensors(frame.f_locals):
-            mark = (id(one), one._version)
+        for name, local in _tensors(frame.f_locals):
+            mark = (id(local), local._version)
             if self.seen.get(name) != mark:
                 self.seen[name] = mark
-                self.note(one)
+                self.note(local)
         if kind == "return":
             for tensor in value if isinstance(value, tuple) else (value,):
                 if type(tensor) is Tensor:
@@ -101,16 +101,16 @@ class _Notes:
         self.ran.add(self.line)
         return self.event
 
-    def note(self, one: Tensor) -> None:
+    def note(self, tensor: Tensor) -> None:
         """Notes a tensor that the line before has made."""
-        if not LEAST <= one.numel() <= LARGEST or len(self.trace.values) >= MOST:
+        if not LEAST <= tensor.numel() <= LARGEST or len(self.trace.values) >= MOST:
             return
-        if one.is_complex():
+        if tensor.is_complex():
             return
-        numbers = one.detach().double()
+        numbers = tensor.detach().double()
         sums = float(numbers.sum()), float(numbers.square().sum())
-        kind = int(str(one.dtype) != "torch.bool")
-        self.trace.values.append((self.number, self.name, self.line, one.numel(), kind, *sums))
+        kind = int(str(tensor.dtype) != "torch.bool")
+        self.trace.values.append((self.number, self.name, self.line, tensor.numel(), kind, *sums))
 
 
 def _tensors(names: Mapping[str, Any]) -> Iterator[tuple[str, Tensor]]:

@@ -74,12 +74,12 @@ def serve(sock: socket.socket, made: Callable[..., Code]) -> None:
         stream.send(sock, _frame({"ok": remarks(code.sources)}))
         work = Work(code, rule, memory)
         while True:
-            asked = wire.decode_trusted(inbox.receive())
-            if isinstance(asked, dict):
-                operation = asked.pop("op")
-                stream.send(sock, _frame(getattr(work, operation)(**asked)))
+            message = wire.decode_trusted(inbox.receive())
+            if isinstance(message, dict):
+                operation = message.pop("op")
+                stream.send(sock, _frame(getattr(work, operation)(**message)))
             else:
-                _serve(sock, work.server, asked)
+                _serve(sock, work.server, message)
     except (EOFError, ConnectionError):
         return
 
@@ -160,10 +160,10 @@ class Work:
             return self.server.noticed({"error": describe(error)})
         return self.server.noticed({"ok": None})
 
-    def examine(self, **asked: Any) -> dict[str, Any]:
+    def examine(self, **arguments: Any) -> dict[str, Any]:
         """Run a statement of the instructor's own test and reply with what came of it."""
         try:
-            return {"ok": self.code.examine(**asked)}
+            return {"ok": self.code.examine(**arguments)}
         except (
             BaseException
         ) as error:  # the test calls the student's code, which may raise anything
@@ -179,9 +179,9 @@ class Work:
         reply: dict[str, Any] = {"ok": None}
         try:
             self.server.module = self.code.load(exercise, references)
-            told = self.code.told()
-            if told is not None:
-                reply = {"ok": told}
+            remarks = self.code.told()
+            if remarks is not None:
+                reply = {"ok": remarks}
                 self.guard.take()  # it is reported, and had no effect
             self.server.settings = Settings()
         except BaseException as error:  # a module may raise anything while it is imported

@@ -41,7 +41,7 @@ class Misconception:
     exercise: str
     mistakes: tuple[str, ...]
     tells: str
-    who: tuple[int, ...]
+    students: tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Stuck:
     partly: int
     wrong: int
     not_begun: int
-    who: tuple[int, ...]
+    students: tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class Unnamed:
     exercises: tuple[str, ...]
     check: CheckResult | None
     finding: Finding | None
-    who: tuple[int, ...]
+    students: tuple[int, ...]
 
     @property
     def exercise(self) -> str:
@@ -85,7 +85,7 @@ class Twins:
     exercise: str
     points: float
     says: str
-    who: tuple[int, ...]
+    students: tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ class Remarked:
 
     exercise: str
     remark: str
-    who: tuple[int, ...]
+    students: tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -157,15 +157,15 @@ def _each(submissions: Sequence[SubmissionResult]) -> Iterator[tuple[int, Exerci
 
 
 def _misconceptions(submissions: Sequence[SubmissionResult]) -> list[Misconception]:
-    who: dict[tuple[str, tuple[str, ...], str], list[int]] = defaultdict(list)
+    students: dict[tuple[str, tuple[str, ...], str], list[int]] = defaultdict(list)
     for number, exercise in _each(submissions):
         for diagnosis in exercise.diagnoses:
             tells = diagnosis.message.partition("\n")[0]
-            who[exercise.exercise, diagnosis.mistakes, tells].append(number)
+            students[exercise.exercise, diagnosis.mistakes, tells].append(number)
     misconceptions = [
-        Misconception(*key, tuple(dict.fromkeys(numbers))) for key, numbers in who.items()
+        Misconception(*key, tuple(dict.fromkeys(numbers))) for key, numbers in students.items()
     ]
-    return sorted(misconceptions, key=lambda misconception: -len(misconception.who))
+    return sorted(misconceptions, key=lambda misconception: -len(misconception.students))
 
 
 def _stuck(submissions: Sequence[SubmissionResult]) -> Iterator[Stuck]:
@@ -204,7 +204,7 @@ def _unnamed(submissions: Sequence[SubmissionResult]) -> list[Unnamed]:
         first = failed[0] if failed else None
         finding = example.finding or (first.finding if first else None)
         unnamed.append(Unnamed((example.exercise,), first, finding, tuple(numbers)))
-    return sorted(_merged(unnamed), key=lambda group: -len(group.who))
+    return sorted(_merged(unnamed), key=lambda group: -len(group.students))
 
 
 def _merged(unnamed: Sequence[Unnamed]) -> list[Unnamed]:
@@ -212,7 +212,7 @@ def _merged(unnamed: Sequence[Unnamed]) -> list[Unnamed]:
     together: dict[str, Unnamed] = {}
     for each in unnamed:
         title = each.check.title if each.check else ""
-        key = json.dumps([title, records.fields(each.finding), each.who], sort_keys=True)
+        key = json.dumps([title, records.fields(each.finding), each.students], sort_keys=True)
         known = together.get(key)
         names = (*known.exercises, *each.exercises) if known else each.exercises
         together[key] = replace(each, exercises=names)
@@ -229,19 +229,19 @@ def _twins(submissions: Sequence[SubmissionResult]) -> list[Twins]:
         runs = frozenset(exercise.structure)
         if not runs or exercise.status not in _FAILURES:
             continue
-        for known, _, who in groups[exercise.exercise]:
+        for known, _, students in groups[exercise.exercise]:
             if len(known & runs) >= TWIN_SHARE * len(known | runs):
-                who.append(number)
+                students.append(number)
                 break
         else:
             groups[exercise.exercise].append((runs, exercise, [number]))
     twins = [
-        Twins(name, example.points or 0.0, _says(example), tuple(who))
+        Twins(name, example.points or 0.0, _says(example), tuple(students))
         for name, some in groups.items()
-        for _, example, who in some
-        if len(who) > 1
+        for _, example, students in some
+        if len(students) > 1
     ]
-    return sorted(twins, key=lambda twin: -len(twin.who))
+    return sorted(twins, key=lambda twin: -len(twin.students))
 
 
 def _says(exercise: ExerciseResult) -> str:
@@ -249,16 +249,16 @@ def _says(exercise: ExerciseResult) -> str:
     for diagnosis in exercise.diagnoses:
         return diagnosis.message.partition("\n")[0]
     findings = [exercise.finding, *(check.finding for check in exercise.checks)]
-    return next((one.headline for one in findings if one), "")
+    return next((finding.headline for finding in findings if finding), "")
 
 
 def _remarked(submissions: Sequence[SubmissionResult]) -> list[Remarked]:
-    who: dict[tuple[str, str], list[int]] = defaultdict(list)
+    students: dict[tuple[str, str], list[int]] = defaultdict(list)
     for number, exercise in _each(submissions):
         for remark in exercise.remarks:
-            who[exercise.exercise, remark].append(number)
-    remarked = [Remarked(*key, tuple(numbers)) for key, numbers in who.items()]
-    return sorted(remarked, key=lambda group: (-len(group.who), group.exercise))
+            students[exercise.exercise, remark].append(number)
+    remarked = [Remarked(*key, tuple(numbers)) for key, numbers in students.items()]
+    return sorted(remarked, key=lambda group: (-len(group.students), group.exercise))
 
 
 def _behaviour(exercise: ExerciseResult) -> str:

@@ -137,10 +137,10 @@ def _frame(result: ExerciseResult) -> str:
 
 def _said_once(result: ExerciseResult) -> Iterator[tuple[CheckResult, Finding | None]]:
     """Yield the checks to show, each with its finding unless the same was said before."""
-    said: set[str] = set()
+    shown: set[str] = set()
     for check in result.checks:
         skipped = check.status is Status.NOT_RUN and result.finding is not None
         if skipped and not check.override:
             continue
-        yield check, None if check.message in said else check.finding
-        said.add(check.message)
+        yield check, None if check.message in shown else check.finding
+        shown.add(check.message)

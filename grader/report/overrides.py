@@ -90,7 +90,7 @@ def applied(report: Report, given: Iterable[Given]) -> tuple[Report, tuple[Given
 def _submission(
     result: SubmissionResult, left: dict[tuple[str, str, str], Given]
 ) -> SubmissionResult:
-    exercises = tuple(_exercise(result.submission, one, left) for one in result.exercises)
+    exercises = tuple(_exercise(result.submission, exercise, left) for exercise in result.exercises)
     if exercises == result.exercises:
         return result
     earned = [exercise.points for exercise in exercises]
@@ -137,7 +137,7 @@ def found(report: Report, submission: str, exercise: str, check: str) -> Given:
     names = [result.submission for result in report.submissions]
     _require(submission, names, "submission")
     result = report.submissions[names.index(submission)]
-    exercises = [one.exercise for one in result.exercises]
+    exercises = [graded.exercise for graded in result.exercises]
     _require(exercise, exercises, f"exercise in the grades of {submission}")
     chosen = result.exercises[exercises.index(exercise)]
     if chosen.points is None:
@@ -145,35 +145,41 @@ def found(report: Report, submission: str, exercise: str, check: str) -> Given:
             f"{exercise} of {submission} could not be graded, so that none of its checks has "
             "points. Grade it again first."
         )
-    one = _check(chosen, check)
-    return Given(submission, exercise, one.check, one.points, "")
+    named = _check(chosen, check)
+    return Given(submission, exercise, named.check, named.points, "")
 
 
-def _require(name: str, names: Sequence[str], what: str) -> None:
+def _require(name: str, names: Sequence[str], kind: str) -> None:
     if name in names:
         return
-    near = [other for other in names if _plain(name) in _plain(other)]
+    near = [known for known in names if _plain(name) in _plain(known)]
     near += difflib.get_close_matches(name, names, 5, 0.5)
     listed = list(dict.fromkeys(near))[:5]
     if listed:
-        raise OverridesError(f"There is no {what} {name!r}. Near it: {', '.join(listed)}.")
+        raise OverridesError(f"There is no {kind} {name!r}. Near it: {', '.join(listed)}.")
     more = f" and {len(names) - 5} more" if len(names) > 5 else ""
-    raise OverridesError(f"There is no {what} {name!r}. There are: {', '.join(names[:5])}{more}.")
+    raise OverridesError(f"There is no {kind} {name!r}. There are: {', '.join(names[:5])}{more}.")
 
 
 def _check(result: ExerciseResult, name: str) -> CheckResult:
-    asked = _plain(name)
-    exact = [one for one in result.checks if asked in (_plain(one.check), _plain(one.title))]
-    part = [one for one in result.checks if asked in f"{_plain(one.check)}\n{_plain(one.title)}"]
-    chosen = exact or (part if asked else [])
+    wanted = _plain(name)
+    exact = [
+        check for check in result.checks if wanted in (_plain(check.check), _plain(check.title))
+    ]
+    part = [
+        check
+        for check in result.checks
+        if wanted in f"{_plain(check.check)}\n{_plain(check.title)}"
+    ]
+    chosen = exact or (part if wanted else [])
     if len(chosen) == 1:
         return chosen[0]
-    said = "means several checks" if chosen else "is no check"
+    problem = "means several checks" if chosen else "is no check"
     listed = "\n".join(
-        f"  {one.check}: {one.title} ({one.points:g} of {one.max_points:g})"
-        for one in chosen or result.checks
+        f"  {check.check}: {check.title} ({check.points:g} of {check.max_points:g})"
+        for check in chosen or result.checks
     )
-    raise OverridesError(f"{name!r} {said} of {result.exercise}. There are:\n{listed}")
+    raise OverridesError(f"{name!r} {problem} of {result.exercise}. There are:\n{listed}")
 
 
 def _plain(name: str) -> str:

@@ -73,9 +73,9 @@ def as_gradescope(submission: SubmissionResult, passed_over: Sequence[PassedOver
     https://gradescope-autograders.readthedocs.io/en/latest/specs/#output-format
     """
     tests = [test for exercise in submission.exercises for test in _tests(exercise)]
-    said = [submission.integration.message] if submission.integration else []
-    said += [f"Not graded: {entry.path}: {entry.reason}" for entry in passed_over]
-    output = "\n".join(said)
+    sentences = [submission.integration.message] if submission.integration else []
+    sentences += [f"Not graded: {entry.path}: {entry.reason}" for entry in passed_over]
+    output = "\n".join(sentences)
     results = {
         "score": submission.points,
         "output": output,
@@ -89,10 +89,10 @@ def as_gradescope(submission: SubmissionResult, passed_over: Sequence[PassedOver
 def _tests(exercise: ExerciseResult) -> list[dict[str, Any]]:
     if not exercise.checks:
         return [_test(exercise.exercise, exercise.points, exercise.max_points, exercise.message)]
-    said = [exercise.message, *(diagnosis.in_full for diagnosis in exercise.diagnoses)]
-    whole = "\n".join([*said, *(line.message for line in exercise.lines)]).strip()
-    first, *others = exercise.checks
-    return [_check(exercise, first, whole), *(_check(exercise, check, "") for check in others)]
+    sentences = [exercise.message, *(diagnosis.in_full for diagnosis in exercise.diagnoses)]
+    whole = "\n".join([*sentences, *(line.message for line in exercise.lines)]).strip()
+    first, *further = exercise.checks
+    return [_check(exercise, first, whole), *(_check(exercise, check, "") for check in further)]
 
 
 def _check(exercise: ExerciseResult, check: CheckResult, before: str) -> dict[str, Any]:

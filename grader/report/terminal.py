@@ -155,8 +155,8 @@ class Terminal:
             for exercise in submission.exercises:
                 for check in exercise.checks:
                     if check.override:
-                        who = f"* {submission.submission}, {exercise.exercise}, {check.title}"
-                        self.say(f"{who} {check.by_hand}", "cyan")
+                        subject = f"* {submission.submission}, {exercise.exercise}, {check.title}"
+                        self.say(f"{subject} {check.by_hand}", "cyan")
 
     def passed_over(self, passed_over: Sequence[PassedOver]) -> None:
         """What was not graded, each with the reason; first what looks like work."""
@@ -194,13 +194,13 @@ class Terminal:
             self.say(_indented(suspect.message), "yellow")
         for remark in exercise.remarks:
             self.say(_indented(f"for the instructor: {remark}"), "magenta")
-        said: set[str] = set()
+        shown: set[str] = set()
         for check in exercise.checks:
             wrong = exercise.status is not Status.PASSED or check.status is not Status.PASSED
             if wrong or check.override:
-                self.check(check, said, silent=exercise.finding is not None)
+                self.check(check, shown, silent=exercise.finding is not None)
 
-    def check(self, check: CheckResult, said: set[str], silent: bool) -> None:
+    def check(self, check: CheckResult, shown: set[str], silent: bool) -> None:
         """One line for a check, and its message unless that was said before."""
         if check.status is Status.NOT_RUN and silent and not check.override:
             return
@@ -212,10 +212,10 @@ class Terminal:
             self.say(_indented(check.by_hand, 6), "cyan")
         if check.finding is None or silent:
             return
-        if check.message in said:
+        if check.message in shown:
             self.say("      As above.")
         else:
-            said.add(check.message)
+            shown.add(check.message)
             self.finding(check.finding, 6)
 
     def finding(self, finding: Finding, indent: int) -> None:

@@ -116,8 +116,8 @@ def environment() -> dict[str, str]:
     # With all of Python's memory in huge pages, where the kernel gives them, a fork takes a third.
     pages = {"PYTHONMALLOC": "malloc", "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}
     libraries = os.environ.get("LD_LIBRARY_PATH")
-    kept = {"LD_LIBRARY_PATH": libraries} if libraries else {}
-    return {**kept, "LANG": "C.UTF-8", **threads, **pages}
+    inherited = {"LD_LIBRARY_PATH": libraries} if libraries else {}
+    return {**inherited, "LANG": "C.UTF-8", **threads, **pages}
 
 
 def bubblewrap(command: list[str], program: str) -> list[str]:
@@ -210,9 +210,9 @@ def _sites() -> list[str]:
 
 def _covered() -> Iterator[str]:
     """Return where the kit itself would be visible among the readable folders."""
-    for place in (str(ROOT), *_sites()):
+    for root in (str(ROOT), *_sites()):
         for name in KIT_FOLDERS:
-            path = os.path.join(place, name)
+            path = os.path.join(root, name)
             visible = any(Path(path).is_relative_to(outer) for outer in readable())
             if visible and os.path.isdir(path):
                 yield path
@@ -221,8 +221,8 @@ def _covered() -> Iterator[str]:
 def missing() -> list[Problem]:
     """Return what prevents the jail on this machine; empty if it works, which is tried."""
     if sys.platform != "linux":
-        what = f"The jail needs Linux; this is {platform.system()}."
-        return [Problem(what, "Grade on Linux or in a Linux container, or without a jail.")]
+        problem = f"The jail needs Linux; this is {platform.system()}."
+        return [Problem(problem, "Grade on Linux or in a Linux container, or without a jail.")]
     problems = [*_unsuitable(), *_not_installed()]
     if problems:
         return problems
@@ -277,13 +277,15 @@ def _unsuitable() -> list[Problem]:
     problems = []
     machine, release = platform.machine(), platform.release()
     if machine not in syscalls.MACHINES:
-        what = f"The jail knows the processors {', '.join(syscalls.MACHINES)}; this is {machine}."
-        problems.append(Problem(what, "Grade on one of those, or without a jail."))
+        problem = (
+            f"The jail knows the processors {', '.join(syscalls.MACHINES)}; this is {machine}."
+        )
+        problems.append(Problem(problem, "Grade on one of those, or without a jail."))
     numbers = re.match(r"(\d+)\.(\d+)", release)
     if numbers and tuple(map(int, numbers.groups())) < OLDEST_KERNEL:
         oldest = ".".join(map(str, OLDEST_KERNEL))
-        what = f"The jail needs Linux {oldest} or newer; this is {release}."
-        problems.append(Problem(what, "Grade on a newer system, or without a jail."))
+        problem = f"The jail needs Linux {oldest} or newer; this is {release}."
+        problems.append(Problem(problem, "Grade on a newer system, or without a jail."))
     return problems
 
 
@@ -360,13 +362,13 @@ def _refused(refusal: str) -> Problem:
     """Return the problem behind a trial that failed."""
     for name, forbids, allows in _SETTINGS:
         if _setting(name) == forbids:
-            what = f"This system forbids user namespaces ({name} = {forbids})."
-            return Problem(what, f"{_sudo()}sysctl -w {name}={allows}")
-    what = f"This system refuses the jail: {refusal}."
+            problem = f"This system forbids user namespaces ({name} = {forbids})."
+            return Problem(problem, f"{_sudo()}sysctl -w {name}={allows}")
+    problem = f"This system refuses the jail: {refusal}."
     if any(os.path.exists(mark) for mark in ("/.dockerenv", "/run/.containerenv")):
         options = "--security-opt seccomp=unconfined --security-opt apparmor=unconfined"
-        return Problem(what, f"Start this container with: {options}")
-    return Problem(what, "Grade on another machine, or without a jail.")
+        return Problem(problem, f"Start this container with: {options}")
+    return Problem(problem, "Grade on another machine, or without a jail.")
 
 
 def _setting(name: str) -> str:
@@ -394,8 +396,8 @@ def _version(package: str) -> str | None:
 def _bubblewrap_version() -> str | None:
     if shutil.which("bwrap") is None:
         return None
-    said = subprocess.run(["bwrap", "--version"], capture_output=True, text=True).stdout
-    return said.removeprefix("bubblewrap").strip()
+    output = subprocess.run(["bwrap", "--version"], capture_output=True, text=True).stdout
+    return output.removeprefix("bubblewrap").strip()
 
 
 def _seccomp_version() -> str | None:

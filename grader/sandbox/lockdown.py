@@ -83,10 +83,10 @@ class Limits:
     processes: int = 64
 
 
-def _check(result: int, what: str) -> int:
+def _check(result: int, call: str) -> int:
     if result < 0:
         error = ctypes.get_errno()
-        raise OSError(error, f"{what}: {os.strerror(error)}")
+        raise OSError(error, f"{call}: {os.strerror(error)}")
     return result
 
 
@@ -130,21 +130,21 @@ def try_out(layers: Layers) -> None:
 
     Raises `OSError` where this machine refuses, with what the child said.
     """
-    told, telling = os.pipe()
+    reading, writing = os.pipe()
     next_pid_namespace(os.pidfd_open(os.getpid()))
     pid = os.fork()
     if pid == 0:
         try:
             layers.enter(Limits(), address_space())
         except OSError as error:
-            os.write(telling, str(error).encode())
+            os.write(writing, str(error).encode())
         finally:
             os._exit(0)
-    os.close(telling)
+    os.close(writing)
     _, status = os.waitpid(pid, 0)
-    said = os.read(told, 4096).decode()
-    if said or status:
-        raise OSError(said or f"the child ended with wait status {status}")
+    output = os.read(reading, 4096).decode()
+    if output or status:
+        raise OSError(output or f"the child ended with wait status {status}")
 
 
 def die_with_parent() -> None:

@@ -201,25 +201,25 @@ class Zygote:
         if self.scratch is not None:
             scratch = os.path.join(self.scratch, str(next(self.folders)))
             os.mkdir(scratch, 0o700)
-        told, telling = os.pipe()
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+        reading, writing = os.pipe()
+        judge_end, child_end = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
             if self.layers:
                 lockdown.next_pid_namespace(self.own)
             pid = os.fork()
         except OSError:  # no memory, or too many processes
-            ours.close()
-            theirs.close()
-            os.close(told)
-            os.close(telling)
+            judge_end.close()
+            child_end.close()
+            os.close(reading)
+            os.close(writing)
             if scratch is not None:
                 os.rmdir(scratch)
             raise
         if pid == 0:
-            self.child(theirs.fileno(), telling, scratch)
-        theirs.close()
-        os.close(telling)
-        child = self.children[pid] = Child(pid, ours, told, scratch)
+            self.child(child_end.fileno(), writing, scratch)
+        child_end.close()
+        os.close(writing)
+        child = self.children[pid] = Child(pid, judge_end, reading, scratch)
         return child
 
     def reap(self) -> None:
@@ -304,8 +304,8 @@ class Zygote:
             os.dup2(null, standard)
         # First out of the way of each other's place.
         high = fcntl.fcntl(descriptor, fcntl.F_DUPFD, 8), fcntl.fcntl(telling, fcntl.F_DUPFD, 8)
-        for kept, place in zip(high, (STUDENT_FD, REPORT_FD), strict=True):
-            os.dup2(kept, place)
+        for kept, number in zip(high, (STUDENT_FD, REPORT_FD), strict=True):
+            os.dup2(kept, number)
         os.closerange(REPORT_FD + 1, DESCRIPTORS)
         sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM, 0, fileno=STUDENT_FD)
         return sock, REPORT_FD

@@ -72,8 +72,8 @@ class Submission:
         """The same for two submissions that hold the same files."""
         hashed = hashlib.sha256()
         parts: list[list[tuple[str, ...]]] = [
-            sorted(told.items())
-            for told in (self.sources, self.problems, self.absent, self.guessed)
+            sorted(texts.items())
+            for texts in (self.sources, self.problems, self.absent, self.guessed)
         ]
         parts.append([(cell.kind, cell.grade_id, cell.source) for cell in self.cells])
         for part in parts:
@@ -185,15 +185,15 @@ def _reading(path: Path, folder: Path, entries: _Entries) -> Reading:
     """Return how a folder is to be read. Raises `AmbiguousError` where both ways make sense."""
     working = [folder for folder in entries.folders if _looks_like_work(folder)]
     students = [entry for entry in working if entry.name != "exercises"]
-    others = [*students, *entries.archives, *(entry for _, (entry, *_) in _parts(entries))]
+    candidates = [*students, *entries.archives, *(entry for _, (entry, *_) in _parts(entries))]
     if len(entries.notebooks) > 1:
-        others += entries.notebooks
+        candidates += entries.notebooks
     answers = sorted(_files(folder, folder / "exercises").values())
-    if answers and others:
+    if answers and candidates:
         shown_answers = _listed(str(answer.relative_to(folder)) for answer in answers)
         raise AmbiguousError(
             f"{path} can be read in two ways: as one student's submission "
-            f"({shown_answers}), and as a class ({_listed(entry.name for entry in others)})."
+            f"({shown_answers}), and as a class ({_listed(entry.name for entry in candidates)})."
         )
     loose = [entry for entry in entries.others if _looks_like_work(entry)]
     alone = not (working or entries.archives or entries.parts)
@@ -273,9 +273,9 @@ def _unpacked(path: Path, limits: archive.Limits) -> Iterator[Path]:
 
 @contextmanager
 def _temporary() -> Iterator[Path]:
-    with tempfile.TemporaryDirectory(prefix="submission-") as place:
+    with tempfile.TemporaryDirectory(prefix="submission-") as path:
         try:
-            yield Path(place)
+            yield Path(path)
         except OSError as error:
             raise SubmissionError(
                 f"Submissions could not be unpacked into {tempfile.gettempdir()}: "
@@ -394,13 +394,13 @@ def _in_folder(
 
 def _work(name: str, folder: Path, guess_names: bool, in_archive: bool) -> Submission:
     files = _exercise_files(folder)
-    places = [folder, *_only_folder(folder)]
+    folders = [folder, *_only_folder(folder)]
     exercises = folder / "exercises"
-    if exercises not in places and exercises.is_dir() and not exercises.is_symlink():
-        places.insert(1, exercises)
-    entries = [entry for place in places for entry in sorted(place.iterdir())]
+    if exercises not in folders and exercises.is_dir() and not exercises.is_symlink():
+        folders.insert(1, exercises)
+    entries = [entry for searched in folders for entry in sorted(searched.iterdir())]
     loose = _loose(entries, files)
-    graded = [] if files else next(filter(None, map(_notebooks, places)), [])
+    graded = [] if files else next(filter(None, map(_notebooks, folders)), [])
     guessed = _guessed(loose, files) if guess_names and not graded else {}
     files |= guessed
     if len(graded) > 1:
@@ -419,11 +419,11 @@ def _work(name: str, folder: Path, guess_names: bool, in_archive: bool) -> Submi
     else:
         submission = _read(name, files)
         submission.absent.update(_absent(loose, files, entries))
-    seen = {*used, *places}
+    read = {*used, *folders}
     passed = [
         PassedOver(shown(str(entry.relative_to(folder))), *reason)
         for entry in entries
-        if entry not in seen
+        if entry not in read
         and (reason := _reason(entry, bool(used), in_archive, loose, files, guess_names))
     ]
     return replace(
@@ -438,8 +438,13 @@ def _loose(entries: list[Path], files: dict[str, Path]) -> dict[Path, str]:
     """The Python files that are not an exercise's by their name and place: {file: source}."""
     loose: dict[Path, str] = {}
     for entry in entries:
-        ours = entry.name.startswith((".", "__", "test_")) or entry.name == "conftest.py"
-        if entry.suffix.lower() != ".py" or entry in files.values() or ours or entry.is_dir():
+        is_kit_file = entry.name.startswith((".", "__", "test_")) or entry.name == "conftest.py"
+        if (
+            entry.suffix.lower() != ".py"
+            or entry in files.values()
+            or is_kit_file
+            or entry.is_dir()
+        ):
             continue
         if len(loose) == MAX_LOOSE:
             break
@@ -457,9 +462,9 @@ def _guessed(loose: dict[Path, str], files: dict[str, Path]) -> dict[str, Path]:
         for exercise in names.defined(source):
             candidates[exercise].append(file)
     return {
-        exercise: found[0]
-        for exercise, found in candidates.items()
-        if exercise not in files and len(found) == 1
+        exercise: defining[0]
+        for exercise, defining in candidates.items()
+        if exercise not in files and len(defining) == 1
     }
 
 
@@ -533,12 +538,12 @@ def _reason_loose(
         return "other files are graded, and this one does not lie beside them", True
     if missing:
         defines = [exercise for exercise in missing if exercise in names.defined(loose[entry])]
-        what = ", ".join(f"{exercise}.py" for exercise in missing)
+        file_names = ", ".join(f"{exercise}.py" for exercise in missing)
         if not defines:
-            return f"it is named like {what}, but does not define its names", True
+            return f"it is named like {file_names}, but does not define its names", True
         if guess_names:
-            return f"several files define the names of {what}; rename the right one", True
-        return f"it seems to be {what}; rename it, or add --guess-names", True
+            return f"several files define the names of {file_names}; rename the right one", True
+        return f"it seems to be {file_names}; rename it, or add --guess-names", True
     if seems:
         return f"{', '.join(f'{seem}.py' for seem in seems)} is graded", True
     return "not the file of an exercise", names.is_about_work(entry, loose[entry])
@@ -593,10 +598,10 @@ def _exercise_files(folder: Path) -> dict[str, Path]:
     return _files(folder, folder / "exercises", *_only_folder(folder))
 
 
-def _files(*places: Path) -> dict[str, Path]:
+def _files(*folders: Path) -> dict[str, Path]:
     """Return the exercises' files in the first of these folders that has any."""
-    for place in places:
-        files = {name: place / f"{name}.py" for name in curriculum.NAMES}
+    for folder in folders:
+        files = {name: folder / f"{name}.py" for name in curriculum.NAMES}
         present = {name: file for name, file in files.items() if file.is_symlink() or file.exists()}
         if present:
             return present

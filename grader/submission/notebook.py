@@ -192,7 +192,7 @@ def _plain_stub(name: str) -> list[str]:
     tree = ast.parse(source)
     for node in reversed(tree.body):
         text = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
-        ours = isinstance(node, ast.ImportFrom) and str(node.module).startswith("exercises.")
-        if text or ours:
+        is_import = isinstance(node, ast.ImportFrom) and str(node.module).startswith("exercises.")
+        if text or is_import:
             del lines[node.lineno - 1 : node.end_lineno]
     return _plain("\n".join(lines))

@@ -48,9 +48,9 @@ def _runs(source: str) -> list[int]:
     words = [f"{token} ".encode() for token in _tokens(source)]
     text = b"".join(words)
     # Where each token begins, and after the last.
-    places = [0, *accumulate(map(len, words))]
+    starts = [0, *accumulate(map(len, words))]
     return [
-        zlib.crc32(text[start : end - 1]) for start, end in zip(places, places[RUN:], strict=False)
+        zlib.crc32(text[start : end - 1]) for start, end in zip(starts, starts[RUN:], strict=False)
     ]
 
 

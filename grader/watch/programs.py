@@ -108,8 +108,8 @@ class Runs:
         with self.lock:
             running = {*self.spares, *filter(None, [self.busy])}
             self.spares, self.busy = [], None
-        for spare in running:
-            spare.kill()
+        for running_program in running:
+            running_program.kill()
 
     def _cut(self) -> None:
         busy, self.busy = self.busy, None
@@ -132,9 +132,9 @@ class Runs:
                 if len(self.spares) < SPARES:
                     self.spares.append(Program(self.command, self._hears))
                 return
-            ours = program is self.busy
+            is_busy = program is self.busy
             number = program.job if message is None else message["number"]
-            if ours and (message is None or message.get("over")):
+            if is_busy and (message is None or message.get("over")):
                 self.busy = None
             failure = self.failure
         if failure:

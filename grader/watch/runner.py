@@ -72,9 +72,9 @@ def main(path: str) -> None:
 def _own_channels() -> tuple[int, int]:
     """Standard input and output, out of the reach of what the student's code reads and prints."""
     jobs, out = os.dup(0), os.dup(1)
-    nothing = os.open(os.devnull, os.O_RDWR)
+    null = os.open(os.devnull, os.O_RDWR)
     for number in (0, 1):
-        os.dup2(nothing, number)
+        os.dup2(null, number)
     return jobs, out
 
 
@@ -155,13 +155,13 @@ def _fork_for_each(jobs: int, folder: Path, say: Say) -> None:
 
 
 def _forked(job: Message, jobs: int, folder: Path, say: Say) -> tuple[int, int]:
-    ours, theirs = os.pipe()
+    reading, writing = os.pipe()
     child = os.fork()
     if child:
-        os.close(theirs)
-        return child, ours
+        os.close(writing)
+        return child, reading
     os.close(jobs)
-    os.close(ours)
+    os.close(reading)
     try:
         _run(job, folder, say)
     finally:
@@ -186,8 +186,8 @@ def _run(job: dict[str, Any], folder: Path, say: Say) -> None:
                 progress.add(result)
             module = partial(probe.module, workspace, exercise)
             pointers.point(exercise, progress.failures(), workspace, module)
-            told = records.fields(results)
-            say({"number": number, "progress": exercise, "results": told})
+            reported = records.fields(results)
+            say({"number": number, "progress": exercise, "results": reported})
         else:
             say({"number": number, **_hinted(exercise, results, workspace, job["hint"])})
 
@@ -199,12 +199,12 @@ def _drawn(exercise: str, workspace: Workspace, file: Path) -> list[str]:
     def answers(name: str) -> Any:
         return importlib.import_module(f"{workspace.folder.name}.{name}")
 
-    picture, told = showing.drawn(exercise, answers, workspace, file.suffix)
+    picture, notes = showing.drawn(exercise, answers, workspace, file.suffix)
     try:
         file.write_bytes(picture)
     except OSError as error:
         return [f"{file.name} cannot be written here ({error.strerror})."]
-    return [*showing.sentences(exercise, told), "", f"Drawn in {file.name}"]
+    return [*showing.sentences(exercise, notes), "", f"Drawn in {file.name}"]
 
 
 def _hinted(

@@ -73,11 +73,11 @@ class Screen:
         """Columns."""
         return self.console.width
 
-    def fresh(self, *parts: Iterable[Line], said: Iterable[Line] = ()) -> None:
-        """Show these lines and nothing else, `said` first, which were shown before."""
+    def fresh(self, *parts: Iterable[Line], above: Iterable[Line] = ()) -> None:
+        """Show these lines and nothing else, `above` first, which were shown before."""
         if self.console.is_terminal:
             self.console.clear()
-            self.add(said)
+            self.add(above)
         else:
             self.console.print()
         for lines in parts:

@@ -90,8 +90,8 @@ class Watch:
         self.silence = SILENCE
         self.draws = False  # whether what was asked for is a picture
         self.given: dict[str, Any] = {}  # the hints so far, see `hints.ask`
-        kept = workspace.folder.parent / ".pytest_cache" / "d" / "grader"
-        self.times = Times(kept / "times.json", time.monotonic())
+        cache = workspace.folder.parent / ".pytest_cache" / "d" / "grader"
+        self.times = Times(cache / "times.json", time.monotonic())
 
     def run(self, start: str = "") -> int:
         """Watches; `start` is the exercise to begin with. Returns an exit status."""
@@ -275,14 +275,14 @@ class Watch:
             self.asked, self.draws = (), False
             self.screen.note(f"Nothing could be drawn. {why}")
             return
-        name, *others = self.asked
+        name, *further = self.asked
         tests = list(self.workspace.tests(name).values())
         at = tests[min(self.tests_done, len(tests) - 1)]
         where = f"{self.workspace.shown(self.workspace.test_path(name))}:{at.line}"
         wrong = Result(name, at.name, at.title, where, Status.FAILED, Finding(why))
         self._take_in(name, [wrong])
-        if others:
-            self._ask(others)
+        if further:
+            self._ask(further)
         else:
             self.asked = ()
             self._judged()
@@ -328,7 +328,7 @@ class Watch:
             self._go_on()
         elif hidden is not None:
             shown = hidden_verdict(progress, hidden, self.screen.width, self._after())
-            self.screen.fresh([*shown, []], self._footer(), said=self.said)
+            self.screen.fresh([*shown, []], self._footer(), above=self.said)
 
     def _is_done(self, name: str) -> bool:
         known = self.progress.get(name)

@@ -252,17 +252,17 @@ def test_what_was_printed_is_cut() -> None:
 
 def progress_of(**statuses: Status | None) -> dict[str, Progress]:
     """One progress for each exercise given, of one test with this status."""
-    found = {}
+    results = {}
     for name, status in statuses.items():
-        found[name] = Progress(name, ("test",), selected=1)
+        results[name] = Progress(name, ("test",), selected=1)
         if status:
-            found[name].add(Result(name, "test", "Title.", status=status))
-    return found
+            results[name].add(Result(name, "test", "Title.", status=status))
+    return results
 
 
 def test_only_what_fails_is_blocked_and_by_the_first_causes() -> None:
     """The encoder is blocked by attention, not by multi_head that waits for attention, too."""
-    found = progress_of(
+    result = progress_of(
         attention=Status.FAILED,
         multi_head=Status.FAILED,
         feed_forward=Status.TODO,
@@ -271,10 +271,10 @@ def test_only_what_fails_is_blocked_and_by_the_first_causes() -> None:
         encoder=Status.FAILED,
         decoder=Status.TODO,
     )
-    find_blocked(found, lambda name: pytest.fail(f"{name} was run already"))
-    assert found["encoder"].blocked_by == ("attention", "feed_forward")
-    assert found["multi_head"].blocked_by == ("attention",)
-    assert [s.status for s in found.values()] == [
+    find_blocked(result, lambda name: pytest.fail(f"{name} was run already"))
+    assert result["encoder"].blocked_by == ("attention", "feed_forward")
+    assert result["multi_head"].blocked_by == ("attention",)
+    assert [s.status for s in result.values()] == [
         "wrong",
         "blocked",
         "to do",
@@ -283,25 +283,25 @@ def test_only_what_fails_is_blocked_and_by_the_first_causes() -> None:
         "blocked",
         "to do",
     ]
-    assert next_exercise(found) == "attention"
+    assert next_exercise(result) == "attention"
 
 
 def test_needs_that_were_not_run_are_asked_for() -> None:
     """Only those of a failing exercise are run on the side."""
     asked: list[str] = []
-    found = progress_of(multi_head=Status.FAILED, embedding=Status.PASSED, encoder=Status.TODO)
-    find_blocked(found, lambda name: asked.append(name) or False)  # type: ignore[func-returns-value]
+    result = progress_of(multi_head=Status.FAILED, embedding=Status.PASSED, encoder=Status.TODO)
+    find_blocked(result, lambda name: asked.append(name) or False)  # type: ignore[func-returns-value]
     assert asked == ["attention"]
-    assert found["multi_head"].status == "blocked"
-    assert next_exercise(found) == "attention"
+    assert result["multi_head"].status == "blocked"
+    assert next_exercise(result) == "attention"
 
 
 def test_code_that_cannot_be_imported_is_wrong_by_itself() -> None:
     """Its own syntax error comes first, although a need is missing as well."""
-    found = progress_of(multi_head=Status.FAILED)
-    found["multi_head"].results["test"].in_import = True
-    find_blocked(found, lambda _: False)
-    assert found["multi_head"].status == WRONG
+    result = progress_of(multi_head=Status.FAILED)
+    result["multi_head"].results["test"].in_import = True
+    find_blocked(result, lambda _: False)
+    assert result["multi_head"].status == WRONG
 
 
 def text(lines: Any) -> str:
@@ -312,9 +312,9 @@ def text(lines: Any) -> str:
 
 def test_the_board_of_some_tests(workspace: Workspace) -> None:
     """Tests that were not selected or not run keep the points away, and the board says so."""
-    found = progress_of(attention=Status.PASSED, multi_head=None)
-    found["attention"].tests = ("test", "other")
-    assert text(board(found, workspace)).splitlines() == [
+    result = progress_of(attention=Status.PASSED, multi_head=None)
+    result["attention"].tests = ("test", "other")
+    assert text(board(result, workspace)).splitlines() == [
         "  attention   passed so far   0 of 15   1 of 2 tests run",
         "  multi_head  not run         0 of 15",
         "",
@@ -323,14 +323,14 @@ def test_the_board_of_some_tests(workspace: Workspace) -> None:
         "Next: multi_head. Edit exercises/multi_head.py, then run",
         "  pytest exercises/test_multi_head.py",
     ]
-    assert "run all tests" in text(board({"attention": found["attention"]}, workspace))
+    assert "run all tests" in text(board({"attention": result["attention"]}, workspace))
     assert text(board({}, workspace)) == "No test of an exercise was selected."
 
 
 def test_the_board_when_all_is_done(workspace: Workspace) -> None:
     """All points, said with the reserve that is due."""
-    found = progress_of(**dict.fromkeys(NAMES, Status.PASSED))
-    lines = text(board(found, workspace)).splitlines()
+    result = progress_of(**dict.fromkeys(NAMES, Status.PASSED))
+    lines = text(board(result, workspace)).splitlines()
     assert lines[-5].startswith("Points: up to 100 of 100. The hidden checks")
     assert lines[-3].startswith("All done.")
     assert lines[-1].split()[:2] == ["grader", "grade"]
@@ -341,8 +341,8 @@ def test_a_students_edition_claims_no_points(
 ) -> None:
     """Where there are no hidden checks, public tests pass and nothing is done."""
     monkeypatch.setattr(rendering, "has_hidden_checks", lambda: False)
-    found = progress_of(attention=Status.PASSED, multi_head=Status.FAILED)
-    lines = text(board(found, workspace)).splitlines()
+    result = progress_of(attention=Status.PASSED, multi_head=Status.FAILED)
+    lines = text(board(result, workspace)).splitlines()
     assert lines[:4] == [
         "  attention   all public tests pass",
         "  multi_head  wrong                   0 of 1 test passed",
@@ -351,10 +351,10 @@ def test_a_students_edition_claims_no_points(
     ]
     assert lines[-2] == "Next: multi_head. Edit exercises/multi_head.py, then run"
     everything = progress_of(**dict.fromkeys(NAMES, Status.PASSED))
-    said = text(board(everything, workspace))
-    assert "done" not in said.lower()
-    assert "Points" not in said
-    assert "of 15" not in said
+    output = text(board(everything, workspace))
+    assert "done" not in output.lower()
+    assert "Points" not in output
+    assert "of 15" not in output
 
 
 def test_nothing_is_wider_than_a_terminal() -> None:
@@ -371,17 +371,17 @@ def test_nothing_is_wider_than_a_terminal() -> None:
 
 def test_an_input_that_was_modified_is_told_first() -> None:
     """Other numbers are wrong because of it."""
-    found = Progress("masks", ("a", "b"), selected=2)
+    result = Progress("masks", ("a", "b"), selected=2)
     for name, check in (
         ("a", partial(assert_matches, torch.zeros(2), torch.ones(2))),
         ("b", partial(assert_unchanged, torch.zeros(2), torch.ones(2), "x")),
     ):
         with pytest.raises(Mismatch) as caught:
             check()
-        found.add(Result("masks", name, name, "", Status.FAILED, caught.value.finding))
-    assert [one.test for one in found.failures()] == ["b", "a"]
+        result.add(Result("masks", name, name, "", Status.FAILED, caught.value.finding))
+    assert [failure.test for failure in result.failures()] == ["b", "a"]
     assert (
-        found.failures()[0].headline
+        result.failures()[0].headline
         == "Your code modifies x in place: 2 of 2 numbers have changed."
     )
 

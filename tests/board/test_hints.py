@@ -33,7 +33,9 @@ QUICK = ("masks", "attention")
 
 
 def edited(exercise: str, name: str) -> ModuleType:
-    mistake = next(one for one in mistakes.load(exercise) if one.name == name)
+    mistake = next(
+        known_mistake for known_mistake in mistakes.load(exercise) if known_mistake.name == name
+    )
     module = reference.variant(exercise, mistake.apply(stubs.reference_source(exercise)))
     assert isinstance(module, ModuleType), module
     return module
@@ -171,7 +173,7 @@ def test_a_late_hint_is_the_line() -> None:
     shown = [as_text(hinted(outcome, names, given, HintLimit())) for _ in range(6)]
     line = "scores = query @ key.transpose(-2, -1) / query.size(-1)"
     assert line in wrong
-    late = [line in one.partition("attention: hint")[2] for one in shown]
+    late = [line in item.partition("attention: hint")[2] for item in shown]
     assert late == [False, False, False, False, True, True]
     assert "Nearly the answer" in shown[-1]
     assert "That was the last hint." in shown[-1]
@@ -182,11 +184,11 @@ def test_a_notebook_points_to_the_line_of_a_known_mistake() -> None:
     tests = (ROOT / "exercises" / "test_attention.py").read_text()
     right = stubs.reference_source("attention")
     names = cell(right.replace("math.sqrt(query.size(-1))", "query.size(-1)"), 7)
-    said = as_text(run("attention", tests, names))
-    assert "Is it this line?" in said
-    assert "scores = query @ key.transpose(-2, -1) / query.size(-1)" in said
-    said = as_text(run("attention", tests, names, hint_limit("question")))
-    assert "Is it this line?" not in said
+    output = as_text(run("attention", tests, names))
+    assert "Is it this line?" in output
+    assert "scores = query @ key.transpose(-2, -1) / query.size(-1)" in output
+    output = as_text(run("attention", tests, names, hint_limit("question")))
+    assert "Is it this line?" not in output
     assert run("attention", tests, cell(right, 8)).right
 
 
@@ -234,7 +236,7 @@ def test_a_limit_of_hints_holds_up_to_its_step_and_until_its_date(
 
 
 @pytest.mark.parametrize(
-    ("last", "until", "said"),
+    ("last", "until", "message"),
     [
         ("questions", None, "choose one of none, state, question"),
         (["question"], None, "choose one of"),
@@ -243,8 +245,8 @@ def test_a_limit_of_hints_holds_up_to_its_step_and_until_its_date(
         (None, "2026-12-01", 'write hints = "question"'),
     ],
 )
-def test_a_limit_that_means_nothing_is_refused(last: object, until: object, said: str) -> None:
-    with pytest.raises(CurriculumError, match=re.escape(said)):
+def test_a_limit_that_means_nothing_is_refused(last: object, until: object, message: str) -> None:
+    with pytest.raises(CurriculumError, match=re.escape(message)):
         hint_limit(last, until)
 
 
@@ -312,4 +314,4 @@ def test_the_last_hint_says_more_than_the_first_two(exercise: str) -> None:
 
 @pytest.mark.parametrize("exercise", NAMES)
 def test_every_mistake_has_a_last_hint(exercise: str) -> None:
-    assert not [one.name for one in mistakes.load(exercise) if not one.nearly]
+    assert not [mistake.name for mistake in mistakes.load(exercise) if not mistake.nearly]

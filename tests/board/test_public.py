@@ -113,7 +113,9 @@ def test_unusual_right_answers_pass(name: str) -> None:
     ],
 )
 def test_a_common_mistake_is_seen(name: str, mistake: str, test: str) -> None:
-    (known,) = (one for one in mistakes.load(name) if one.name == mistake)
+    (known,) = (
+        known_mistake for known_mistake in mistakes.load(name) if known_mistake.name == mistake
+    )
     answers = {"": stubs.reference_source(name)} | mistakes.forms(name)
     assert test in failures(name, known.apply(answers[known.edits[0].form]))
 

@@ -33,7 +33,7 @@ def answers(**changed: Any) -> Callable[[str], Any]:
 
 def told(**changed: Any) -> dict[str, str]:
     _, panels = showing.drawn("masks", answers(**changed), Workspace(Path("exercises"), Path()))
-    return {one.title: one.words for one in panels}
+    return {panel.title: panel.words for panel in panels}
 
 
 def grader(*arguments: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
@@ -92,22 +92,22 @@ def test_what_is_wrong_is_told_in_the_words_of_the_board() -> None:
     def unwritten(*_: Any) -> None:
         raise RuntimeError("The size of tensor a (3) must match the size of tensor b (4)")
 
-    found = told(
+    result = told(
         padding_mask=lambda ids, pad_id: ids != pad_id,
         causal_mask=lambda _: None,
         target_mask=unwritten,
     )
-    assert found["padding_mask"].startswith(
+    assert result["padding_mask"].startswith(
         "The shape of your padding mask is (1, 5); it should be ("
     )
-    assert found["causal_mask"].startswith("None came back where your causal mask should be")
-    assert "must match the size" in found["target_mask"]
-    assert "Traceback" not in "".join(found.values())
+    assert result["causal_mask"].startswith("None came back where your causal mask should be")
+    assert "must match the size" in result["target_mask"]
+    assert "Traceback" not in "".join(result.values())
 
 
 def test_a_panel_that_fails_leaves_the_others() -> None:
-    found = told(causal_mask=lambda length: torch.ones(1, 1, length, length, dtype=torch.bool))
-    assert found == {
+    result = told(causal_mask=lambda length: torch.ones(1, 1, length, length, dtype=torch.bool))
+    assert result == {
         "padding_mask": "",
         "causal_mask": "10 of 25 entries in your causal mask are wrong.",
         "target_mask": "",
@@ -151,7 +151,7 @@ def test_right_but_unusual_code_is_told_to_be_right(
         told = showing.told(
             name, showing.of_names(vars(module)), Workspace(Path("exercises"), Path())
         )
-        assert [one.words for one in told if one.words] == [], file
+        assert [item.words for item in told if item.words] == [], file
 
 
 def test_parameters_get_their_numbers_by_name_in_whatever_order_they_are_made() -> None:
@@ -167,10 +167,10 @@ def test_parameters_get_their_numbers_by_name_in_whatever_order_they_are_made() 
             self.k_proj = torch.nn.Linear(2, 2)
             self.q_proj = torch.nn.Linear(2, 2)
 
-    one, two = filled(First()), filled(Second())
-    assert torch.equal(one.q_proj.weight, two.q_proj.weight)
-    assert torch.equal(one.k_proj.bias, two.k_proj.bias)
-    assert not torch.equal(one.q_proj.weight, one.k_proj.weight)
+    first, two = filled(First()), filled(Second())
+    assert torch.equal(first.q_proj.weight, two.q_proj.weight)
+    assert torch.equal(first.k_proj.bias, two.k_proj.bias)
+    assert not torch.equal(first.q_proj.weight, first.k_proj.weight)
 
 
 def test_the_command_draws_into_the_folder_where_it_is_run(tmp_path: Path) -> None:
@@ -197,7 +197,7 @@ def test_code_that_ends_python_is_told_and_an_svg_is_written_by_its_ending(tmp_p
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (["mask"], "There is no exercise 'mask'. Did you mean masks? There are: tokens,"),
         (["masks", "nowhere"], "There is no nowhere/masks.py."),
@@ -206,11 +206,11 @@ def test_code_that_ends_python_is_told_and_an_svg_is_written_by_its_ending(tmp_p
     ],
 )
 def test_what_cannot_be_drawn_is_refused_in_words(
-    arguments: list[str], said: str, tmp_path: Path
+    arguments: list[str], message: str, tmp_path: Path
 ) -> None:
     write_exercise(tmp_path / "mine", "masks")
     done = grader(*arguments, cwd=tmp_path)
-    assert (done.returncode, said in done.stderr) == (2, True), done.stderr
+    assert (done.returncode, message in done.stderr) == (2, True), done.stderr
 
 
 def test_code_that_waits_for_ever_is_stopped_by_the_clock(
@@ -240,7 +240,7 @@ def test_the_magic_shows_the_picture_in_the_notebook(monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.parametrize(
-    ("magic", "line", "said"),
+    ("magic", "line", "message"),
     [
         ("check", "attenton", "There is no exercise 'attenton'. Did you mean attention?"),
         ("show", "Masks", "There is no exercise 'Masks'. Did you mean masks?"),
@@ -252,7 +252,7 @@ def test_the_magic_shows_the_picture_in_the_notebook(monkeypatch: pytest.MonkeyP
     ],
 )
 def test_a_magic_that_is_mistyped_gets_a_sentence(
-    magic: str, line: str, said: str, monkeypatch: pytest.MonkeyPatch
+    magic: str, line: str, message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """No traceback: the nearest name, or what there is to type."""
     from IPython.core.interactiveshell import InteractiveShell
@@ -263,4 +263,4 @@ def test_a_magic_that_is_mistyped_gets_a_sentence(
     shell.run_line_magic("load_ext", "grader")
     shell.run_line_magic(magic, line)
     (shown,) = displayed
-    assert said in shown["text/plain"]
+    assert message in shown["text/plain"]

@@ -38,7 +38,7 @@ def solved(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def read(solved: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Read]:
     """A function that makes edits of an answer and returns what the board says, in one line."""
-    kept = {name: one for name, one in sys.modules.items() if name.split(".")[0] == "exercises"}
+    kept = {name: item for name, item in sys.modules.items() if name.split(".")[0] == "exercises"}
     for name in kept:
         del sys.modules[name]
     monkeypatch.syspath_prepend(str(solved.parent))

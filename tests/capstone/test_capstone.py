@@ -83,9 +83,9 @@ def test_no_date_that_is_held_out_is_ever_trained_on() -> None:
 
 
 def test_the_same_seed_draws_the_same_dates() -> None:
-    one, same, other = (Dates(seed).training_pairs(50) for seed in (1, 1, 2))
-    assert one == same
-    assert one != other
+    first, same, other = (Dates(seed).training_pairs(50) for seed in (1, 1, 2))
+    assert first == same
+    assert first != other
 
 
 # --- the training
@@ -95,14 +95,14 @@ def test_the_same_seed_draws_the_same_dates() -> None:
 def test_a_short_training_gets_the_loss_down_and_can_be_repeated(reference: Pieces) -> None:
     weights = []
     for _ in range(2):
-        told: list[Report] = []
+        reports: list[Report] = []
         made = DateLearner(entries_of(reference, DATES.entries), Plan(600, 1, steps=30))
         batch = tensors(made.data.held_out_pairs(64))
         before = made.loss_of(*batch).item()
-        made.run(lambda: False, told.append)
-        assert told[-1].step == made.step == 30
+        made.run(lambda: False, reports.append)
+        assert reports[-1].step == made.step == 30
         assert made.loss_of(*batch).item() < 0.9 * before
-        weights.append([one.detach() for one in made.weights])
+        weights.append([weight.detach() for weight in made.weights])
     torch.testing.assert_close(*weights)
 
 
@@ -127,12 +127,12 @@ def test_the_cross_attention_is_that_of_the_students_model(reference: Pieces) ->
     model = reference.module("transformer").Transformer(20, 15, 8, 2, 2, 16, 0.0, 20).eval()
     seen: list[torch.Tensor] = []
     src, tgt = torch.tensor([[5, 6, 7, 8, 9]]), torch.tensor([[1, 4, 5]])
-    found = looking.cross_attention(model, src, tgt, 2, 2)
+    result = looking.cross_attention(model, src, tgt, 2, 2)
 
     def keep(module: Any, inputs: tuple[torch.Tensor, ...]) -> None:
         query, key, _ = inputs[:3]
         theirs = torch.nn.MultiheadAttention(8, 2, batch_first=True)
-        maps = [getattr(module, f"{one}_proj") for one in "qkv"]
+        maps = [getattr(module, f"{item}_proj") for item in "qkv"]
         theirs.in_proj_weight.data = torch.cat([one.weight for one in maps])
         theirs.in_proj_bias.data = torch.cat([one.bias for one in maps])
         seen.append(theirs(query, key, key, average_attn_weights=False)[1][0].detach())
@@ -140,7 +140,7 @@ def test_the_cross_attention_is_that_of_the_students_model(reference: Pieces) ->
     for layer in model.decoder.layers:
         layer.cross_attn.register_forward_pre_hook(keep)
     model.decode(tgt, model.encode(src), src)
-    torch.testing.assert_close(found, torch.stack(seen).double(), atol=1e-3, rtol=0)
+    torch.testing.assert_close(result, torch.stack(seen).double(), atol=1e-3, rtol=0)
 
 
 def test_the_cross_attention_is_told_from_self_attention_of_the_same_size(
@@ -149,9 +149,9 @@ def test_the_cross_attention_is_told_from_self_attention_of_the_same_size(
     torch.manual_seed(0)
     model = reference.module("transformer").Transformer(20, 15, 8, 2, 2, 16, 0.0, 20).eval()
     src, tgt = torch.tensor([[5, 6, 7]]), torch.tensor([[1, 4, 5]])
-    found = looking.cross_attention(model, src, tgt, 2, 2)
-    assert found.shape == (2, 2, 3, 3)
-    assert (found > 0).all(), "self-attention hides what comes later"
+    result = looking.cross_attention(model, src, tgt, 2, 2)
+    assert result.shape == (2, 2, 3, 3)
+    assert (result > 0).all(), "self-attention hides what comes later"
 
 
 def test_a_softmax_written_out_by_hand_is_seen_all_the_same() -> None:

@@ -67,7 +67,7 @@ def test_a_crash_is_told_with_the_students_line_and_no_stack() -> None:
 
 
 @pytest.mark.parametrize(
-    ("source", "said"),
+    ("source", "message"),
     [
         ("def padding_mask(:", "SyntaxError"),
         ("import sys\nsys.exit(3)", "SystemExit"),
@@ -75,14 +75,14 @@ def test_a_crash_is_told_with_the_students_line_and_no_stack() -> None:
         ("def causal_mask(length): raise ValueError('\\x1b[31mred')", "ValueError: "),
     ],
 )
-def test_a_file_that_cannot_be_run_is_told_in_words(source: str, said: str) -> None:
-    if "ValueError" in said:
+def test_a_file_that_cannot_be_run_is_told_in_words(source: str, message: str) -> None:
+    if "ValueError" in message:
         source = right("masks").replace(
             "return torch.ones(1, 1,", "raise ValueError('\\x1b[31mred')#"
         )
     (outcome,) = run({"masks": source})
     assert isinstance(outcome, Failure)
-    assert said in outcome.said
+    assert message in outcome.said
     assert "\x1b" not in outcome.said
 
 
@@ -104,11 +104,11 @@ def test_right_pieces_and_little_time_are_told_to_go_on() -> None:
 
 def variants(number: int) -> dict[str, str]:
     """An unusual right answer of every exercise, each another one for another number."""
-    found = {}
+    results = {}
     for name in DATES.entries:
         files = sorted((VARIANTS / name).glob("*.py"))
-        found[name] = files[number % len(files)].read_text(encoding="utf-8") if files else ""
-    return {name: text for name, text in found.items() if text}
+        results[name] = files[number % len(files)].read_text(encoding="utf-8") if files else ""
+    return {name: text for name, text in results.items() if text}
 
 
 def public(answers: bool) -> faults.Tests:
@@ -155,8 +155,8 @@ def test_a_mistake_that_its_own_tests_miss_is_found_by_those_of_what_uses_it() -
 def test_without_the_kits_answers_what_builds_on_a_wrong_piece_is_not_blamed() -> None:
     own = {name: right(name) for name in DATES.entries}
     own["attention"] = wrong("attention", "scaled-by-d-k")
-    found = faults.faults(Sources(own, {}, {}), public(answers=False))
-    assert [fault.exercise for fault in found] == ["attention"]
+    result = faults.faults(Sources(own, {}, {}), public(answers=False))
+    assert [fault.exercise for fault in result] == ["attention"]
 
 
 def test_a_helper_of_ones_own_in_another_file_is_nobodys_fault() -> None:

@@ -98,9 +98,9 @@ def test_a_notebook_trains_what_its_cells_define(capsys: pytest.CaptureFixture[s
     assert translate is not None
     assert "(it never saw ☃)" in translate("☃")
     assert [step for step, *_ in rates[:2]] == [1, 2]
-    said = capsys.readouterr().out
-    assert "from the kit: attention, multi_head" in said
-    assert "a picture: positions" in said
+    output = capsys.readouterr().out
+    assert "from the kit: attention, multi_head" in output
+    assert "a picture: positions" in output
     del namespace["causal_mask"]
     namespace["teacher_forcing"] = lambda tgt: tgt
     assert notebook.run(namespace, DATES, Plan(60, 1, steps=2, unseen=FEW)) is None
@@ -199,7 +199,7 @@ def test_the_command_adds_what_is_piped(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (("--task", "poems"), "dates, sort, sums, prose"),
         (("--temperature", 1), "--temperature: for --task prose only"),
@@ -207,9 +207,9 @@ def test_the_command_adds_what_is_piped(tmp_path: Path) -> None:
     ],
 )
 def test_options_that_do_not_fit_are_refused(
-    tmp_path: Path, arguments: tuple[object, ...], said: str
+    tmp_path: Path, arguments: tuple[object, ...], message: str
 ) -> None:
     (tmp_path / "masks.py").write_text(right("masks"), encoding="utf-8")
     done = capstone(tmp_path, "--out", tmp_path / "out", *arguments)
     assert done.returncode == 2
-    assert said in " ".join(done.stderr.split())
+    assert message in " ".join(done.stderr.split())

@@ -93,10 +93,10 @@ def test_merges_that_are_none_are_told(given: object) -> None:
 @pytest.mark.full
 def test_a_short_training_gets_the_loss_down_and_looks(entries: dict[str, Any]) -> None:
     made = learner(entries, steps=100)
-    told: list[Report] = []
-    made.run(lambda: False, told.append)
-    assert told[-1].loss < 0.8 * math.log(made.vocab_size)
-    assert len(told[-1].scores) == len(made.encode("The statement is"))
+    reports: list[Report] = []
+    made.run(lambda: False, reports.append)
+    assert reports[-1].loss < 0.8 * math.log(made.vocab_size)
+    assert len(reports[-1].scores) == len(made.encode("The statement is"))
 
 
 def test_scores_are_those_of_one_prediction_after_the_other(entries: dict[str, Any]) -> None:

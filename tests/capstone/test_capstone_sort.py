@@ -34,9 +34,9 @@ def learner(steps: int, seed: int = 1) -> tuple[SortLearner, list[Report]]:
         made = SortLearner(entries_of(pieces, SORT.entries), Plan(600, seed, steps))
     finally:
         pieces.close()
-    told: list[Report] = []
-    made.run(lambda: False, told.append)
-    return made, told
+    reports: list[Report] = []
+    made.run(lambda: False, reports.append)
+    return made, reports
 
 
 def test_what_is_held_out_is_never_trained_on_in_any_order() -> None:

@@ -75,11 +75,11 @@ def test_a_wrong_sum_is_shown_beside_the_right_one() -> None:
 def test_a_short_training_gets_the_loss_down_and_can_be_repeated(reference: Pieces) -> None:
     weights = []
     for _ in range(2):
-        told: list[Report] = []
+        reports: list[Report] = []
         learner = SumLearner(entries_of(reference, SUMS.entries), Plan(600, 1, steps=40, unseen=20))
-        learner.run(lambda: False, told.append)
-        assert learner.step == told[-1].step == 40
-        assert told[-1].loss < 0.85 * torch.tensor(12.0).log()
+        learner.run(lambda: False, reports.append)
+        assert learner.step == reports[-1].step == 40
+        assert reports[-1].loss < 0.85 * torch.tensor(12.0).log()
         weights.append([weight.detach() for weight in learner.weights])
     torch.testing.assert_close(*weights)
 
@@ -100,17 +100,17 @@ def test_the_attention_is_found_even_if_the_softmax_is_written_out() -> None:
     )
     assert own != right("attention")
     ids = torch.tensor([sums.encode("345+678=")])
-    found = []
+    results = []
     kit = {name: right(name) for name in SUMS.entries}
     for sources in (Sources({}, kit, {}), Sources({"attention": own}, kit, {})):
         pieces = Pieces(sources)
         entries = entries_of(pieces, SUMS.entries)
         torch.manual_seed(0)
         model = entries["LanguageModel"](12, 16, 4, 2, 2, 24)
-        found.append(looking.self_attention(model, entries, ids, 4))
+        results.append(looking.self_attention(model, entries, ids, 4))
         pieces.close()
-    assert found[0].shape == (2, 4, 8, 8)
-    torch.testing.assert_close(found[0], found[1])
+    assert results[0].shape == (2, 4, 8, 8)
+    torch.testing.assert_close(results[0], results[1])
 
 
 def test_the_process_trains_concludes_and_answers() -> None:

@@ -31,7 +31,11 @@ def grade(judges: dict[str, Judge], exercise: str, source: str) -> ExerciseResul
 
 def lost(result: ExerciseResult) -> str:
     """What the result says against the answer, for the message of a failed assertion."""
-    said = [f"{one.check}: {one.message}" for one in result.checks if one.points < one.max_points]
+    said = [
+        f"{check.check}: {check.message}"
+        for check in result.checks
+        if check.points < check.max_points
+    ]
     return "\n".join([result.message, *said])
 
 
@@ -44,10 +48,10 @@ def test_the_solution_gets_full_marks(judges: dict[str, Judge], exercise: str) -
 
 def test_the_unbiased_variance_costs_one_check_only(judges: dict[str, Judge]) -> None:
     """The commonest mistake of all; checks of other things let it pass."""
-    known = {one.name: one for one in mistakes.load("layer_norm")}
+    known = {mistake.name: mistake for mistake in mistakes.load("layer_norm")}
     source = known["unbiased-variance"].apply(stubs.reference_source("layer_norm"))
     result = grade(judges, "layer_norm", source)
-    lost_in = [one.check for one in result.checks if one.points < one.max_points]
+    lost_in = [check.check for check in result.checks if check.points < check.max_points]
     assert lost_in == ["agrees_with_torch"]
 
 

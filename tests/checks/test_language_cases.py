@@ -37,13 +37,13 @@ def test_the_expected_merges_and_ids_are_those_of_the_answer(
 @pytest.mark.parametrize("options", [Options(0.6, 4, 0.8), Options(2.0, None, 0.5), Options(0)])
 def test_the_expected_probabilities_are_those_of_the_answer(options: Options) -> None:
     logits = torch.randn(50, 6, generator=torch.Generator().manual_seed(1))
-    found = SAMPLING.with_temperature(logits, options.temperature).log()
+    result = SAMPLING.with_temperature(logits, options.temperature).log()
     if options.top_k is not None:
-        found = SAMPLING.keep_top_k(found, options.top_k)
+        result = SAMPLING.keep_top_k(result, options.top_k)
     if options.top_p is not None:
-        found = SAMPLING.keep_top_p(found, options.top_p)
+        result = SAMPLING.keep_top_p(result, options.top_p)
     expected = [sampling_cases.chances(row, options) for row in logits.tolist()]
-    assert torch.allclose(found.softmax(-1), torch.tensor(expected), atol=1e-5)
+    assert torch.allclose(result.softmax(-1), torch.tensor(expected), atol=1e-5)
 
 
 def test_frequencies_of_right_draws_pass_and_others_do_not() -> None:

@@ -82,8 +82,8 @@ def graded(classroom: Path, tmp_path_factory: pytest.TempPathFactory) -> Graded:
 
 def statuses(report: dict[str, Any]) -> dict[str, tuple[str, ...]]:
     return {
-        one["submission"]: tuple(exercise["status"] for exercise in one["exercises"])
-        for one in report["submissions"]
+        result["submission"]: tuple(exercise["status"] for exercise in result["exercises"])
+        for result in report["submissions"]
     }
 
 
@@ -168,7 +168,7 @@ def test_a_file_under_another_name_is_graded_if_that_is_asked_for(tmp_path: Path
     (exercise,) = report["submissions"][0]["exercises"]
     assert (exercise["status"], exercise["points"]) == ("passed", 15)
     assert exercise["remarks"][0].startswith("Attention.py was taken")
-    assert [one["path"] for one in report["passed_over"]] == ["grades.csv"]
+    assert [entry["path"] for entry in report["passed_over"]] == ["grades.csv"]
     page = (tmp_path / "html" / "index.html").read_text(encoding="utf-8")
     assert "grades.csv" in page
     again = grader("report", "a.json", "--html", "again", cwd=tmp_path)
@@ -184,7 +184,7 @@ def test_the_json_is_schema_1(
         "seed": 7,
         "isolation": "process",
     }
-    bela = next(one for one in report["submissions"] if one["submission"] == "bela")
+    bela = next(result for result in report["submissions"] if result["submission"] == "bela")
     assert bela["max_points"] == 25
     assert 10 <= bela["points"] < 25
     attention = bela["exercises"][1]
@@ -204,7 +204,7 @@ def test_a_known_mistake_is_named(
     graded: Graded,
 ) -> None:
     _, report, _ = graded
-    bela = next(one for one in report["submissions"] if one["submission"] == "bela")
+    bela = next(result for result in report["submissions"] if result["submission"] == "bela")
     made = mistakes.load("attention")[0]
     (diagnosis,) = bela["exercises"][1]["diagnoses"]
     assert made.name in diagnosis["mistakes"]
@@ -279,10 +279,10 @@ def test_gradescope_gets_its_results(classroom: Path, tmp_path: Path) -> None:
         "--gradescope", results,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    found = json.loads(results.read_text(encoding="utf-8"))
-    assert found["score"] == sum(test["score"] for test in found["tests"]) < 15
-    assert sum(test["max_score"] for test in found["tests"]) == 15
-    assert {test["status"] for test in found["tests"]} == {"passed", "failed"}
+    result = json.loads(results.read_text(encoding="utf-8"))
+    assert result["score"] == sum(test["score"] for test in result["tests"]) < 15
+    assert sum(test["max_score"] for test in result["tests"]) == 15
+    assert {test["status"] for test in result["tests"]} == {"passed", "failed"}
 
 
 def test_on_gradescope_the_student_reads_what_is_not_graded(tmp_path: Path) -> None:
@@ -293,8 +293,8 @@ def test_on_gradescope_the_student_reads_what_is_not_graded(tmp_path: Path) -> N
         "--gradescope", "results.json", cwd=tmp_path,
     )  # fmt: skip
     assert done.returncode == 0, "with another status Gradescope would have no grade"
-    found = json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))
-    assert found["output"] == "Not graded: work.zip: other files there are graded"
+    result = json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))
+    assert result["output"] == "Not graded: work.zip: other files there are graded"
 
 
 @pytest.mark.full(seconds=5)

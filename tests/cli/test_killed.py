@@ -61,13 +61,13 @@ def victim(judge: int, kind: str) -> int | None:
     if kind == "judge":
         return judge
     own = said(judge)
-    found = [pid for pid in children(judge) if (said(pid) == own) == (kind == "worker")]
-    return random.choice(found) if found else None
+    results = [pid for pid in children(judge) if (said(pid) == own) == (kind == "worker")]
+    return random.choice(results) if results else None
 
 
 def finished(report: Path) -> dict[str, Any]:
     loaded: dict[str, Any] = json.loads(report.read_text(encoding="utf-8"))
-    return {one["submission"]: one for one in loaded["submissions"]}
+    return {result["submission"]: result for result in loaded["submissions"]}
 
 
 def disturb(folder: Path, report: Path, kind: str, after: float, isolation: str) -> str:

@@ -54,8 +54,8 @@ def test_no_hidden_check_is_in_the_notebook(tmp_path: Path) -> None:
 
 def test_what_is_needed_and_not_chosen_is_handed_out_solved(tmp_path: Path) -> None:
     making.make(tmp_path, "ps1", ["multi_head"])
-    found = ids(read(tmp_path))
-    assert found == ["setup", "attention-given", "multi_head", "multi_head-points"]
+    result = ids(read(tmp_path))
+    assert result == ["setup", "attention-given", "multi_head", "multi_head-points"]
     given = next(cell for cell in read(tmp_path).cells if grade_id(cell) == "attention-given")
     assert given.metadata["nbgrader"]["locked"]
     assert "NotImplementedError" not in given.source
@@ -103,8 +103,8 @@ def test_what_the_instructor_changed_stays(tmp_path: Path) -> None:
 def test_an_exercise_can_be_added_later(tmp_path: Path) -> None:
     making.make(tmp_path, "ps1", ["multi_head"])
     making.make(tmp_path, "ps1", ["attention"])
-    found = ids(read(tmp_path))
-    assert found == ["setup", "attention", "attention-points", "multi_head", "multi_head-points"]
+    result = ids(read(tmp_path))
+    assert result == ["setup", "attention", "attention-points", "multi_head", "multi_head-points"]
 
 
 def test_a_foreign_config_is_not_touched(tmp_path: Path) -> None:

@@ -176,11 +176,11 @@ def scores(course: Path, file: str = "grades.csv") -> dict[str, float]:
 
 def test_everybody_has_the_grade_of_their_own_code(course: Path) -> None:
     assert len(CLASS) == 24
-    found = scores(course)
-    assert found.keys() == {member.name for member in CLASS}
-    assert {name: found[name] for name in SCORES} == SCORES
+    result = scores(course)
+    assert result.keys() == {member.name for member in CLASS}
+    assert {name: result[name] for name in SCORES} == SCORES
     for partly in ("bela", "jana", "memory"):
-        assert 0 < found[partly] < FULL
+        assert 0 < result[partly] < FULL
 
 
 @pytest.mark.full(seconds=8)
@@ -209,12 +209,12 @@ def test_every_check_has_a_row(course: Path) -> None:
         rows = list(csv.DictReader(file))
     assert {row["student_id"] for row in rows} == {member.name for member in CLASS}
     assert {row["exercise"] for row in rows} == set(EXERCISES)
-    found = scores(course)
+    result = scores(course)
     for name in ("ada", "bela", "dora", "gus"):
         mine = [row for row in rows if row["student_id"] == name and row["exercise"] == "attention"]
         earned = sum(float(row["check_points"] or 0) for row in mine)
         assert earned == pytest.approx(float(mine[0]["score"]))
-        assert found[name] >= earned
+        assert result[name] >= earned
     assert any(row["mistakes"] == "scaled-by-d-k" for row in rows if row["student_id"] == "bela")
 
 
@@ -222,8 +222,8 @@ def test_canvas_and_moodle_get_the_same_points(course: Path) -> None:
     for file, column, first in (("canvas.csv", "SIS Login ID", 1), ("moodle.csv", "Username", 0)):
         with (course / file).open(newline="", encoding="utf-8") as opened:
             rows = list(csv.DictReader(opened))
-        found = {row[column]: float(row["ps1"]) for row in rows[first:]}
-        assert found == pytest.approx(scores(course), abs=1e-3)
+        results = {row[column]: float(row["ps1"]) for row in rows[first:]}
+        assert results == pytest.approx(scores(course), abs=1e-3)
     with (course / "canvas.csv").open(encoding="utf-8") as opened:
         assert opened.readlines()[1].startswith(f"    Points Possible,,,,,{FULL:g}")
 

@@ -49,8 +49,8 @@ def tag(name: str, **fields: Any) -> dict[str, Any]:
 
 def page(*cells: Any, late: float = 0.0) -> str:
     about = {"notebook": "ps1", "score": 12.0, "max_score": 20.0, "late_penalty": late}
-    found, _ = Feedback().from_notebook_node(new_notebook(cells=list(cells)), {"nbgrader": about})
-    return str(found)
+    result, _ = Feedback().from_notebook_node(new_notebook(cells=list(cells)), {"nbgrader": about})
+    return str(result)
 
 
 def graded(score: float = 10.0) -> Any:
@@ -87,13 +87,13 @@ def test_a_question_that_waits_for_the_instructor_has_no_zero() -> None:
 
 
 def test_exercises_have_their_names_points_and_pictures() -> None:
-    found = page(graded())
-    assert "ps1: 12 of 20 points" in words(found)
-    assert "attention 10 of 15 wrong" in words(found)
-    assert 'aria-label="wrong"' in found
-    assert "Test cell" not in found
-    assert "See section 3.2.1." in found
-    assert "Looks at torch" not in found  # that is for the instructor
+    result = page(graded())
+    assert "ps1: 12 of 20 points" in words(result)
+    assert "attention 10 of 15 wrong" in words(result)
+    assert 'aria-label="wrong"' in result
+    assert "Test cell" not in result
+    assert "See section 3.2.1." in result
+    assert "Looks at torch" not in result  # that is for the instructor
 
 
 def test_a_grade_that_was_changed_by_hand_is_shown() -> None:
@@ -148,7 +148,7 @@ def test_nothing_of_a_student_runs_or_is_fetched() -> None:
     assert "script" not in {name for name, _ in tags}
     assert "svg" not in {name for name, _ in tags}
     for name, attributes in tags:
-        assert not any(one.startswith("on") for one in attributes), (name, attributes)
+        assert not any(attribute.startswith("on") for attribute in attributes), (name, attributes)
         assert not (attributes.get("href") or "").startswith("javascript"), attributes
         assert (attributes.get("src") or "data:image/").startswith("data:image/"), attributes
         assert "position" not in (attributes.get("style") or "")
@@ -198,17 +198,17 @@ def test_a_text_that_no_parser_gets_through_is_shown_as_it_was_typed() -> None:
     """And all the rest of the page is there as ever."""
     hostile = ">" * 300_000
     html = new_output("display_data", {"text/html": "<div>" * 60_000})
-    found = page(
+    result = page(
         new_markdown_cell(hostile),
         graded(),
         new_code_cell("draw()", outputs=[html]),
         new_markdown_cell("My *last* words."),
     )
-    assert "nested too deep, or too long, to be laid out" in words(found)
-    assert "&gt;" * 1_000 in found
-    assert "280,000 characters more" in found
-    assert "query 0" in words(found)
-    assert "<em>last</em>" in found
+    assert "nested too deep, or too long, to be laid out" in words(result)
+    assert "&gt;" * 1_000 in result
+    assert "280,000 characters more" in result
+    assert "query 0" in words(result)
+    assert "<em>last</em>" in result
 
 
 def test_the_first_thing_to_fix_is_on_top_and_long_code_is_folded_below_its_comment() -> None:

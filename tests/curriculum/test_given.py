@@ -31,28 +31,28 @@ def test_the_other_form_computes_what_the_solution_does(
 ) -> None:
     torch.manual_seed(0)
     entry = name.capitalize()
-    theirs, ours = (
-        one[entry](3, **SIZES, activation=activation, norm_first=norm_first).double().eval()
-        for one in modules(name)
+    reference, solution = (
+        item[entry](3, **SIZES, activation=activation, norm_first=norm_first).double().eval()
+        for item in modules(name)
     )
-    assert {key: value.shape for key, value in theirs.named_parameters()} == {
-        key: value.shape for key, value in ours.named_parameters()
+    assert {key: value.shape for key, value in reference.named_parameters()} == {
+        key: value.shape for key, value in solution.named_parameters()
     }
-    weights = {key: torch.randn_like(value) * 0.5 for key, value in ours.named_parameters()}
-    for module in (theirs, ours):
+    weights = {key: torch.randn_like(value) * 0.5 for key, value in solution.named_parameters()}
+    for module in (reference, solution):
         module.load_state_dict(weights, strict=False)
     x, memory = torch.randn(B, LT, D).double(), torch.randn(B, LS, D).double()
     causal = torch.ones(LT, LT, dtype=torch.bool).tril()
     padding = torch.ones(B, 1, 1, LS, dtype=torch.bool)
     padding[0, ..., -2:] = False
     inputs = (x, causal) if name == "encoder" else (x, memory, causal, padding)
-    torch.testing.assert_close(theirs(*inputs), ours(*inputs))
+    torch.testing.assert_close(reference(*inputs), solution(*inputs))
     with torch.no_grad():
-        torch.testing.assert_close(theirs(*inputs), ours(*inputs))
+        torch.testing.assert_close(reference(*inputs), solution(*inputs))
     nothing = torch.zeros(LT, LT, dtype=torch.bool)
-    assert theirs(*inputs[:-1], nothing if name == "encoder" else padding).isfinite().all()
-    theirs.train()
-    assert not torch.equal(theirs(*inputs), theirs(*inputs))
+    assert reference(*inputs[:-1], nothing if name == "encoder" else padding).isfinite().all()
+    reference.train()
+    assert not torch.equal(reference(*inputs), reference(*inputs))
 
 
 def test_a_wrong_size_is_refused() -> None:

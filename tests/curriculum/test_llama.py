@@ -81,10 +81,10 @@ def test_logits_are_theirs(models: tuple[Any, LanguageModel]) -> None:
     ids = torch.randint(VOCAB, (3, MAX_LEN))
     with torch.no_grad():
         expected = theirs(ids, use_cache=False).logits
-        found = mine(ids)
+        result = mine(ids)
     assert expected.std() > 0.3  # so that nothing is alike by being small
     # Their angles are made in float32.
-    torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-4)
+    torch.testing.assert_close(result, expected, rtol=1e-4, atol=1e-4)
 
 
 def test_gradients_are_theirs(models: tuple[Any, LanguageModel]) -> None:
@@ -94,8 +94,8 @@ def test_gradients_are_theirs(models: tuple[Any, LanguageModel]) -> None:
     own = {ours(name): parameter for name, parameter in theirs.named_parameters()}
     expected = torch.autograd.grad(theirs(ids).logits, list(own.values()), cotangent)
     parameters = dict(mine.named_parameters())
-    found = torch.autograd.grad(mine(ids), [parameters[name] for name in own], cotangent)
-    for name, gradient, wanted in zip(own, found, expected, strict=True):
+    result = torch.autograd.grad(mine(ids), [parameters[name] for name in own], cotangent)
+    for name, gradient, wanted in zip(own, result, expected, strict=True):
         wanted = in_pairs(wanted) if "q_proj" in name or "k_proj" in name else wanted
         torch.testing.assert_close(gradient, wanted, rtol=1e-3, atol=1e-3)
 
@@ -108,5 +108,5 @@ def test_in_pieces_our_caches_give_what_theirs_give(models: tuple[Any, LanguageM
         for piece in torch.split(ids, [5, 1, 3], dim=1):
             answer = theirs(piece, past_key_values=past, use_cache=True)
             past = answer.past_key_values
-            found = mine(piece, caches)
-            torch.testing.assert_close(found, answer.logits, rtol=1e-4, atol=1e-4)
+            result = mine(piece, caches)
+            torch.testing.assert_close(result, answer.logits, rtol=1e-4, atol=1e-4)

@@ -40,9 +40,9 @@ def test_the_map_adds_the_times_up() -> None:
 
 
 def test_the_lessons_name_exercises_that_there_are() -> None:
-    names = {one.name for one in EXERCISES}
+    names = {exercise.name for exercise in EXERCISES}
     lessons = TEXT.partition("## Five lessons")[2]
     practised = re.findall(r"^\| [^|]+ \| ([\w, ]+) \| ?[^|]*\|$", lessons, re.M)
-    found = {name for cell in practised for name in cell.split(", ")} - {"practised in"}
-    assert found
-    assert found <= names
+    named = {name for cell in practised for name in cell.split(", ")} - {"practised in"}
+    assert named
+    assert named <= names

@@ -78,7 +78,7 @@ def test_002_rotary_positions_keep_lengths_and_know_distances_only() -> None:
     torch.manual_seed(0)
     query, key = torch.randn(2, 8, dtype=torch.float64)
     angles = rotary_angles(8, 500)
-    queries, keys = (apply_rotary(one.expand(500, 8), angles) for one in (query, key))
+    queries, keys = (apply_rotary(item.expand(500, 8), angles) for item in (query, key))
     torch.testing.assert_close(queries.norm(dim=-1), query.norm().expand(500))
     scores = (queries[:-3] * keys[3:]).sum(-1)
     torch.testing.assert_close(scores, scores[:1].expand(497), rtol=0, atol=1e-11)
@@ -237,12 +237,12 @@ def test_002_smoothed_labels_as_torch_has_them(pad_id: int, smoothing: float) ->
         logits = (size * torch.randn(3, 4, 6, dtype=torch.float64)).requires_grad_()
         labels = torch.randint(1, 6, (3, 4))
         labels[1, 2:] = pad_id
-        found = label_smoothed_loss(logits, labels, pad_id, smoothing)
+        result = label_smoothed_loss(logits, labels, pad_id, smoothing)
         expected = F.cross_entropy(
             logits.flatten(0, 1), labels.flatten(), ignore_index=pad_id, label_smoothing=smoothing
         )
-        torch.testing.assert_close(found, expected)
-        mine, theirs = (torch.autograd.grad(loss, logits)[0] for loss in (found, expected))
+        torch.testing.assert_close(result, expected)
+        mine, theirs = (torch.autograd.grad(loss, logits)[0] for loss in (result, expected))
         torch.testing.assert_close(mine, theirs)
 
 
@@ -290,14 +290,14 @@ def test_greedy_and_beam_search_find_what_a_search_through_everything_finds() ->
         targets[:, 1:] = words.masked_fill(has_ended, model.pad_id)
         best = targets[totals.argmax()]
         greedy = greedy_decode(model, src, bos_id, eos_id, max_len)[0]
-        found = beam_search(model, src, bos_id, eos_id, max_len, vocab**max_len)[0]
+        result = beam_search(model, src, bos_id, eos_id, max_len, vocab**max_len)[0]
         alone = beam_search(model, src, bos_id, eos_id, max_len, beam_size=1)[0]
-        assert torch.equal(found, best[: len(found)])
-        assert best[len(found) :].eq(model.pad_id).all()
+        assert torch.equal(result, best[: len(result)])
+        assert best[len(result) :].eq(model.pad_id).all()
         assert torch.equal(greedy, alone)
         row = 0
-        for place in range(1, len(greedy)):
-            row = int((full[:, :place] == greedy[:place]).all(1).nonzero()[0])
-            assert greedy[place] == log_p[row, place - 1].argmax()
-        greedy_is_best.append(torch.equal(greedy, found))
+        for position in range(1, len(greedy)):
+            row = int((full[:, :position] == greedy[:position]).all(1).nonzero()[0])
+            assert greedy[position] == log_p[row, position - 1].argmax()
+        greedy_is_best.append(torch.equal(greedy, result))
     assert not all(greedy_is_best)

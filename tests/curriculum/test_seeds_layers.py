@@ -127,10 +127,10 @@ def test_001_positions_step_by_step() -> None:
             for table, exponent in ((doubled, 2 * i / 8), (single, i / 8)):
                 table[pos, i] = math.sin(pos / 10000**exponent)
                 table[pos, i + 1] = math.cos(pos / 10000**exponent)
-    found = sinusoidal_table(6, 8)
-    torch.testing.assert_close(found, single)
-    torch.testing.assert_close(found[:, :2], doubled[:, :2])
-    assert (found - doubled).abs().max() > 0.09
+    result = sinusoidal_table(6, 8)
+    torch.testing.assert_close(result, single)
+    torch.testing.assert_close(result[:, :2], doubled[:, :2])
+    assert (result - doubled).abs().max() > 0.09
 
 
 def test_001_words_and_places_are_added() -> None:

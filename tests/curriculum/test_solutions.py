@@ -51,44 +51,44 @@ def same(actual: Any, expected: Any) -> None:
     torch.testing.assert_close(actual, expected, rtol=1e-9, atol=1e-11)
 
 
-def copy_attention(theirs: nn.MultiheadAttention, ours: MultiHeadAttention) -> None:
-    ins = [ours.q_proj, ours.k_proj, ours.v_proj]
+def copy_attention(reference: nn.MultiheadAttention, solution: MultiHeadAttention) -> None:
+    ins = [solution.q_proj, solution.k_proj, solution.v_proj]
     weights = {"in_proj_weight": torch.cat([linear.weight for linear in ins])}
-    if theirs.in_proj_bias is not None:
+    if reference.in_proj_bias is not None:
         weights["in_proj_bias"] = torch.cat([linear.bias for linear in ins])
-    weights |= {f"out_proj.{key}": value for key, value in ours.out_proj.state_dict().items()}
-    theirs.load_state_dict(weights)
+    weights |= {f"out_proj.{key}": value for key, value in solution.out_proj.state_dict().items()}
+    reference.load_state_dict(weights)
 
 
-def copy_layer(theirs: Any, ours: Any) -> None:
+def copy_layer(reference: Any, solution: Any) -> None:
     """Copies an encoder or decoder layer of ours to PyTorch's."""
-    copy_attention(theirs.self_attn, ours.self_attn)
-    if isinstance(ours, DecoderLayer):
-        copy_attention(theirs.multihead_attn, ours.cross_attn)
-    theirs.linear1.load_state_dict(ours.feed_forward.linear1.state_dict())
-    theirs.linear2.load_state_dict(ours.feed_forward.linear2.state_dict())
-    for number, sublayer in enumerate(ours.sublayers, start=1):
-        getattr(theirs, f"norm{number}").load_state_dict(sublayer.norm.state_dict())
+    copy_attention(reference.self_attn, solution.self_attn)
+    if isinstance(solution, DecoderLayer):
+        copy_attention(reference.multihead_attn, solution.cross_attn)
+    reference.linear1.load_state_dict(solution.feed_forward.linear1.state_dict())
+    reference.linear2.load_state_dict(solution.feed_forward.linear2.state_dict())
+    for number, sublayer in enumerate(solution.sublayers, start=1):
+        getattr(reference, f"norm{number}").load_state_dict(sublayer.norm.state_dict())
 
 
-def copy_stack(ours: Any) -> Any:
+def copy_stack(solution: Any) -> Any:
     """PyTorch's stack, in float64, with the weights of our `Encoder` or `Decoder`; no dropout."""
     layer_type: Any = nn.TransformerDecoderLayer
     stack_type: Any = nn.TransformerDecoder
     options = {}
-    if isinstance(ours, Encoder):
+    if isinstance(solution, Encoder):
         layer_type, stack_type = nn.TransformerEncoderLayer, nn.TransformerEncoder
         options["enable_nested_tensor"] = False
-    first = ours.layers[0]
+    first = solution.layers[0]
     activation = "gelu" if isinstance(first.feed_forward.activation, nn.GELU) else "relu"
     pre = first.sublayers[0].norm_first
     layer = layer_type(D_MODEL, HEADS, D_FF, 0.0, activation, batch_first=True, norm_first=pre)
     norm = nn.LayerNorm(D_MODEL) if pre else None
-    stack = stack_type(layer, len(ours.layers), norm, **options).double()
-    for theirs, mine in zip(stack.layers, ours.layers, strict=True):
-        copy_layer(theirs, mine)
+    stack = stack_type(layer, len(solution.layers), norm, **options).double()
+    for reference, actual in zip(stack.layers, solution.layers, strict=True):
+        copy_layer(reference, actual)
     if pre:
-        stack.norm.load_state_dict(ours.norm.state_dict())
+        stack.norm.load_state_dict(solution.norm.state_dict())
     return stack
 
 
@@ -132,8 +132,8 @@ def test_attention_agrees_with_pytorch(mask_shape: tuple[int, ...] | None, size:
         assert weights.masked_select(~mask.expand_as(weights)).eq(0).all()
     cotangent = torch.randn_like(output)
     inputs = (query, key, value)
-    mine, theirs = (torch.autograd.grad(y, inputs, cotangent) for y in (output, expected))
-    same(mine, theirs)
+    actual, reference = (torch.autograd.grad(y, inputs, cotangent) for y in (output, expected))
+    same(actual, reference)
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
@@ -155,16 +155,16 @@ def test_dropout_acts_on_the_weights_before_they_meet_the_values() -> None:
 
 @pytest.mark.parametrize("bias", [False, True])
 def test_multi_head_agrees_with_pytorch(bias: bool) -> None:
-    ours = randomised(MultiHeadAttention(D_MODEL, HEADS, bias=bias))
-    theirs = nn.MultiheadAttention(D_MODEL, HEADS, bias=bias, batch_first=True).double()
-    copy_attention(theirs, ours)
+    solution = randomised(MultiHeadAttention(D_MODEL, HEADS, bias=bias))
+    reference = nn.MultiheadAttention(D_MODEL, HEADS, bias=bias, batch_first=True).double()
+    copy_attention(reference, solution)
     query = torch.randn(BATCH, TARGET, D_MODEL, dtype=F64)
     key, value = torch.randn(2, BATCH, SOURCE, D_MODEL, dtype=F64)
     words, band = random_padding(SOURCE), torch.rand(TARGET, SOURCE) < 0.8
     band[:, 0] = True
-    expected, _ = theirs(query, key, value, key_padding_mask=~words, attn_mask=~band)
-    same(ours(query, key, value, words[:, None, None, :] & band), expected)
-    same(ours(query, key, value), theirs(query, key, value)[0])
+    expected, _ = reference(query, key, value, key_padding_mask=~words, attn_mask=~band)
+    same(solution(query, key, value, words[:, None, None, :] & band), expected)
+    same(solution(query, key, value), reference(query, key, value)[0])
 
 
 def test_heads_split_and_merge_without_mixing_tokens() -> None:
@@ -202,16 +202,18 @@ def test_positions_are_a_buffer_and_the_input_stays() -> None:
 @pytest.mark.parametrize("padding_idx", [None, 0, 2])
 @pytest.mark.parametrize("copied", [False, True])
 def test_embedding_agrees_with_pytorch(padding_idx: int | None, copied: bool) -> None:
-    ours = Embedding(6, 4, padding_idx)
-    assert padding_idx is None or not ours.weight[padding_idx].any()
-    ours = copy.deepcopy(randomised(ours)) if copied else randomised(ours)
-    theirs = nn.Embedding(6, 4, padding_idx).double()
-    theirs.load_state_dict(ours.state_dict())
+    solution = Embedding(6, 4, padding_idx)
+    assert padding_idx is None or not solution.weight[padding_idx].any()
+    solution = copy.deepcopy(randomised(solution)) if copied else randomised(solution)
+    reference = nn.Embedding(6, 4, padding_idx).double()
+    reference.load_state_dict(solution.state_dict())
     ids = torch.tensor([[0, 2, 5, 5], [2, 2, 1, 0]])
-    same(ours(ids), theirs(ids))
+    same(solution(ids), reference(ids))
     cotangent = torch.randn(2, 4, 4, dtype=F64)
-    mine, expected = (torch.autograd.grad(e(ids), e.weight, cotangent)[0] for e in (ours, theirs))
-    same(mine, expected)
+    actual, expected = (
+        torch.autograd.grad(e(ids), e.weight, cotangent)[0] for e in (solution, reference)
+    )
+    same(actual, expected)
 
 
 @pytest.mark.parametrize("wrong", [-1, 6])
@@ -231,28 +233,30 @@ def test_words_and_places_are_added() -> None:
 
 @pytest.mark.parametrize("scale", [1e-2, 1.0, 1e3])
 def test_layer_norm_agrees_with_pytorch(scale: float) -> None:
-    ours = randomised(LayerNorm(D_MODEL))
-    theirs = nn.LayerNorm(D_MODEL).double()
-    theirs.load_state_dict(ours.state_dict())
+    solution = randomised(LayerNorm(D_MODEL))
+    reference = nn.LayerNorm(D_MODEL).double()
+    reference.load_state_dict(solution.state_dict())
     x = (torch.randn(BATCH, TARGET, D_MODEL, dtype=F64) * scale + 0.3).requires_grad_()
-    same(ours(x), theirs(x))
+    same(solution(x), reference(x))
     cotangent = torch.randn_like(x)
-    mine, expected = (torch.autograd.grad(norm(x), x, cotangent)[0] for norm in (ours, theirs))
-    same(mine, expected)
+    actual, expected = (
+        torch.autograd.grad(norm(x), x, cotangent)[0] for norm in (solution, reference)
+    )
+    same(actual, expected)
     assert LayerNorm(3)(torch.ones(2, 3)).isfinite().all()
 
 
 @activations
 def test_feed_forward_agrees_with_pytorch(activation: str) -> None:
-    ours = randomised(FeedForward(D_MODEL, D_FF, activation=activation)).eval()
+    solution = randomised(FeedForward(D_MODEL, D_FF, activation=activation)).eval()
     x = torch.randn(BATCH, TARGET, D_MODEL, dtype=F64)
-    bent = (F.relu if activation == "relu" else F.gelu)(ours.linear1(x))
-    same(ours(x), ours.linear2(bent))
-    ours.train().dropout.p = 0.5
+    bent = (F.relu if activation == "relu" else F.gelu)(solution.linear1(x))
+    same(solution(x), solution.linear2(bent))
+    solution.train().dropout.p = 0.5
     state = torch.get_rng_state()
     dropped = F.dropout(bent, 0.5)
     torch.set_rng_state(state)
-    same(ours(x), ours.linear2(dropped))
+    same(solution(x), solution.linear2(dropped))
     with pytest.raises(ValueError, match="swish"):
         FeedForward(D_MODEL, D_FF, activation="swish")
 
@@ -271,25 +275,25 @@ def test_sublayer_adds_what_the_sublayer_finds(norm_first: bool) -> None:
 @orders
 @activations
 def test_encoder_agrees_with_pytorch(activation: str, norm_first: bool) -> None:
-    ours = randomised(Encoder(2, D_MODEL, HEADS, D_FF, 0.0, activation, norm_first))
-    theirs = copy_stack(ours)
+    solution = randomised(Encoder(2, D_MODEL, HEADS, D_FF, 0.0, activation, norm_first))
+    reference = copy_stack(solution)
     x = torch.randn(BATCH, SOURCE, D_MODEL, dtype=F64)
-    same(ours(x), theirs(x))
+    same(solution(x), reference(x))
     words = random_padding(SOURCE)
-    same(ours(x, words[:, None, None, :]), theirs(x, src_key_padding_mask=~words))
+    same(solution(x, words[:, None, None, :]), reference(x, src_key_padding_mask=~words))
 
 
 @orders
 @activations
 def test_decoder_agrees_with_pytorch(activation: str, norm_first: bool) -> None:
-    ours = randomised(Decoder(2, D_MODEL, HEADS, D_FF, 0.0, activation, norm_first))
-    theirs = copy_stack(ours)
+    solution = randomised(Decoder(2, D_MODEL, HEADS, D_FF, 0.0, activation, norm_first))
+    reference = copy_stack(solution)
     x = torch.randn(BATCH, TARGET, D_MODEL, dtype=F64)
     memory = torch.randn(BATCH, SOURCE, D_MODEL, dtype=F64)
-    same(ours(x, memory), theirs(x, memory))
+    same(solution(x, memory), reference(x, memory))
     words, past = random_padding(SOURCE), causal_mask(TARGET)
-    expected = theirs(x, memory, tgt_mask=~past[0, 0], memory_key_padding_mask=~words)
-    same(ours(x, memory, past, words[:, None, None, :]), expected)
+    expected = reference(x, memory, tgt_mask=~past[0, 0], memory_key_padding_mask=~words)
+    same(solution(x, memory, past, words[:, None, None, :]), expected)
 
 
 @pytest.mark.parametrize("stack_type", [Encoder, Decoder])
@@ -325,25 +329,25 @@ DECODER_DROPOUTS = [
 def test_dropout_sits_where_pytorch_has_it(
     stack_type: Any, place: str, torch_place: str, norm_first: bool
 ) -> None:
-    ours = randomised(stack_type(1, D_MODEL, HEADS, D_FF, 0.0, "gelu", norm_first))
-    theirs = copy_stack(ours)
+    solution = randomised(stack_type(1, D_MODEL, HEADS, D_FF, 0.0, "gelu", norm_first))
+    reference = copy_stack(solution)
     inputs = [torch.randn(BATCH, TARGET, D_MODEL, dtype=F64)]
     if stack_type is Decoder:
         inputs.append(torch.randn(BATCH, SOURCE, D_MODEL, dtype=F64))
-    before = ours(*inputs)
-    for stack, path in ((ours, place), (theirs, torch_place)):
+    before = solution(*inputs)
+    for stack, path in ((solution, place), (reference, torch_place)):
         owner, _, attribute = path.rpartition(".")
         # With probability 1 the outcome is no longer random.
         setattr(stack.layers[0].get_submodule(owner), attribute, 1.0)
-    same(ours(*inputs), theirs(*inputs))
-    assert not torch.allclose(ours(*inputs), before)
-    same(ours.eval()(*inputs), before)
+    same(solution(*inputs), reference(*inputs))
+    assert not torch.allclose(solution(*inputs), before)
+    same(solution.eval()(*inputs), before)
 
 
 def test_dropout_reaches_every_place() -> None:
     model = Transformer(9, 10, D_MODEL, HEADS, 2, D_FF, dropout=0.37)
-    found = [module.p for module in model.modules() if isinstance(module, nn.Dropout)]
-    assert found == [0.37] * (2 + 2 * len(ENCODER_DROPOUTS) + 2 * len(DECODER_DROPOUTS))
+    results = [module.p for module in model.modules() if isinstance(module, nn.Dropout)]
+    assert results == [0.37] * (2 + 2 * len(ENCODER_DROPOUTS) + 2 * len(DECODER_DROPOUTS))
 
 
 def small_transformer(**options: Any) -> Transformer:
@@ -354,22 +358,24 @@ def small_transformer(**options: Any) -> Transformer:
 @activations
 @pytest.mark.parametrize("pad_id", [0, 4])
 def test_transformer_agrees_with_pytorch(pad_id: int, activation: str, norm_first: bool) -> None:
-    ours = small_transformer(pad_id=pad_id, activation=activation, norm_first=norm_first).eval()
+    solution = small_transformer(pad_id=pad_id, activation=activation, norm_first=norm_first).eval()
     src, tgt = torch.randint(9, (BATCH, SOURCE)), torch.randint(10, (BATCH, TARGET))
     src[1, 2:4] = pad_id
     tgt[2, 3:] = pad_id
     src[:, 0] = tgt[:, 0] = pad_id + 1
-    memory = copy_stack(ours.encoder)(ours.src_embedding(src), src_key_padding_mask=src == pad_id)
-    same(ours.encode(src), memory)
-    decoded = copy_stack(ours.decoder)(
-        ours.tgt_embedding(tgt),
+    memory = copy_stack(solution.encoder)(
+        solution.src_embedding(src), src_key_padding_mask=src == pad_id
+    )
+    same(solution.encode(src), memory)
+    decoded = copy_stack(solution.decoder)(
+        solution.tgt_embedding(tgt),
         memory,
         tgt_mask=~causal_mask(TARGET)[0, 0],
         tgt_key_padding_mask=tgt == pad_id,
         memory_key_padding_mask=src == pad_id,
     )
-    same(ours.decode(tgt, memory, src), decoded)
-    same(ours(src, tgt), ours.generator(decoded))
+    same(solution.decode(tgt, memory, src), decoded)
+    same(solution(src, tgt), solution.generator(decoded))
 
 
 @pytest.mark.parametrize("pad_id", [9, -1])
@@ -415,8 +421,8 @@ def test_adamw_agrees_with_pytorch() -> None:
                 # The second parameter has no gradient at first.
                 group["params"][0].grad = gradient if step or group["lr"] == 0.1 else None
             optimiser.step()
-        for mine, theirs in zip(*(one.param_groups for one in optimisers), strict=True):
-            same(mine["params"][0], theirs["params"][0])
+        for actual, reference in zip(*(item.param_groups for item in optimisers), strict=True):
+            same(actual["params"][0], reference["params"][0])
 
 
 @pytest.mark.parametrize("max_norm", [0.5, 50.0])
@@ -426,9 +432,9 @@ def test_gradients_are_clipped_as_by_pytorch(max_norm: float) -> None:
         gradient = torch.randn_like(parameters[0])
         for parameter in parameters:
             parameter.grad = gradient.clone()
-    mine = clip_gradients(models[0].parameters(), max_norm)
+    actual = clip_gradients(models[0].parameters(), max_norm)
     torch.testing.assert_close(
-        mine, nn.utils.clip_grad_norm_(models[1].parameters(), max_norm), rtol=1e-9, atol=0
+        actual, nn.utils.clip_grad_norm_(models[1].parameters(), max_norm), rtol=1e-9, atol=0
     )
-    for ours, theirs in zip(*(model.parameters() for model in models), strict=True):
-        torch.testing.assert_close(ours.grad, theirs.grad, rtol=1e-5, atol=0)
+    for solution, reference in zip(*(model.parameters() for model in models), strict=True):
+        torch.testing.assert_close(solution.grad, reference.grad, rtol=1e-5, atol=0)

@@ -156,12 +156,12 @@ def test_a_single_wrong_number_is_shown(place: int, off: float) -> None:
     expected = normal(5, 2, 3, 2)
     actual = expected.clone()
     actual.view(-1)[place] += off * expected.abs().max()
-    found = mismatch(assert_matches, actual, expected, axes=("batch", "row", "feature"))
-    assert "1 of 12 numbers in your output is wrong" in found.headline
-    assert found.grid is not None
-    assert sum(sum(row) for row in found.grid.differs) == 1
-    assert f"batch {place // 6}" in found.grid.where
-    assert plain(found).count("*") == 1
+    error = mismatch(assert_matches, actual, expected, axes=("batch", "row", "feature"))
+    assert "1 of 12 numbers in your output is wrong" in error.headline
+    assert error.grid is not None
+    assert sum(sum(row) for row in error.grid.differs) == 1
+    assert f"batch {place // 6}" in error.grid.where
+    assert plain(error).count("*") == 1
 
 
 # What it says
@@ -169,14 +169,14 @@ def test_a_single_wrong_number_is_shown(place: int, off: float) -> None:
 
 def test_the_words_for_a_shape() -> None:
     """Axes are named in both shapes."""
-    found = mismatch(
+    error = mismatch(
         assert_matches,
         torch.ones(3, 5, 6),
         torch.ones(3, 5, 2),
         "attention output",
         axes=("batch", "query", "d_v"),
     )
-    assert plain(found) == (
+    assert plain(error) == (
         "The shape of your attention output is (batch 3, query 5, d_v 6); "
         "it should be (batch 3, query 5, d_v 2)."
     )
@@ -191,23 +191,23 @@ def test_the_words_for_nan_and_infinity() -> None:
     x = normal(6, 5, 6)
     broken = x.clone()
     broken[:, 0] = torch.nan
-    found = mismatch(assert_matches, broken, x, "attention output", help="Look here.")
-    assert found.headline == "5 of 30 numbers in your attention output are NaN (not a number)."
-    assert "softmax" in found.help
-    assert found.help.endswith("Look here.")
-    assert found.headline == mismatch(assert_finite, broken, "attention output").headline
-    found = mismatch(assert_finite, torch.tensor([1.0, -torch.inf]))
-    assert found.headline == "1 of 2 numbers in your output is infinite."
+    error = mismatch(assert_matches, broken, x, "attention output", help="Look here.")
+    assert error.headline == "5 of 30 numbers in your attention output are NaN (not a number)."
+    assert "softmax" in error.help
+    assert error.help.endswith("Look here.")
+    assert error.headline == mismatch(assert_finite, broken, "attention output").headline
+    error = mismatch(assert_finite, torch.tensor([1.0, -torch.inf]))
+    assert error.headline == "1 of 2 numbers in your output is infinite."
 
 
 def test_the_whole_message() -> None:
     """A message with its grid, word for word."""
     expected = torch.tensor([[0.25, 0.75], [0.5, 0.5]])
     actual = torch.tensor([[0.25, 0.75], [1.0, 1.0]])
-    found = mismatch(
+    error = mismatch(
         assert_matches, actual, expected, "weights", axes=("query", "key"), help="Which axis?"
     )
-    assert plain(found).splitlines() == [
+    assert plain(error).splitlines() == [
         "2 of 4 numbers in your weights are wrong; the largest difference is 0.5.",
         "",
         "            yours            expected",
@@ -220,26 +220,26 @@ def test_the_whole_message() -> None:
 
 
 def test_a_single_number_needs_no_grid() -> None:
-    found = mismatch(assert_matches, torch.tensor(2.5), torch.tensor(2.25), "loss")
-    assert found.headline == "Your loss is 2.5; it should be 2.25."
-    assert found.grid is None
+    error = mismatch(assert_matches, torch.tensor(2.5), torch.tensor(2.25), "loss")
+    assert error.headline == "Your loss is 2.5; it should be 2.25."
+    assert error.grid is None
 
 
 def test_two_answers_of_the_same_student_differ_and_none_is_called_wrong() -> None:
-    found = mismatch(
+    error = mismatch(
         assert_matches, torch.ones(2, 2), torch.zeros(2, 2), "output", sides=("after", "before")
     )
-    assert found.headline.startswith("All 4 numbers in your output are different")
+    assert error.headline.startswith("All 4 numbers in your output are different")
 
 
 def test_swapped_booleans_are_recognised() -> None:
     """A mask with True and False exchanged is named as such; another dtype comes first."""
     mask = torch.ones(3, 3).tril().bool()
-    found = mismatch(assert_matches, ~mask, mask, "causal_mask(3)")
-    assert found.headline == "All 9 entries in your causal_mask(3) are wrong."
-    assert "swapped" in found.help
-    found = mismatch(assert_matches, mask.int(), mask, "causal_mask(3)")
-    assert found.headline == (
+    error = mismatch(assert_matches, ~mask, mask, "causal_mask(3)")
+    assert error.headline == "All 9 entries in your causal_mask(3) are wrong."
+    assert "swapped" in error.help
+    error = mismatch(assert_matches, mask.int(), mask, "causal_mask(3)")
+    assert error.headline == (
         "The dtype of your causal_mask(3) is int32 (whole numbers); it should be bool."
     )
 
@@ -272,8 +272,8 @@ def test_small_differences_get_enough_digits() -> None:
 def test_zero_means_exactly_zero() -> None:
     """The smallest number is not zero; minus zero is."""
     assert_zero(torch.tensor([0.0, -0.0]))
-    found = mismatch(assert_zero, torch.tensor([0.0, 1e-40]), "weight of the hidden key")
-    assert "1 of 2 numbers in your weight of the hidden key is not zero" in found.headline
+    error = mismatch(assert_zero, torch.tensor([0.0, 1e-40]), "weight of the hidden key")
+    assert "1 of 2 numbers in your weight of the hidden key is not zero" in error.headline
 
 
 def test_differs() -> None:

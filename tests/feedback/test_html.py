@@ -195,6 +195,6 @@ def test_a_page_is_no_wider_than_a_phone(tmp_path: Path) -> None:
 
 def test_two_spaces_are_seen_as_two() -> None:
     """A message about `'two  spaces'` is of no use where a browser makes one of them."""
-    found = finding(Finding("tokenize('two  spaces') is wrong.", None, "Is  it?"))
-    assert "two  spaces" in found
-    assert found.count("white-space:pre-wrap") == 2
+    result = finding(Finding("tokenize('two  spaces') is wrong.", None, "Is  it?"))
+    assert "two  spaces" in result
+    assert result.count("white-space:pre-wrap") == 2

@@ -19,17 +19,17 @@ def line_of(source: str, text: str) -> int:
 
 def test_the_one_statement_that_differs_is_told_with_the_right_one() -> None:
     wrong = NORM.replace("+ self.eps", "- self.eps")
-    found = differences("layer_norm", wrong)
-    assert found is not None
-    assert list(found) == [line_of(wrong, "- self.eps")]
-    assert "+ self.eps" in next(iter(found.values()))
+    result = differences("layer_norm", wrong)
+    assert result is not None
+    assert list(result) == [line_of(wrong, "- self.eps")]
+    assert "+ self.eps" in next(iter(result.values()))
 
 
 def test_a_statement_that_is_missing_shows_at_its_neighbours() -> None:
     gone = next(line for line in NORM.splitlines() if line.strip().startswith("mean ="))
-    found = differences("layer_norm", NORM.replace(f"{gone}\n", ""))
-    assert found is not None
-    assert {gone.strip()} == set(found.values())
+    result = differences("layer_norm", NORM.replace(f"{gone}\n", ""))
+    assert result is not None
+    assert {gone.strip()} == set(result.values())
 
 
 def test_comments_and_texts_are_no_difference() -> None:

@@ -70,7 +70,7 @@ def a_class(count: int) -> list[Submission]:
 
 
 def graded(found: Iterator[SubmissionResult]) -> dict[str, SubmissionResult]:
-    return {one.submission: one for one in found}
+    return {item.submission: item for item in found}
 
 
 def fork_servers(worker: subprocess.Popen[bytes]) -> list[str]:
@@ -84,11 +84,11 @@ def test_a_lost_worker_and_a_lost_scheduler_change_no_grade(plan: workers.Plan) 
     handed_in = a_class(24)
     alone = graded(workers.grade(handed_in, plan))
     with ExitStack() as stack:
-        found = Cluster(stack)
-        scheduler, worker = found.scheduler(), found.worker()
-        found.worker()
+        started = Cluster(stack)
+        scheduler, worker = started.scheduler(), started.worker()
+        started.worker()
         results, spread = (
-            workers.grade(handed_in, plan, cluster.recruit(f"dask:{found.address}")),
+            workers.grade(handed_in, plan, cluster.recruit(f"dask:{started.address}")),
             {},
         )
         for number, result in enumerate(results):
@@ -99,11 +99,11 @@ def test_a_lost_worker_and_a_lost_scheduler_change_no_grade(plan: workers.Plan) 
                 scheduler.kill()
                 scheduler.wait()
                 time.sleep(1)
-                found.scheduler()
-                last = found.worker()
+                started.scheduler()
+                last = started.worker()
         assert not fork_servers(last), "a worker keeps a process with torch in it"
     assert spread == alone
-    assert {one.points for one in alone.values()} == {0, 3, 10}
+    assert {item.points for item in alone.values()} == {0, 3, 10}
 
 
 def test_a_worker_with_another_version_is_refused(

@@ -42,16 +42,16 @@ def diagnostician(exercise: str) -> Diagnostician:
 
 def passed(exercise: str, module: ModuleType) -> dict[str, bool]:
     """What a run on this code, in this process, finds."""
-    found = {}
+    results = {}
     for recording in RECORDINGS.of(exercise):
-        found[recording.check.name] = True
+        results[recording.check.name] = True
         for case in recording.cases:
             try:
                 session = Student(Recorder(Server(module)), recording.seed)
                 recording.check.body(session, **case.arguments)
             except Exception:
-                found[recording.check.name] = False
-    return found
+                results[recording.check.name] = False
+    return results
 
 
 def ask(module: ModuleType, question: Question) -> list[Any]:
@@ -94,10 +94,10 @@ def test_nothing_wrong_is_said_of_code_in_the_style_of_public_code(exercise: str
     files = [name for name in TRUTH if name.startswith(f"{exercise}/")]
     silent = []
     for name in files:
-        found = named(exercise, (STYLE / name).read_text())
-        wrong = [one for one in found if not set(one) & set(TRUTH[name])]
+        result = named(exercise, (STYLE / name).read_text())
+        wrong = [item for item in result if not set(item) & set(TRUTH[name])]
         assert not wrong, (name, wrong, TRUTH[name])
-        silent += [] if found else [name]
+        silent += [] if result else [name]
     assert len(silent) <= 1, silent
 
 
@@ -106,35 +106,35 @@ def test_nothing_wrong_is_said_of_code_in_the_style_of_public_code(exercise: str
 def test_a_known_mistake_is_named_first(exercise: str) -> None:
     library = diagnostician(exercise).library
     for variant in library.variants:
-        found = named(exercise, variant.source)
-        assert found, variant.mistakes
-        assert set(variant.mistakes) & set(found[0]), (variant.mistakes, found)
+        result = named(exercise, variant.source)
+        assert result, variant.mistakes
+        assert set(variant.mistakes) & set(result[0]), (variant.mistakes, result)
 
 
 def test_two_mistakes_that_mix_in_the_same_numbers_are_both_named() -> None:
-    known = {one.name: one for one in mistakes.load("attention")}
+    known = {mistake.name: mistake for mistake in mistakes.load("attention")}
     pair = both(known["not-scaled"], known["softmax-over-queries"])
     assert pair is not None
-    found = {name for one in named("attention", pair.source) for name in one}
-    assert {"not-scaled", "softmax-over-queries"} <= found
+    names = {name for item in named("attention", pair.source) for name in item}
+    assert {"not-scaled", "softmax-over-queries"} <= names
 
 
 def test_three_mistakes_in_one_answer_are_all_named() -> None:
     """Without a bias no weights can be loaded as they are, and no number is what it would be."""
-    known = {one.name: one for one in mistakes.load("multi_head")}
+    known = {mistake.name: mistake for mistake in mistakes.load("multi_head")}
     made = ("heads-by-reshape-alone", "query-key-value-without-bias", "mask-not-passed-on")
     bundle = together([known[name] for name in made])
     assert bundle is not None
-    assert {name for one in named("multi_head", bundle.source) for name in one} == set(made)
+    assert {name for item in named("multi_head", bundle.source) for name in item} == set(made)
 
 
 def test_a_missing_check_is_named_beside_another_fault() -> None:
     """All that shows of it is that nothing is raised."""
-    known = {one.name: one for one in mistakes.load("rope")}
+    known = {mistake.name: mistake for mistake in mistakes.load("rope")}
     pair = both(known["odd-not-refused"], known["halves-for-pairs"])
     assert pair is not None
-    found = {name for one in named("rope", pair.source) for name in one}
-    assert found == {"odd-not-refused", "halves-for-pairs"}
+    names = {name for item in named("rope", pair.source) for name in item}
+    assert names == {"odd-not-refused", "halves-for-pairs"}
 
 
 def test_what_looks_like_a_mistake_in_one_example_only_is_not_named() -> None:
@@ -168,20 +168,20 @@ def test_statistics_along_axis_1_are_named_beside_another_fault() -> None:
 def test_mistakes_that_cannot_be_in_one_answer_are_not_named_together() -> None:
     """The norm stands before the sublayer or after it; a mean has one axis."""
     source = stubs.reference_source("sublayer")
-    known = {one.name: one for one in mistakes.load("sublayer")}
+    known = {mistake.name: mistake for mistake in mistakes.load("sublayer")}
     assert contradict(known["norm_on_x_only"], known["norm_on_the_sublayer_only"])
     mixed = source.replace("LayerNorm(d_model)", "LayerNorm(d_model, 0.3)")
     for name in ("norm_on_x_only", "norm_on_the_sublayer_only", "residual_after_norm"):
-        found = [one for some in named("sublayer", known[name].apply(mixed)) for one in some]
-        assert not any(contradict(known[a], known[b]) for a, b in combinations(found, 2))
+        results = [item for some in named("sublayer", known[name].apply(mixed)) for item in some]
+        assert not any(contradict(known[a], known[b]) for a, b in combinations(results, 2))
 
 
 def test_two_mistakes_in_one_line_are_both_named() -> None:
     """One leaves out `lower`, the other splits at each space: they change no common place."""
     source = stubs.reference_source("tokens")
     wrong = source.replace("text.lower().split()", 'text.split(" ")')
-    found = [name for some in named("tokens", wrong) for name in some]
-    assert {"capitals-kept", "split-at-single-spaces"} <= set(found)
+    results = [name for some in named("tokens", wrong) for name in some]
+    assert {"capitals-kept", "split-at-single-spaces"} <= set(results)
 
 
 def test_a_mistake_is_not_named_where_half_of_what_it_shows_is_right() -> None:
@@ -226,7 +226,11 @@ def test_a_mistake_in_one_branch_is_named_with_the_branch(
 
 
 def test_a_mistake_of_both_branches_is_named_without_one() -> None:
-    (mistake,) = (one for one in mistakes.load("sublayer") if one.name == "no_norm_at_all")
+    (mistake,) = (
+        known_mistake
+        for known_mistake in mistakes.load("sublayer")
+        if known_mistake.name == "no_norm_at_all"
+    )
 
     explained = diagnosed("sublayer", mistake.apply(stubs.reference_source("sublayer")))
 
@@ -273,9 +277,9 @@ def test_a_name_of_all_branches_stays_without_one_where_another_fault_mixes_in_o
 def test_a_mistake_that_is_told_by_unread_arguments_leaves_some(exercise: str) -> None:
     forms = {"": stubs.reference_source(exercise), **mistakes.forms(exercise)}
     assert not any(map(unused, forms.values()))
-    for one in mistakes.load(exercise):
-        left = unused(one.apply(forms[one.edits[0].form]))
-        assert left or not one.unused, one.name
+    for mistake in mistakes.load(exercise):
+        left = unused(mistake.apply(forms[mistake.edits[0].form]))
+        assert left or not mistake.unused, mistake.name
 
 
 def test_arguments_that_are_read_without_their_names_are_not_called_unread() -> None:
@@ -312,8 +316,8 @@ class Layer:
 def test_an_argument_that_one_branch_does_not_read_is_told_with_it(
     test: str, body: str, rest: str, left: str
 ) -> None:
-    found = unused(LAYER.format(test=test, body=body, rest=rest))
-    assert found == ({f"Layer.forward.mask with `norm_first={left}`"} if left else set())
+    result = unused(LAYER.format(test=test, body=body, rest=rest))
+    assert result == ({f"Layer.forward.mask with `norm_first={left}`"} if left else set())
 
 
 def test_a_mask_turned_round_that_fills_with_infinity_is_not_taken_for_a_bad_softmax() -> None:
@@ -334,13 +338,13 @@ def test_a_mistake_that_each_connection_can_have_is_known_at_each_alone(exercise
 
 def test_zeros_alone_are_no_proof_of_a_mistake() -> None:
     """Where maps have no bias, what they make of zeros is zero, whichever of them is used."""
-    known = {one.name: one for one in mistakes.load("multi_head")}
+    known = {mistake.name: mistake for mistake in mistakes.load("multi_head")}
     made = ("query-key-value-without-bias", "output-map-without-bias", "merge-without-transpose")
     bundle = together([known[name] for name in made])
     assert bundle is not None
-    found = {name for one in named("multi_head", bundle.source) for name in one}
-    assert found
-    assert found <= set(made)
+    names = {name for item in named("multi_head", bundle.source) for name in item}
+    assert names
+    assert names <= set(made)
 
 
 def test_what_is_asked_from_disk_can_be_answered_right() -> None:
@@ -359,7 +363,9 @@ def test_a_mistake_is_told_apart_in_whichever_form_it_was_made() -> None:
         module = reference.variant("encoder", library.variants[number].source)
         assert isinstance(module, ModuleType)
         failed = library.failed[number].tolist()
-        checks = {one.check: not fails for one, fails in zip(library.probes, failed, strict=True)}
+        checks = {
+            probe.check: not fails for probe, fails in zip(library.probes, failed, strict=True)
+        }
         found = diagnose(checks, partial(ask, module)).mistakes
         assert "dropout_after_the_norm" in found[0].mistakes
 
@@ -405,7 +411,9 @@ def test_two_who_need_the_fingerprints_at_once_make_them_once(
 
 
 def test_hints_go_from_where_to_read_to_what_to_write() -> None:
-    known = next(one for one in mistakes.load("masks") if one.name == "all-turned-round")
+    known = next(
+        mistake for mistake in mistakes.load("masks") if mistake.name == "all-turned-round"
+    )
     explained = diagnosed("masks", known.apply(stubs.reference_source("masks")))
     assert explained[0].hints == (known.read, known.nearly)
 
@@ -440,7 +448,7 @@ def attention(query, key, value, mask=None, dropout=None):
 
 def graded_run(exercise: str, module: ModuleType, check: str) -> Outcome:
     """Where a run on this code finds the replies to the largest case of a check wrong."""
-    recordings = {one.check.name: one for one in RECORDINGS.of(exercise)}
+    recordings = {item.check.name: item for item in RECORDINGS.of(exercise)}
     largest = recordings[check].largest
     return largest.outcome(largest.read(answers(module, largest.requests)))
 
@@ -450,7 +458,9 @@ def questions_asked(seen: bool) -> tuple[list[tuple[str, ...]], int]:
 
     If not `seen`, the graded replies were wrong elsewhere.
     """
-    known = next(one for one in mistakes.load("layer_norm") if one.name == "mean-not-subtracted")
+    known = next(
+        mistake for mistake in mistakes.load("layer_norm") if mistake.name == "mean-not-subtracted"
+    )
     module = reference.variant("layer_norm", known.apply(stubs.reference_source("layer_norm")))
     asked: list[str] = []
 
@@ -464,8 +474,8 @@ def questions_asked(seen: bool) -> tuple[list[tuple[str, ...]], int]:
         return outcome if seen else (("begin", "wrong"), *outcome[1:])
 
     assert isinstance(module, ModuleType)
-    found = diagnostician("layer_norm").diagnose(passed("layer_norm", module), counted, graded)
-    return [one.mistakes for one in found.mistakes], len(asked)
+    result = diagnostician("layer_norm").diagnose(passed("layer_norm", module), counted, graded)
+    return [diagnosis.mistakes for diagnosis in result.mistakes], len(asked)
 
 
 def test_checks_that_went_wrong_as_a_mistake_does_are_not_asked_about_again() -> None:
@@ -486,21 +496,21 @@ def test_a_mistake_that_goes_wrong_where_another_one_does_is_asked_for(
     pair: tuple[str, str],
 ) -> None:
     """The graded replies are wrong at the same requests with the one and with both."""
-    known = {one.name: one for one in mistakes.load("attention")}
-    found = both(*(known[name] for name in pair))
-    module = found and reference.variant("attention", found.source)
+    known = {mistake.name: mistake for mistake in mistakes.load("attention")}
+    result = both(*(known[name] for name in pair))
+    module = result and reference.variant("attention", result.source)
     assert isinstance(module, ModuleType)
     diagnosed = diagnostician("attention").diagnose(
         passed("attention", module),
         partial(ask, module),
         partial(graded_run, "attention", module),
     )
-    assert {name for one in diagnosed.mistakes for name in one.mistakes} == set(pair)
+    assert {name for diagnosis in diagnosed.mistakes for name in diagnosis.mistakes} == set(pair)
 
 
 def test_a_reply_of_the_very_bytes_of_the_right_one_is_not_taken_apart() -> None:
     question = diagnostician("layer_norm").library.questions[0]
-    bodies = [bytearray(one) for one in question.bodies]
+    bodies = [bytearray(body) for body in question.bodies]
     replies = question.replies(bodies)
     assert all(mine is right for mine, right in zip(replies, question.right, strict=True))
     assert not bool(question.read(replies).differs(question.right_prints).any())
@@ -516,6 +526,6 @@ def test_an_answer_that_cannot_be_the_students_any_more_is_not_asked_to_the_end(
     goal = Goal.of(library.known[row], library.shown[row], library.weights, where)
     likely = reference.variant("layer_norm", library.variants[row].source)
     assert question.tried(reference.module("layer_norm"), goal.at_least(goal.most)) is None
-    found = question.tried(likely, goal.at_least(goal.most))
-    assert found is not None
-    assert goal.fulfilled(found) == goal.most
+    result = question.tried(likely, goal.at_least(goal.most))
+    assert result is not None
+    assert goal.fulfilled(result) == goal.most

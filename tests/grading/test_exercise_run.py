@@ -36,7 +36,7 @@ def judge(host: Host, recordings: Recordings) -> Judge:
 def grade(judge: Judge, sources: Mapping[str, str]) -> dict[str, ExerciseResult]:
     """The results, by exercise; how many processes it took is in `judge.host.server.forks`."""
     result = judge.grade(Submission("somebody", dict(sources)))
-    return {one.exercise: one for one in result.exercises}
+    return {exercise.exercise: exercise for exercise in result.exercises}
 
 
 def full_marks(result: ExerciseResult) -> bool:
@@ -45,9 +45,9 @@ def full_marks(result: ExerciseResult) -> bool:
 
 def gist(result: ExerciseResult) -> list[object]:
     """All but the messages, and what they quote, whose smallest cases are found by the clock."""
-    found = [(one.check, one.status, one.points) for one in result.checks]
-    named = [(one.mistakes, one.message) for one in result.diagnoses]
-    return [result.status, result.points, result.message, named, found]
+    results = [(check.check, check.status, check.points) for check in result.checks]
+    named = [(diagnosis.mistakes, diagnosis.message) for diagnosis in result.diagnoses]
+    return [result.status, result.points, result.message, named, results]
 
 
 APART = [name for name in curriculum.NAMES if rule(name).apart]
@@ -199,11 +199,15 @@ def test_what_was_right_in_company_is_not_run_again(
 ) -> None:
     """Only from the first check on that was not is the exercise examined alone."""
     wrong = SOLUTIONS["attention"].replace("math.sqrt(query.size(-1))", "math.sqrt(value.size(-1))")
-    found = grade(judge, {"masks": SOLUTIONS["masks"], "attention": wrong})["attention"]
-    names = [one.check for one in found.checks]
-    first = next(name for name, one in zip(names, found.checks, strict=True) if not one.points)
+    result = grade(judge, {"masks": SOLUTIONS["masks"], "attention": wrong})["attention"]
+    names = [check.check for check in result.checks]
+    first = next(
+        name
+        for name, graded_check in zip(names, result.checks, strict=True)
+        if not graded_check.points
+    )
     begin = names.index(first)
-    assert found.status == "failed"
+    assert result.status == "failed"
     assert [name for name, alone in run_alone if name in names and not alone] == names[: begin + 1]
     assert [name for name, alone in run_alone[-len(names[begin:]) :]] == names[begin:]
 
@@ -222,11 +226,11 @@ def test_equal_replies_are_diagnosed_once(judge: Judge, monkeypatch: pytest.Monk
     right = "ids != pad_id"
     first = SOLUTIONS["masks"].replace(right, "ids == pad_id")
     other = SOLUTIONS["masks"].replace(right, "ids > pad_id")
-    found = [
+    results = [
         grade(judge, {"masks": source})["masks"].diagnoses
         for source in (first, f"{first}\n# the same", other)
     ]
-    assert found[0] == found[1] != found[2]
+    assert results[0] == results[1] != results[2]
     assert asked == ["masks", "masks"]
 
 

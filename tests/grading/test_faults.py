@@ -121,7 +121,7 @@ def graded(judge: Judge, tmp_path: Path) -> Faulty:
             folder=str(tmp_path), fault=fault, imports=imports, calls=calls, deaths=deaths
         )
         result = judge.grade(Submission("somebody", {**SOLUTIONS, WRONG: MISTAKEN + tail}))
-        return {one.exercise: one for one in result.exercises}
+        return {exercise.exercise: exercise for exercise in result.exercises}
 
     return grade
 
@@ -254,7 +254,7 @@ def test_a_lie_in_any_exchange_is_no_failure_of_the_grader(
 
     def graded() -> dict[str, ExerciseResult]:
         judge.diagnosed.clear()
-        return {one.exercise: one for one in judge.grade(submission).exercises}
+        return {result.exercise: result for result in judge.grade(submission).exercises}
 
     lying(lie, lambda _: False)
     assert graded()[WRONG].lines, "no line is searched for"
@@ -262,7 +262,7 @@ def test_a_lie_in_any_exchange_is_no_failure_of_the_grader(
     for number in range(list(LIES).index(name), total, len(LIES)):
         lying(lie, number.__eq__)
         results = graded()
-        assert sum(one.points != one.max_points for one in results.values()) <= 2
+        assert sum(item.points != item.max_points for item in results.values()) <= 2
         assert all(one.status != "grader_error" for one in results.values())
         lying(lie, number.__le__)
         assert all(one.status != "grader_error" for one in graded().values())
@@ -290,6 +290,6 @@ def test_a_model_of_any_kind_is_told_of(host: Host, returned: str) -> None:
         f"    {returned}\nTransformer.forward = _forward\n"
     )
     with StudentProcess({"transformer": source}, (), host, Budget("All", 60.0, 10.0)) as process:
-        found = integration.run({"transformer": source}, process)
-    assert found.status == "failed"
-    assert found.message
+        result = integration.run({"transformer": source}, process)
+    assert result.status == "failed"
+    assert result.message

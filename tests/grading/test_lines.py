@@ -59,22 +59,22 @@ def graded(judge: Judge, source: str) -> ExerciseResult:
 def test_the_line_is_told_with_a_question_and_the_edit_comes_last(judge: Judge) -> None:
     result = graded(judge, NORM.replace(RIGHT, WRONG))
     assert not result.diagnoses
-    (found,) = result.lines
-    assert (found.place.file, found.place.line) == ("layer_norm.py", LINE)
-    assert WRONG in found.message
-    assert found.asks == KINDS["constant"].asks
-    assert "0.5" not in found.message
-    assert found.hints[-1].startswith("With `0.5` in place of `1.5` this passes:")
+    (suspect,) = result.lines
+    assert (suspect.place.file, suspect.place.line) == ("layer_norm.py", LINE)
+    assert WRONG in suspect.message
+    assert suspect.asks == KINDS["constant"].asks
+    assert "0.5" not in suspect.message
+    assert suspect.hints[-1].startswith("With `0.5` in place of `1.5` this passes:")
 
 
 def test_a_line_that_a_named_mistake_quotes_is_not_shown_again() -> None:
     check = CheckResult("agrees", "It agrees.", Status.FAILED, 0.0, 1.0)
     named = Diagnosis(("a",), "Wrong.", shows="Is it here? layer_norm.py, line 1: x = 1")
-    found = ExerciseResult("layer_norm", Status.FAILED, 0.0, 1.0, None, (check,), (named,))
+    result = ExerciseResult("layer_norm", Status.FAILED, 0.0, 1.0, None, (check,), (named,))
     made = [Edit(line, "constant", "1", "2", 0, 1, "2", 1, file="layer_norm") for line in (1, 12)]
     fix = Fix(tuple(made), frozenset({"agrees"}))
-    shown = suspects(fix, found, {"layer_norm": "x = 1\n" * 12})
-    assert [one.place.line for one in shown] == [12]
+    shown = suspects(fix, result, {"layer_norm": "x = 1\n" * 12})
+    assert [item.place.line for item in shown] == [12]
 
 
 def test_where_a_right_answer_is_nearly_the_same_few_edits_are_tried(
@@ -89,8 +89,8 @@ def test_where_a_right_answer_is_nearly_the_same_few_edits_are_tried(
 
     monkeypatch.setattr(Channel, "reload", counted)
     wrong = stubs.reference_source("layer_norm").replace("+ self.eps", "- self.eps")
-    (found,) = graded(judge, wrong).lines
-    assert found.place.line == 1 + wrong[: wrong.index("- self.eps")].count("\n")
+    (suspect,) = graded(judge, wrong).lines
+    assert suspect.place.line == 1 + wrong[: wrong.index("- self.eps")].count("\n")
     assert len([text for text in tried if text != wrong]) < 10
 
 
@@ -133,9 +133,9 @@ def test_the_report_keeps_the_line(judge: Judge) -> None:
 
 def test_in_a_notebook_it_is_a_line_of_a_cell(judge: Judge) -> None:
     submission = notebook("import torch\nfrom torch import nn", NORM.replace(RIGHT, WRONG))
-    (found,) = located(judge.grade(submission), submission.labels).exercises[0].lines
-    assert (found.place.file, found.place.line) == ("cell of layer_norm", LINE)
-    assert WRONG in found.place.source
+    (suspect,) = located(judge.grade(submission), submission.labels).exercises[0].lines
+    assert (suspect.place.file, suspect.place.line) == ("cell of layer_norm", LINE)
+    assert WRONG in suspect.place.source
 
 
 def notebook(*sources: str) -> Submission:
@@ -194,21 +194,23 @@ def test_where_no_edit_helps_nothing_is_said(judge: Judge) -> None:
 def test_an_edit_that_makes_a_loop_endless_does_not_end_the_search(judge: Judge) -> None:
     loop = "        n = 3\n        while n > 0:\n            n = n - 1\n"
     source = NORM.replace("        c = x @", loop + "        c = x @")
-    (found,) = graded(judge, source.replace(RIGHT, WRONG)).lines
-    assert found.place.line == LINE
+    (suspect,) = graded(judge, source.replace(RIGHT, WRONG)).lines
+    assert suspect.place.line == LINE
 
 
 @pytest.mark.full(seconds=5)
 def test_every_kind_of_edit_has_a_question() -> None:
     files = sorted(VARIANTS.glob("*/*.py"))
-    kinds = {one.kind for file in files for one in edits(answer(file.read_text(encoding="utf-8")))}
+    kinds = {
+        edit.kind for file in files for edit in edits(answer(file.read_text(encoding="utf-8")))
+    }
     assert kinds <= set(KINDS)
     assert kinds >= {"axis", "not", "constant", "argument order", "name", "transpose", "shape"}
 
 
 def test_what_may_be_left_out_is_not_asked_about_as_a_branch() -> None:
     text = answer("def f(a, mask=None):\n    a = a + mask\n    return a")
-    (edit,) = (one for one in edits(text) if "is not None:" in one.becomes)
+    (edit,) = (item for item in edits(text) if "is not None:" in item.becomes)
     assert edit.kind == "unguarded"
     assert "branch" not in KINDS[edit.kind].asks
 
@@ -216,7 +218,7 @@ def test_what_may_be_left_out_is_not_asked_about_as_a_branch() -> None:
 def test_no_flag_gets_another_default() -> None:
     """That would only take another branch than the one in which something is wrong."""
     text = answer("def f(x, scale=0.5, norm_first=False):\n    return x * scale\n")
-    changed = [one.becomes for one in edits(text) if one.kind == "constant"]
+    changed = [edit.becomes for edit in edits(text) if edit.kind == "constant"]
     assert changed
     assert "True" not in changed
 
@@ -252,7 +254,7 @@ def test_what_has_to_do_with_files_is_not_edited(line: str) -> None:
 )
 def test_slips_that_beginners_make_are_undone(source: str, becomes: str) -> None:
     text = answer(source)
-    assert any(becomes in text.edited(one)["f"] for one in edits(text))
+    assert any(becomes in text.edited(edit)["f"] for edit in edits(text))
 
 
 @pytest.mark.parametrize(
@@ -296,13 +298,13 @@ def test_slips_that_beginners_make_are_undone(source: str, becomes: str) -> None
 )
 def test_so_are_slips_of_whole_statements(source: str, becomes: str) -> None:
     text = answer(source)
-    assert any(becomes in text.edited(one)["f"] for one in edits(text))
+    assert any(becomes in text.edited(edit)["f"] for edit in edits(text))
 
 
 def test_what_is_done_alike_for_query_and_key_is_mended_in_both() -> None:
     text = answer("def f(q, k, b, h):\n    q = q.view(b, h, 3)\n    k = k.view(b, h, 3)\n")
     turned = "transpose(1, 2).reshape"
-    assert any(text.edited(one)["f"].count(turned) == 2 for one in edits(text))
+    assert any(text.edited(edit)["f"].count(turned) == 2 for edit in edits(text))
 
 
 def test_a_layer_too_many_is_left_out_with_its_use() -> None:
@@ -310,13 +312,13 @@ def test_a_layer_too_many_is_left_out_with_its_use() -> None:
         "class A:\n    def __init__(self):\n        self.more = Norm(3)\n"
         "    def forward(self, x):\n        return self.more(x)\n"
     )
-    left = [text.edited(one)["f"] for one in edits(text)]
-    assert any("Norm" not in one and "return (x)" in one for one in left)
+    left = [text.edited(edit)["f"] for edit in edits(text)]
+    assert any("Norm" not in item and "return (x)" in item for item in left)
 
 
 def test_two_edits_of_one_place_are_refused() -> None:
     text = answer("def f(x):\n    return x.softmax(dim=0)")
-    first, second, *_ = (one for one in edits(text) if one.kind == "axis")
+    first, second, *_ = (edit for edit in edits(text) if edit.kind == "axis")
     with pytest.raises(ValueError, match="same place"):
         text.edited(first, second)
 
@@ -329,7 +331,7 @@ def test_the_line_that_leaves_the_way_of_right_answers_is_known() -> None:
         exec(compile("\n".join(("def f(x):", *lines)), "mine", "exec"), names)
         x = torch.arange(12.0).reshape(3, 4)
         known = {"mine": "mine"}
-        return follow(lambda one: names["f"](one["x"]), [{"x": x}], known.get, True).values
+        return follow(lambda first: names["f"](first["x"]), [{"x": x}], known.get, True).values
 
     right = values(" a = x * 2", " b = a.exp()", " return b - 1")
     theirs = values(" u = (x * 2).T", " v = u.exp2()", " w = v - 1", " return w")

@@ -35,9 +35,11 @@ def told(judges: dict[str, Judge], exercise: str, check: str, *edits: tuple[str,
         assert old in source
         source = source.replace(old, new)
     (result,) = judges[exercise].grade(Submission("somebody", {exercise: source})).exercises
-    found: CheckResult = next(one for one in result.checks if one.check == check)
-    assert found.finding is not None
-    return f"{found.status}: {plain(found.finding)}"
+    outcome: CheckResult = next(
+        graded_check for graded_check in result.checks if graded_check.check == check
+    )
+    assert outcome.finding is not None
+    return f"{outcome.status}: {plain(outcome.finding)}"
 
 
 FILL = "scores = scores.masked_fill(~mask, torch.finfo(scores.dtype).min)"

@@ -60,12 +60,12 @@ def names(calls: Iterable[TorchCall]) -> set[str]:
 def test_a_bypass_is_seen_where_its_rule_is_switched_off(
     attack: object, host: Host, recordings: Recordings
 ) -> None:
-    found = next(one for one in BYPASSES if one is attack)
+    result = next(bypass for bypass in BYPASSES if bypass is attack)
     try:
-        told, calls = seen(found.exercise, found.source, host, recordings)
+        told, calls = seen(result.exercise, result.source, host, recordings)
     except (Interrupted, StudentError):
         return  # it earns nothing then
-    assert needs_watching(found.exercise, [found.source])
+    assert needs_watching(result.exercise, [result.source])
     assert told or calls
 
 
@@ -119,11 +119,13 @@ def test_right_code_has_no_remark_and_an_unknown_operator_has_one(
     for source, told in ((right, False), (odd, True)):
         (result,) = judge.grade(Submission("ada", {"softmax": source})).exercises
         assert result.status is Status.PASSED
-        found = [one for one in result.remarks if "which no known right answer uses" in one]
-        assert bool(found) == told
+        results = [
+            remark for remark in result.remarks if "which no known right answer uses" in remark
+        ]
+        assert bool(results) == told
         if told:
             line = odd.split("\n").index("_USED = torch.hann_window(4)") + 1
-            assert f"softmax.py, line {line}: calls aten::hann_window" in found[0]
+            assert f"softmax.py, line {line}: calls aten::hann_window" in results[0]
 
 
 def test_the_same_call_is_told_once_with_how_often() -> None:

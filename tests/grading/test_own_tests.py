@@ -76,8 +76,8 @@ def test_later_cells_see_what_a_test_defined(jail: Host) -> None:
         OwnTest("first", "def helper(x):\n    return x + 1", 2, 1),
         OwnTest("second", "assert other == 4", 4, 1),
     ]
-    found = own_tests.run(cells, tests, RELEASED, jail)
-    assert found == {"first": Outcome(1.0), "second": Outcome(1.0)}
+    result = own_tests.run(cells, tests, RELEASED, jail)
+    assert result == {"first": Outcome(1.0), "second": Outcome(1.0)}
 
 
 FORGED = {
@@ -120,13 +120,13 @@ def test_success_is_not_had_by_replacing_what_the_test_uses(jail: Host, way: str
     wrong = "def square(x):\n    return x"
     assert outcome(jail, STRICT, wrong, FORGED[way]).points == 0
     if "def square" not in FORGED[way]:
-        found = outcome(jail, STRICT, RIGHT, FORGED[way])
-        assert found.points == 3, found
+        result = outcome(jail, STRICT, RIGHT, FORGED[way])
+        assert result.points == 3, result
 
 
 def test_what_was_replaced_is_told(jail: Host) -> None:
-    found = outcome(jail, STRICT, RIGHT, FORGED["a builtin"])
-    assert found.replaced == ("builtins.abs", "builtins.all")
+    result = outcome(jail, STRICT, RIGHT, FORGED["a builtin"])
+    assert result.replaced == ("builtins.abs", "builtins.all")
 
 
 def test_a_name_that_students_are_to_write_is_theirs(jail: Host) -> None:
@@ -145,16 +145,16 @@ def test_the_cells_cannot_read_the_test_before_it_runs(jail: Host) -> None:
         "def square(x):\n    return len(seen) - 1"
     )
     test = "x = 'SEC' 'RET-1'\nassert square(2) == 0, square(2)"
-    found = outcome(jail, test, searching)
-    assert "SECRET" not in found.failure
+    result = outcome(jail, test, searching)
+    assert "SECRET" not in result.failure
 
 
 def test_a_test_after_one_that_ended_the_process_is_run(jail: Host) -> None:
     cells = (RIGHT, "import os\ndef bad():\n    os._exit(1)", None, None)
     tests = [OwnTest("first", "bad()", 2, 1), OwnTest("second", "assert square(2) == 4", 3, 1)]
-    found = own_tests.run(cells, tests, RELEASED, jail)
-    assert (found["first"].points, found["second"].points) == (0, 1)
-    assert "ended" in found["first"].failure or "died" in found["first"].failure
+    result = own_tests.run(cells, tests, RELEASED, jail)
+    assert (result["first"].points, result["second"].points) == (0, 1)
+    assert "ended" in result["first"].failure or "died" in result["first"].failure
 
 
 def test_a_test_meets_no_file_of_the_machine(jail: Host) -> None:

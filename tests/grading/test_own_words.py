@@ -88,8 +88,8 @@ def test_no_line_is_quoted_where_two_are_as_likely() -> None:
 
 def test_what_was_quoted_stands_in_the_report() -> None:
     told = Diagnosis(("a",), "Tells.\nAsks?", (), "At row 0 you have 1; 2 is expected.")
-    found = ExerciseResult("attention", Status.FAILED, 0.0, 15.0, diagnoses=(told,))
-    assert exercise_result(exercise_fields(found)).diagnoses == (told,)
+    result = ExerciseResult("attention", Status.FAILED, 0.0, 15.0, diagnoses=(told,))
+    assert exercise_result(exercise_fields(result)).diagnoses == (told,)
 
 
 @pytest.mark.parametrize(

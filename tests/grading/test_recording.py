@@ -24,7 +24,7 @@ from grader.remote.proxy import Student
 from grader.remote.server import Server
 from grader.remote.session import Recorder, Request, tensors
 
-CHECK = next(one for one in framework.load("attention") if one.inputs)
+CHECK = next(item for item in framework.load("attention") if item.inputs)
 
 
 def failing(times: int) -> framework.Check:
@@ -82,7 +82,7 @@ class Watched(Recorder):
         reply = super().request(request)
         if number in self.waits:
             self.awaited.clear()
-        held = [found for found in map(values, tensors(request)) if len(found) > 1]
+        held = [item for item in map(values, tensors(request)) if len(item) > 1]
         if any(found <= one for found in held if not found <= self.known for one in self.awaited):
             self.told.append(number)
         self.known.update(*held)
@@ -127,7 +127,9 @@ def test_the_search_finds_a_reply_in_a_request() -> None:
 
 
 def test_the_recorded_waits_are_where_frames_end() -> None:
-    recordings = [record(one, reference.module("encoder"), 1) for one in framework.load("encoder")]
+    recordings = [
+        record(item, reference.module("encoder"), 1) for item in framework.load("encoder")
+    ]
     for recording in recordings:
         waits = sum(len(case.waits) for case in recording.cases)
         assert len(recording.frames) == 1 + waits

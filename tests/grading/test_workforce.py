@@ -38,8 +38,8 @@ class _Quick(Judge):
 
 
 def test_everybody_has_a_result() -> None:
-    found = list(workers.grade(CLASS, PLAN))
-    assert sorted(one.submission for one in found) == ["ada", "bob", "eve"]
+    result = list(workers.grade(CLASS, PLAN))
+    assert sorted(item.submission for item in result) == ["ada", "bob", "eve"]
 
 
 @pytest.mark.parametrize("sends", [b"", b"\0\0", b"\0\0\xff\xff half of what", b"\0\0\0\4junk"])
@@ -62,11 +62,11 @@ def test_a_worker_that_ends_while_it_answers_costs_no_one_else(
         real(connection, *others)
 
     monkeypatch.setattr(workers, "_work", work)
-    found = {one.submission: one for one in workers.grade(CLASS, PLAN)}
-    assert sorted(found) == ["ada", "bob", "eve"]
-    (lost,) = found["bob"].exercises
+    results = {graded.submission: graded for graded in workers.grade(CLASS, PLAN)}
+    assert sorted(results) == ["ada", "bob", "eve"]
+    (lost,) = results["bob"].exercises
     assert (lost.status, lost.points) == (Status.GRADER_ERROR, None)
-    assert found["ada"].points == found["eve"].points == RESULT.points
+    assert results["ada"].points == results["eve"].points == RESULT.points
 
 
 def test_where_there_is_no_room_for_more_workers_fewer_grade(

@@ -74,8 +74,10 @@ def graded(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     names = asked(request, "test_the_kit_says_what_is_right")
     handed_in = [written(kernel.NOTEBOOKS / f"{name}.py", folder) for name in names]
     exercises = tuple(sorted({exercise for _, exercise, _ in CASES}))
-    found = workers.grade(handed_in, workers.Plan(exercises, 7, isolation(), 2))
-    return {(one.submission, result.exercise): result for one in found for result in one.exercises}
+    outcome = workers.grade(handed_in, workers.Plan(exercises, 7, isolation(), 2))
+    return {
+        (item.submission, result.exercise): result for item in outcome for result in item.exercises
+    }
 
 
 @pytest.fixture(scope="module")
@@ -83,8 +85,8 @@ def in_kernel(request: pytest.FixtureRequest) -> dict[str, dict[str, dict[str, b
     names = asked(request, "test_and_so_does_a_kernel")
     done = warm.run("-m", kernel.__name__, *names, cwd=ROOT)
     assert done.returncode == 0, done.stderr
-    found: dict[str, dict[str, dict[str, bool]]] = json.loads(done.stdout)
-    return found
+    result: dict[str, dict[str, dict[str, bool]]] = json.loads(done.stdout)
+    return result
 
 
 def test_there_are_many_of_them() -> None:

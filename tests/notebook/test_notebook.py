@@ -44,7 +44,7 @@ def judge(host: Host, recordings: Recordings) -> Judge:
 def graded(judge: Judge, exercise: str, *cells: Cell) -> ExerciseResult:
     submission = notebook(*cells)
     result = located(judge.grade(submission), submission.labels)
-    return next(one for one in result.exercises if one.exercise == exercise)
+    return next(graded for graded in result.exercises if graded.exercise == exercise)
 
 
 def said(result: ExerciseResult) -> str:
@@ -64,16 +64,16 @@ MASKS = (
 
 
 def test_a_right_notebook_gets_full_marks_and_no_words(judge: Judge) -> None:
-    found = graded(judge, "masks", code("".join(MASKS), "masks"), code("", "masks-points"))
-    assert (found.points, found.finding) == (10, None)
+    result = graded(judge, "masks", code("".join(MASKS), "masks"), code("", "masks-points"))
+    assert (result.points, result.finding) == (10, None)
 
 
 def test_the_line_that_stopped_a_cell_is_told_and_what_it_cost(judge: Judge) -> None:
     cell = code(f"{MASKS[0]}print(undefined)\n{MASKS[1]}{MASKS[2]}", "masks")
-    found = graded(judge, "masks", cell, code("", "masks-points"))
-    assert found.points is not None
-    assert found.points < 10
-    words = said(found)
+    result = graded(judge, "masks", cell, code("", "masks-points"))
+    assert result.points is not None
+    assert result.points < 10
+    words = said(result)
     assert "cell of masks stopped at line 4: NameError" in words
     assert "did not run" in words
     assert "Without that line the answer would have earned 10 of 10" in words
@@ -84,8 +84,8 @@ def test_the_line_that_stopped_a_cell_is_shown_clean_and_cut(judge: Judge) -> No
     """A terminal would obey the sequence in it, and every message would hold the megabyte."""
     line = f'assert False, "\x1b[2J{"x" * 9000}"\n'
     cell = code(line + "".join(MASKS), "masks")
-    found = graded(judge, "masks", cell, code("", "masks-points"))
-    (place,) = found.finding.places if found.finding else ()
+    result = graded(judge, "masks", cell, code("", "masks-points"))
+    (place,) = result.finding.places if result.finding else ()
     assert place.source.startswith("assert False")
     assert len(place.source) < 200
     assert place.source.isprintable()
@@ -103,9 +103,9 @@ def test_a_cell_that_was_cut_short_is_named(judge: Judge) -> None:
         code("".join(MASKS), "masks"),
         code("", "masks-points"),
     )
-    found = graded(judge, "masks", *cells)
-    assert found.points == 10
-    assert "The cell of train, line 2, was stopped after 4 seconds" in said(found)
+    result = graded(judge, "masks", *cells)
+    assert result.points == 10
+    assert "The cell of train, line 2, was stopped after 4 seconds" in said(result)
 
 
 def test_a_cell_that_is_no_python_is_told_with_its_line(judge: Judge) -> None:
@@ -117,9 +117,9 @@ def test_a_cell_that_is_no_python_is_told_with_its_line(judge: Judge) -> None:
 
 def test_an_answer_below_its_tests_is_told(judge: Judge) -> None:
     cells = (code("", "masks-points"), code("".join(MASKS), "masks"))
-    found = graded(judge, "masks", *cells)
-    assert found.points == 0
-    assert "stands below the tests: move it above" in said(found)
+    result = graded(judge, "masks", *cells)
+    assert result.points == 0
+    assert "stands below the tests: move it above" in said(result)
 
 
 @pytest.mark.parametrize(
@@ -142,8 +142,8 @@ def test_what_is_made_of_something_that_is_not_there_is_told(
     judge: Judge, cell: str, says: str
 ) -> None:
     wrong = code(ATTENTION.format("query * size, listing"), "attention")
-    found = graded(judge, "attention", code(cell), wrong, code("", "attention-points"))
-    assert f"In the cell 1 of the notebook, {says}" in said(found)
+    result = graded(judge, "attention", code(cell), wrong, code("", "attention-points"))
+    assert f"In the cell 1 of the notebook, {says}" in said(result)
 
 
 def test_what_is_only_shown_is_not_told(judge: Judge) -> None:
@@ -153,16 +153,16 @@ def test_what_is_only_shown_is_not_told(judge: Judge) -> None:
         "ax.plot([1])\n!pip install einops\n!ls\nsubprocess.run(['pip', 'install', 'einops'])"
     )
     wrong = code(ATTENTION.format("query, key"), "attention")
-    found = graded(judge, "attention", code(cell), wrong, code("", "attention-points"))
-    assert found.points is not None
-    assert found.points < 15
-    assert found.finding is None
+    result = graded(judge, "attention", code(cell), wrong, code("", "attention-points"))
+    assert result.points is not None
+    assert result.points < 15
+    assert result.finding is None
 
 
 def test_a_cell_under_a_magic_that_does_not_exist_is_told(judge: Judge) -> None:
     cell = code("%%tiem\n" + "".join(MASKS), "masks")
-    found = graded(judge, "masks", cell, code("", "masks-points"))
-    assert "Cell magic `%%tiem` not found." in said(found)
+    result = graded(judge, "masks", cell, code("", "masks-points"))
+    assert "Cell magic `%%tiem` not found." in said(result)
 
 
 def test_a_notebook_may_train_the_capstone(judge: Judge) -> None:
@@ -182,7 +182,7 @@ def test_what_the_sandbox_keeps_from_an_answer_is_told() -> None:
     )]  # fmt: skip
     stood = layout([code("import socket\n" + "".join(MASKS), "masks"), code("", "masks-points")])
     told = [cell_report.report("masks", CellNotes((note,)), stood, passed=False) for note in notes]
-    assert ["other processes" in (one.headline if one else "") for one in told] == [1, 1, 0]
+    assert ["other processes" in (item.headline if item else "") for item in told] == [1, 1, 0]
 
 
 def full(judge: Judge, *sources: str) -> bool:
@@ -294,10 +294,10 @@ def test_a_notebook_knows_that_it_is_one(judge: Judge) -> None:
 
 def test_an_error_in_a_check_names_the_line_of_the_cell(judge: Judge) -> None:
     wrong = "# mine\n" + ATTENTION.format("1 / 0")
-    found = graded(judge, "attention", code(wrong, "attention"), code("", "attention-points"))
-    places = [place for check in found.checks if check.finding for place in check.finding.places]
+    result = graded(judge, "attention", code(wrong, "attention"), code("", "attention-points"))
+    places = [place for check in result.checks if check.finding for place in check.finding.places]
     assert places
-    assert {(one.file, one.line, one.source) for one in places} == {
+    assert {(item.file, item.line, item.source) for item in places} == {
         ("cell of attention", 3, "return 1 / 0")
     }
 
@@ -318,12 +318,12 @@ def test_what_is_nowhere_in_the_code_is_missing(judge: Judge) -> None:
 
 
 def test_two_notebooks_are_the_same_only_if_their_cells_are() -> None:
-    one, other = code("a = 1"), code("b = 2")
+    first, other = code("a = 1"), code("b = 2")
     digests = {
         notebook(*cells).digest
         for cells in (
-            (one, other), (other, one), (one,), (code("a = 1", "masks"), other),
-            (code("a = 1b = 2"),), (code(""), one, other),
+            (first, other), (other, first), (first,), (code("a = 1", "masks"), other),
+            (code("a = 1b = 2"),), (code(""), first, other),
         )
     }  # fmt: skip
     assert len(digests) == 6
@@ -350,8 +350,8 @@ def test_a_file_that_is_no_notebook_is_named(tmp_path: Path, data: bytes, says: 
     path.write_bytes(data)
     with pytest.raises(NotebookError, match=says):
         read(path)
-    (found,) = submission.find(path)
-    assert says in found.problems["attention"]
+    (work,) = submission.find(path)
+    assert says in work.problems["attention"]
 
 
 def test_a_link_is_not_followed(tmp_path: Path) -> None:
@@ -394,16 +394,16 @@ def test_strange_cells_are_read_as_far_as_they_go(tmp_path: Path) -> None:
         {"cell_type": "markdown", "source": "m", "attachments": {"a": {"text/html": "<b>"}}},
     ]
     (tmp_path / "ada.ipynb").write_text(json.dumps({"cells": cells}))
-    found = read(tmp_path / "ada.ipynb")
-    assert [cell.kind for cell in found] == ["code", "code", "raw", "code", "code", "markdown"]
-    assert not any(cell.attachments or "\0" in cell.source for cell in found)
+    result = read(tmp_path / "ada.ipynb")
+    assert [cell.kind for cell in result] == ["code", "code", "raw", "code", "code", "markdown"]
+    assert not any(cell.attachments or "\0" in cell.source for cell in result)
 
 
 def test_a_notebook_of_format_3_is_read(tmp_path: Path) -> None:
     old = {"worksheets": [{"cells": [{"cell_type": "code", "input": ATTENTION.format("1")}]}]}
     (tmp_path / "ada.ipynb").write_text(json.dumps(old))
-    (found,) = submission.find(tmp_path / "ada.ipynb")
-    assert list(found.sources) == ["attention"]
+    (work,) = submission.find(tmp_path / "ada.ipynb")
+    assert list(work.sources) == ["attention"]
 
 
 def test_a_class_of_notebooks_is_found_as_nbgrader_keeps_it(tmp_path: Path) -> None:
@@ -412,8 +412,8 @@ def test_a_class_of_notebooks_is_found_as_nbgrader_keeps_it(tmp_path: Path) -> N
         folder.mkdir(parents=True)
         cell = {"cell_type": "code", "source": ATTENTION.format("1")}
         (folder / "ps1.ipynb").write_text(json.dumps({"cells": [cell]}))
-    found = submission.find(tmp_path)
-    assert [(one.name, list(one.sources)) for one in found] == [
+    work = submission.find(tmp_path)
+    assert [(item.name, list(item.sources)) for item in work] == [
         ("ada", ["attention"]),
         ("bela", ["attention"]),
     ]
@@ -442,7 +442,7 @@ def test_a_class_of_notebooks_is_found_as_nbgrader_keeps_it(tmp_path: Path) -> N
 def test_no_cell_takes_long_to_read(source: str) -> None:
     """Whatever takes time that grows with the square of the length would take hours of these."""
     signal.setitimer(signal.ITIMER_PROF, 100)  # ends the process
-    found = notebook(code(ATTENTION.format("x0") + source, "attention"), code(source))
+    result = notebook(code(ATTENTION.format("x0") + source, "attention"), code(source))
     signal.setitimer(signal.ITIMER_PROF, 0)
-    assert found.digest
-    assert found.labels
+    assert result.digest
+    assert result.labels

@@ -64,7 +64,7 @@ def test_a_picture_is_small_says_what_it_shows_and_neither_runs_nor_loads_anythi
 ) -> None:
     text = file.read_text(encoding="utf-8")
     assert len(text.encode()) < 40_000
-    title, description = (found.text or "" for found in ElementTree.fromstring(text)[:2])
+    title, description = (item.text or "" for item in ElementTree.fromstring(text)[:2])
     assert len(title) > 20
     assert len(description) > 150
     assert "prefers-color-scheme:dark" in text

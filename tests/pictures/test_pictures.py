@@ -38,9 +38,9 @@ def test_a_chart_is_written_as_its_ending_says_and_is_the_same_every_time(
     for ending, begin in ((".png", b"\x89PNG"), (".svg", b"<?xml")):
         pictures.write(first, tmp_path / f"one{ending}")
         pictures.write(second, tmp_path / f"two{ending}")
-        one, two = (tmp_path / f"{name}{ending}" for name in ("one", "two"))
-        assert one.read_bytes().startswith(begin)
-        assert one.read_bytes() == two.read_bytes()
+        single, two = (tmp_path / f"{name}{ending}" for name in ("one", "two"))
+        assert single.read_bytes().startswith(begin)
+        assert single.read_bytes() == two.read_bytes()
 
 
 def test_another_ending_is_refused_with_those_there_are(tmp_path: Path) -> None:

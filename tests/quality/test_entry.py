@@ -15,8 +15,10 @@ from grader.quality.entry import EntryError
 
 def functions(source: str) -> list[str]:
     """What the functions of a module do, without the words about it."""
-    found = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.FunctionDef)]
-    return [ast.dump(ast.Module(one.body[bool(ast.get_docstring(one)) :], [])) for one in found]
+    results = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.FunctionDef)]
+    return [
+        ast.dump(ast.Module(item.body[bool(ast.get_docstring(item)) :], [])) for item in results
+    ]
 
 
 @pytest.mark.parametrize("exercise", curriculum.NAMES)

@@ -16,5 +16,5 @@ from tests.tools.mutate import equal
 def test_every_edit_that_changes_nothing_is_one_of_the_solution(exercise: str) -> None:
     source = stubs.reference_source(exercise)
     lines = source.splitlines()
-    made = Counter((one.what, lines[one.line - 1].strip()) for one in mutants(source))
+    made = Counter((mutant.what, lines[mutant.line - 1].strip()) for mutant in mutants(source))
     assert equal(exercise) <= made, equal(exercise) - made

@@ -33,8 +33,8 @@ PARTS = 5
 
 
 def graded(points: float, *named: str) -> ExerciseResult:
-    found = tuple(Diagnosis((name,), name, ()) for name in named)
-    return ExerciseResult("masks", Status.FAILED, points, 10, None, (), diagnoses=found)
+    result = tuple(Diagnosis((name,), name, ()) for name in named)
+    return ExerciseResult("masks", Status.FAILED, points, 10, None, (), diagnoses=result)
 
 
 def counted(kind: str, true: tuple[str, ...], result: ExerciseResult) -> Score:
@@ -55,8 +55,8 @@ def test_something_else_alone_is_named_wrongly() -> None:
 
 
 def test_of_a_pair_one_or_both_may_be_named() -> None:
-    one = counted("pair", ("a", "b"), graded(4, "b"))
-    assert (one.pairs, one.pairs_first, one.pairs_both) == (1, 1, 0)
+    first = counted("pair", ("a", "b"), graded(4, "b"))
+    assert (first.pairs, first.pairs_first, first.pairs_both) == (1, 1, 0)
     assert counted("pair", ("a", "b"), graded(4, "b", "a")).pairs_both == 1
 
 
@@ -119,19 +119,19 @@ def test_other_pairs_may_fare_a_little_worse_but_not_much() -> None:
 
 
 def test_how_near_a_comparison_came_to_its_tolerance_is_measured() -> None:
-    one = torch.ones(3, dtype=torch.float64)
+    first = torch.ones(3, dtype=torch.float64)
     with measured() as noted:
-        assert_matches(one + 1e-5, one)
+        assert_matches(first + 1e-5, first)
         with pytest.raises(Mismatch):
-            assert_matches(one + 1e-3, one)
+            assert_matches(first + 1e-3, first)
     assert noted == pytest.approx([0.25, 25.0])
 
 
 @pytest.mark.full
 def test_a_sample_is_the_same_again_and_a_smaller_one_is_part_of_it() -> None:
     def pairs(sample: int) -> list[str]:
-        found = cases("sublayer", DATA, 3, sample)
-        return [one.name for one in found if one.kind == "pair"]
+        result = cases("sublayer", DATA, 3, sample)
+        return [item.name for item in result if item.kind == "pair"]
 
     assert pairs(2) == pairs(4)[:2]
 

@@ -45,19 +45,19 @@ SHORT = 12
 
 def answers(names: Sequence[str]) -> dict[str, set[str]]:
     """Every line of these exercises' answers that says something and that their stub lacks."""
-    found = {}
+    results = {}
     for name in names:
         parts = re.findall(
             r"### BEGIN SOLUTION\n(.*?)### END SOLUTION", stubs.solution(name), re.DOTALL
         )
         shown = {line.strip() for line in stubs.as_handed_out(name).splitlines()}
         lines = {line.strip() for part in parts for line in part.splitlines()}
-        found[name] = {
+        results[name] = {
             line
             for line in lines - shown - COMMON
             if len(line) >= SHORT and not line.startswith("#") and re.search(r"\w\W+\w", line)
         }
-    return found
+    return results
 
 
 def contents(folder: Path) -> Iterator[tuple[str, str]]:
@@ -76,15 +76,15 @@ def test_no_line_of_an_answer_is_in_it(tmp_path: Path, asked: Sequence[str]) -> 
     assert made.exercises == tuple(name for name in NAMES if name in asked)
     lines = answers(made.exercises)
     assert all(lines.values())
-    found = [
+    work = [
         f"{file}: {line}"
         for file, text in contents(made.folder)
-        for held in ({one.strip() for one in text.splitlines()},)
+        for held in ({splitline.strip() for splitline in text.splitlines()},)
         for name in made.exercises
         for line in lines[name]
         if line in held
     ]
-    assert not found
+    assert not work
     hints = {path.stem for path in made.folder.rglob("*.hints")}
     assert hints == set(made.exercises)
     files = {path.name for path in made.folder.rglob("*.py")}

@@ -289,8 +289,8 @@ def test_a_rule_is_plain_data_that_torch_knows(exercise: str) -> None:
             assert known & set(guard.operators(target)), target
         else:
             module, _, path = target.partition(":")
-            found = inspect.unwrap(attrgetter(path)(importlib.import_module(module)))
-            assert isinstance(found, (type, types.FunctionType)), target  # what can be replaced
+            result = inspect.unwrap(attrgetter(path)(importlib.import_module(module)))
+            assert isinstance(result, (type, types.FunctionType)), target  # what can be replaced
 
 
 def test_the_table_of_rules() -> None:

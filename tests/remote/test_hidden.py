@@ -27,7 +27,7 @@ def test_only_bodies_are_hidden_and_all_lines_keep_their_numbers(name: str) -> N
     met = set()
     pairs = zip(ast.parse(before).body, ast.parse(after).body, strict=True)
     for whole, shown in pairs:
-        patterns = {one for one in HIDDEN[name] if fnmatchcase(getattr(whole, "name", ""), one)}
+        patterns = {item for item in HIDDEN[name] if fnmatchcase(getattr(whole, "name", ""), item)}
         met |= patterns
         if not patterns:
             assert ast.dump(whole) == ast.dump(shown)
@@ -54,8 +54,8 @@ def test_compiled_files_are_empty() -> None:
 
 def test_every_python_function_that_a_rule_replaces_is_hidden() -> None:
     """A function behind which only operators stand that may not be used either is no use anew."""
-    targets = [one for names in together(curriculum.NAMES).values() for one in names]
-    functions = [one.partition(":") for one in targets if "::" not in one]
+    targets = [item for names in together(curriculum.NAMES).values() for item in names]
+    functions = [target.partition(":") for target in targets if "::" not in target]
     shown = {name.removesuffix(".py").removesuffix("/__init__") for name in HIDDEN}
     for module, _, name in functions:
         file = module.removeprefix("torch.").replace(".", "/")

@@ -40,8 +40,8 @@ VARIANTS = sorted((DATA / "variants").glob("*/*.py"))
     ],
 )  # fmt: skip
 def test_a_place_to_look_at(line: str, what: str) -> None:
-    found = remarks({"masks": f"x = 1\n{line}\n"})
-    assert f"masks.py, line 2: looks at {what}" in found["masks"]
+    result = remarks({"masks": f"x = 1\n{line}\n"})
+    assert f"masks.py, line 2: looks at {what}" in result["masks"]
 
 
 def test_not_too_many_and_each_once() -> None:

@@ -62,7 +62,7 @@ def refused(exercise: str, names: Sequence[str]) -> list[str]:
             given = {name: KEPT[exercise][name] for name in names}
             known = {dtype: tasks(getattr(torch, dtype))[exercise] for dtype, _ in given.values()}
             Guard(together([exercise]))
-            works = [name for name, one in given.items() if _works(known[one[0]], name, one[1])]
+            works = [name for name, item in given.items() if _works(known[item[0]], name, item[1])]
             os.write(writing, json.dumps(works).encode())
         os._exit(0)
     os.close(writing)
@@ -82,8 +82,8 @@ def _works(task: Task, name: str, described: Sequence[object]) -> bool:
 
 @pytest.mark.parametrize("exercise", EXERCISES)
 def test_all_that_was_found_is_refused(exercise: str) -> None:
-    found = KEPT[exercise]
-    assert set(refused(exercise, [*found])) == ALLOWED.get(exercise, set()) & found.keys()
+    result = KEPT[exercise]
+    assert set(refused(exercise, [*result])) == ALLOWED.get(exercise, set()) & result.keys()
 
 
 def test_what_was_found_does_the_work_without_a_rule() -> None:
@@ -129,7 +129,7 @@ def test_what_torch_takes_apart_in_python_is_forbidden_too() -> None:
     places = [torch._decomp.decompositions, torch._refs, torch._refs.nn.functional]
     left = set()
     for exercise in curriculum.NAMES:
-        targets = {one for listed in together([exercise]).values() for one in listed}
+        targets = {item for listed in together([exercise]).values() for item in listed}
         for name in {target.partition("::")[2] for target in targets} - {""}:
             for place in places:
                 function = inspect.unwrap(getattr(place, name, torch.sin))

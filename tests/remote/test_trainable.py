@@ -100,7 +100,7 @@ def test_a_learner_is_another_function_in_training_mode() -> None:
 
 
 @pytest.mark.parametrize(
-    ("logits", "labels", "said"),
+    ("logits", "labels", "message"),
     [
         ((6, 4), (6,), "three axes"),
         ((2, 4, 3), (2, 3), "vocabulary"),
@@ -108,11 +108,11 @@ def test_a_learner_is_another_function_in_training_mode() -> None:
     ],
 )
 def test_the_loss_says_which_shape_is_wrong(
-    logits: tuple[int, ...], labels: tuple[int, ...], said: str
+    logits: tuple[int, ...], labels: tuple[int, ...], message: str
 ) -> None:
     remote, _ = student(call=lambda loss, *args: loss(*args))
     loss = remote.give("MeanLoss", 0, 4)
-    with pytest.raises(StudentError, match=said):
+    with pytest.raises(StudentError, match=message):
         remote.call(loss, torch.zeros(logits), torch.ones(labels, dtype=torch.long))
 
 

@@ -31,8 +31,8 @@ ANSWER = stubs.solution("multi_head")
 
 
 def a_result(name: str, *exercises: ExerciseResult) -> SubmissionResult:
-    total = sum(one.points or 0.0 for one in exercises)
-    return SubmissionResult(name, total, sum(one.max_points for one in exercises), exercises)
+    total = sum(exercise.points or 0.0 for exercise in exercises)
+    return SubmissionResult(name, total, sum(graded.max_points for graded in exercises), exercises)
 
 
 def failed(says: str, line: int = 1, mistake: str = "") -> ExerciseResult:
@@ -58,16 +58,16 @@ CLASS = (
 
 
 def test_points_mistakes_and_who_is_stuck_are_counted() -> None:
-    found = summarise(CLASS)
-    assert [one.count for one in found.bins] == [2, 0, 0, 0, 5, 0, 0, 0, 0, 1]
-    (shifted,) = found.misconceptions
-    assert (shifted.mistakes, shifted.tells, shifted.who) == (
+    result = summarise(CLASS)
+    assert [item.count for item in result.bins] == [2, 0, 0, 0, 5, 0, 0, 0, 0, 1]
+    (shifted,) = result.misconceptions
+    assert (shifted.mistakes, shifted.tells, shifted.students) == (
         ("shifted",),
         "You did shifted.",
         (1, 2),
     )
-    (masks,) = found.stuck
-    assert (masks.right, masks.partly, masks.wrong, masks.not_begun, masks.who) == (
+    (masks,) = result.stuck
+    assert (masks.right, masks.partly, masks.wrong, masks.not_begun, masks.students) == (
         1,
         5,
         1,
@@ -77,7 +77,7 @@ def test_points_mistakes_and_who_is_stuck_are_counted() -> None:
 
 
 def test_failures_without_a_name_are_together_if_they_fail_alike_wherever_the_line_is() -> None:
-    groups = {one.who: one.finding for one in summarise(CLASS).unnamed}
+    groups = {item.students: item.finding for item in summarise(CLASS).unnamed}
     assert set(groups) == {(3, 4), (5,), (7,)}
     assert groups[3, 4] is not None
     assert groups[3, 4].headline == "Two are wrong."
@@ -119,7 +119,7 @@ def test_a_copy_under_other_names_is_found_and_honest_answers_are_not() -> None:
     copied = honest[2].submission
     code = (folder / f"{copied}.py").read_text("utf-8")
     found = summarise([*honest, with_code("copy", renamed(code))]).alike
-    assert [(one.left, one.right) for one in found] == [(2, len(honest))]
+    assert [(item.left, item.right) for item in found] == [(2, len(honest))]
 
 
 def test_the_page_is_made_of_a_kept_report(tmp_path: Path) -> None:
@@ -137,7 +137,7 @@ def test_what_is_said_of_a_whole_notebook_is_in_one_box() -> None:
     names = ("masks", "attention", "layer_norm")
     results = (ExerciseResult(name, Status.ERROR, 0.0, 10.0, damaged) for name in names)
     (only,) = summarise([a_result("ada", RIGHT), a_result("bo", *results)]).unnamed
-    assert (only.exercises, only.who) == (names, (1,))
+    assert (only.exercises, only.students) == (names, (1,))
 
 
 def test_wrong_answers_that_differ_in_names_only_are_together() -> None:
@@ -153,13 +153,15 @@ def test_wrong_answers_that_differ_in_names_only_are_together() -> None:
         for name, source in zip(("ada", "bo", "cy"), sources, strict=True)
     ]
     (twins,) = summarise(made).twins
-    assert (twins.who, twins.says) == ((0, 1), "All of it is wrong.")
+    assert (twins.students, twins.says) == ((0, 1), "All of it is wrong.")
 
 
 def test_remarks_are_listed_with_whom_they_concern() -> None:
     odd = replace(RIGHT, remarks=("masks.py, line 3: calls aten::fft_fft",))
-    (one,) = summarise([a_result("ada", odd), a_result("bo", RIGHT), a_result("cy", odd)]).remarked
-    assert one.who == (0, 2)
+    (first,) = summarise(
+        [a_result("ada", odd), a_result("bo", RIGHT), a_result("cy", odd)]
+    ).remarked
+    assert first.students == (0, 2)
 
 
 def test_the_only_script_of_the_page_is_its_own(tmp_path: Path) -> None:

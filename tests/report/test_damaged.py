@@ -61,11 +61,11 @@ def test_a_report_that_is_none_is_told_in_a_sentence(
 ) -> None:
     report.write_text(text)
     assert reported(report, monkeypatch) == 2
-    said = capsys.readouterr().err
-    assert said.startswith(f"{report} cannot be read: ")
-    assert "Delete it." in said
-    assert len(said.splitlines()) == 1
-    assert said.strip().isprintable()
+    output = capsys.readouterr().err
+    assert output.startswith(f"{report} cannot be read: ")
+    assert "Delete it." in output
+    assert len(output.splitlines()) == 1
+    assert output.strip().isprintable()
 
 
 HOSTILE = [10**400, 10**18, -1, 1e300, [], {}, "\x1b[2J", None, True, [[[]]], {"a": {}}]
@@ -114,8 +114,8 @@ def test_whatever_a_text_holds_no_terminal_obeys_it(
         _at(damaged, path[:-1])[path[-1]] = UNSEEN[number % len(UNSEEN)]
         report.write_text(json.dumps(damaged))
         statuses.add(reported(report, monkeypatch))
-        said = "".join(capsys.readouterr())
-        assert said.replace("\n", "").isprintable(), (path, said)
+        output = "".join(capsys.readouterr())
+        assert output.replace("\n", "").isprintable(), (path, output)
     assert statuses == {0, 2}
 
 

@@ -51,8 +51,8 @@ def ran(grades: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFix
         monkeypatch.setattr(sys, "argv", ["grader", *arguments])
         with pytest.raises(SystemExit) as ended:
             cli.main()
-        said = capsys.readouterr()
-        return int(ended.value.code or 0), said.out + said.err
+        output = capsys.readouterr()
+        return int(ended.value.code or 0), output.out + output.err
 
     return run
 
@@ -62,7 +62,7 @@ def override(ran: Ran, *more: str, check: str = "the output") -> tuple[int, str]
 
 
 def points(grades: Path) -> dict[str, float | None]:
-    return {one.submission: one.points for one in kept_report(grades).submissions}
+    return {item.submission: item.points for item in kept_report(grades).submissions}
 
 
 def test_a_check_gets_the_points_that_are_given_with_the_note(grades: Path, ran: Ran) -> None:
@@ -185,14 +185,14 @@ def test_it_stays_when_the_class_is_graded_again(
 ) -> None:
     override(ran, "2.5", "--note", "why")
     once = regraded(grades, RESULT, BOB)
-    assert [one.points for one in once.submissions] == [5.5, 3.0]
+    assert [result.points for result in once.submissions] == [5.5, 3.0]
     assert regraded(grades, *once.submissions) == once, "again is not twice"
     assert ",2.5," in as_csv(once)
     capsys.readouterr()
     (alone,) = regraded(grades, BOB).submissions
     assert alone == BOB
-    said = capsys.readouterr().err
-    assert said == (
+    output = capsys.readouterr().err
+    assert output == (
         "Points by hand that fit nothing here: ada, attention, agrees, 2.5 points (why)\n"
     )
 

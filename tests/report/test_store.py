@@ -61,7 +61,7 @@ def test_an_exercise_weighed_anew_keeps_its_share_and_so_do_its_checks() -> None
     (whole,) = RESULT.exercises
     twice = weighed(whole, 30.0)
     assert (twice.points, twice.max_points) == (6.0, 30.0)
-    assert [(one.points, one.max_points) for one in twice.checks] == [(6.0, 6.0), (0.0, 6.0)]
+    assert [(check.points, check.max_points) for check in twice.checks] == [(6.0, 6.0), (0.0, 6.0)]
     assert weighed(whole, 15.0) is whole
 
 

@@ -85,13 +85,13 @@ def fork_server(host: Host) -> int:
 
 def living(pids: list[int]) -> list[int]:
     """Those of the processes that still run; one that nobody has waited for yet does not."""
-    found = []
+    results = []
     for pid in pids:
         with contextlib.suppress(OSError):
             state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
             if state not in "ZX":
-                found.append(pid)
-    return found
+                results.append(pid)
+    return results
 
 
 def at_most(count: int, pids: list[int], seconds: float = 60.0) -> bool:
@@ -130,9 +130,9 @@ def test_what_a_module_raises_is_told(host: Host) -> None:
     ],
 )
 def test_a_lost_child_is_told_apart(host: Host, body: str, status: str, message: str) -> None:
-    found = lost(host, body)
-    assert found.status == status
-    assert message in found.message
+    result = lost(host, body)
+    assert result.status == status
+    assert message in result.message
 
 
 def test_waiting_for_a_slow_disk_is_no_idleness(
@@ -360,13 +360,13 @@ def test_closing_leaves_nothing(host: Host) -> None:
 
 @pytest.mark.full(but=("jail",))
 def test_a_judge_that_hangs_up_takes_only_its_own_children_along(host: Host) -> None:
-    one, other = Host.several(2, PROGRAM, host.isolation)
-    leaving, staying = line(one.fork()), line(other.fork())
+    first, other = Host.several(2, PROGRAM, host.isolation)
+    leaving, staying = line(first.fork()), line(other.fork())
     load(leaving, "def answer():\n    return 1\n")
     load(staying, "def answer():\n    return 2\n")
-    fork_server = one.server.process.popen
+    fork_server = first.server.process.popen
     assert other.server.process.popen is fork_server
-    one.close()
+    first.close()
     leaving.sock.settimeout(None)
     assert leaving.sock.recv(1) == b""
     assert call(staying, "answer") == 2
@@ -437,5 +437,5 @@ def test_an_unknown_isolation_is_refused() -> None:
 
 def test_address_space_is_found_without_proc() -> None:
     pages = int(Path("/proc/self/statm").read_text().split()[0])
-    found = lockdown.address_space()
-    assert abs(found - pages * os.sysconf("SC_PAGE_SIZE")) < 64 << 20
+    result = lockdown.address_space()
+    assert abs(result - pages * os.sysconf("SC_PAGE_SIZE")) < 64 << 20

@@ -82,19 +82,19 @@ def test_a_download_of_the_class_is_read_without_unpacking_it(tmp_path: Path) ->
     }
     (tmp_path / "download.zip").write_bytes(zipped_names(files))
     contents = submission.contents(tmp_path / "download.zip")
-    assert [(one.name, list(one.sources)) for one in contents.submissions] == [
+    assert [(result.name, list(result.sources)) for result in contents.submissions] == [
         ("Ada_1", ["attention"]),
         ("Judy_2", ["attention"]),
         ("Max_3", []),
     ]
-    assert [one.path for one in contents.submissions[2].passed_over] == ["work.rar"]
+    assert [entry.path for entry in contents.submissions[2].passed_over] == ["work.rar"]
 
 
 def test_a_hidden_folder_in_an_archive_is_listed(tmp_path: Path) -> None:
     files = {"attention.py": RIGHT, ".more/masks.py": b"x = 1", "__MACOSX/masks.py": b"\0"}
     (tmp_path / "judy.zip").write_bytes(zipped_names(files))
     (judy,) = submission.contents(tmp_path).submissions
-    assert [(one.path, one.work) for one in judy.passed_over] == [(".more", True)]
+    assert [(entry.path, entry.work) for entry in judy.passed_over] == [(".more", True)]
 
 
 def test_an_archive_beside_graded_files_is_listed(tmp_path: Path) -> None:
@@ -102,7 +102,7 @@ def test_an_archive_beside_graded_files_is_listed(tmp_path: Path) -> None:
     (tmp_path / "ada" / "attention.py").write_bytes(RIGHT)
     (tmp_path / "ada" / "all.zip").write_bytes(zipped(masks=b"x = 1"))
     (ada,) = submission.contents(tmp_path).submissions
-    assert [(one.path, one.work) for one in ada.passed_over] == [("all.zip", True)]
+    assert [(entry.path, entry.work) for entry in ada.passed_over] == [("all.zip", True)]
 
 
 def test_an_archive_inside_an_archive_is_refused_and_listed(tmp_path: Path) -> None:
@@ -123,7 +123,7 @@ def test_a_path_that_leads_out_is_refused(tmp_path: Path, name: str, kind: str) 
     data = zipped_names({name: RIGHT}) if kind == "zip" else tarred({name: RIGHT})
     says = problem(tmp_path, "eve.zip" if kind == "zip" else "eve.tgz", data)
     assert "leads out of it" in says
-    assert sorted(one.name for one in tmp_path.iterdir()) == ["class"]
+    assert sorted(item.name for item in tmp_path.iterdir()) == ["class"]
 
 
 @pytest.mark.parametrize("target", ["/etc/passwd", ""])

@@ -20,7 +20,7 @@ def write(path: Path, text: str = RIGHT) -> None:
 
 
 def graded(contents: submission.Contents) -> dict[str, list[str]]:
-    return {one.name: sorted(one.sources) for one in contents.submissions}
+    return {result.name: sorted(result.sources) for result in contents.submissions}
 
 
 @pytest.mark.parametrize("odd", ["exercises/attention.py", "masks.py"])
@@ -50,10 +50,10 @@ def test_either_reading_can_be_chosen(tmp_path: Path) -> None:
     write(tmp_path / "masks.py", MASKS)
     as_class = submission.contents(tmp_path, Reading.CLASS)
     assert graded(as_class) == {"ada": ["attention"], "exercises": ["attention"]}
-    assert [(one.path, one.work) for one in as_class.passed_over] == [("masks.py", True)]
+    assert [(entry.path, entry.work) for entry in as_class.passed_over] == [("masks.py", True)]
     as_one = submission.contents(tmp_path, Reading.ONE)
     assert graded(as_one) == {tmp_path.name: ["masks"]}
-    passed = {one.path: one.work for one in as_one.submissions[0].passed_over}
+    passed = {item.path: item.work for item in as_one.submissions[0].passed_over}
     assert passed == {"ada": True, "exercises/attention.py": True}
 
 
@@ -76,7 +76,7 @@ def test_folders_that_are_not_taken_for_students_are_listed(tmp_path: Path) -> N
     write(tmp_path / "grades.csv")
     contents = submission.contents(tmp_path)
     assert graded(contents) == {"ada": ["attention"]}
-    assert {one.path: one.work for one in contents.passed_over} == {
+    assert {entry.path: entry.work for entry in contents.passed_over} == {
         ".bob/": True,
         "__carl/": True,
         "__pycache__/": False,
@@ -84,14 +84,14 @@ def test_folders_that_are_not_taken_for_students_are_listed(tmp_path: Path) -> N
         "emil.rar": True,
         "grades.csv": False,
     }
-    assert all(one.reason for one in contents.passed_over)
+    assert all(passed.reason for passed in contents.passed_over)
 
 
 def test_of_a_student_with_a_pdf_alone_it_is_said(tmp_path: Path) -> None:
     write(tmp_path / "ada" / "ps1" / "report.pdf")
     (ada,) = submission.contents(tmp_path).submissions
     assert ada.absent["masks"] == "There is no file masks.py. What was submitted: ps1, report.pdf."
-    assert [(one.path, one.work) for one in ada.passed_over] == [("ps1/report.pdf", True)]
+    assert [(entry.path, entry.work) for entry in ada.passed_over] == [("ps1/report.pdf", True)]
 
 
 @pytest.mark.parametrize("name", ["Masks.py", "masks (1).py", "masks_final_v2.py", "homework.py"])
@@ -122,7 +122,10 @@ def test_of_two_candidates_none_is_guessed(tmp_path: Path) -> None:
         write(tmp_path / "ada" / name, MASKS)
     (ada,) = submission.contents(tmp_path, guess_names=True).submissions
     assert not ada.sources
-    assert [one.path for one in ada.passed_over if one.work] == ["masks (1).py", "masks (2).py"]
+    assert [entry.path for entry in ada.passed_over if entry.work] == [
+        "masks (1).py",
+        "masks (2).py",
+    ]
     assert "several files define the names of masks.py" in ada.passed_over[0].reason
 
 
@@ -139,7 +142,7 @@ def test_a_notebook_counts_before_a_file_under_another_name(tmp_path: Path, gues
     write(tmp_path / "ada" / "Masks.py", MASKS)
     (ada,) = submission.contents(tmp_path, guess_names=guess).submissions
     assert sorted(ada.sources) == ["attention"]
-    assert [(one.path, one.reason, one.work) for one in ada.passed_over] == [
+    assert [(entry.path, entry.reason, entry.work) for entry in ada.passed_over] == [
         ("Masks.py", "other files there are graded", True)
     ]
 
@@ -156,7 +159,7 @@ def test_moodles_download_is_read_as_it_is(tmp_path: Path) -> None:
         "Eve_8": ["attention"],
     }
     ada = contents.submissions[0]
-    assert [one.work for one in ada.passed_over] == [False]
+    assert [entry.work for entry in ada.passed_over] == [False]
 
 
 def test_canvas_download_is_read_as_it_is(tmp_path: Path) -> None:
@@ -172,7 +175,7 @@ def test_canvas_download_is_read_as_it_is(tmp_path: Path) -> None:
     }
     eve = contents.submissions[0]
     assert "report.pdf" in eve.absent["masks"]
-    assert [one.work for one in eve.passed_over] == [True]
+    assert [entry.work for entry in eve.passed_over] == [True]
 
 
 def test_names_that_only_look_like_canvas_are_students(tmp_path: Path) -> None:

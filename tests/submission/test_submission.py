@@ -21,9 +21,9 @@ def write(path: Path, data: bytes | str = RIGHT) -> None:
 def test_a_folder_of_exercises_is_one_submission(tmp_path: Path) -> None:
     write(tmp_path / "ada" / "attention.py")
     write(tmp_path / "ada" / "notes.py")
-    (found,) = submission.find(tmp_path / "ada")
-    assert found.name == "ada"
-    assert found.sources == {"attention": RIGHT}
+    (work,) = submission.find(tmp_path / "ada")
+    assert work.name == "ada"
+    assert work.sources == {"attention": RIGHT}
 
 
 @pytest.mark.parametrize("inside", ["", "exercises", "my solution"])
@@ -33,9 +33,9 @@ def test_a_folder_of_folders_is_a_class(tmp_path: Path, inside: str) -> None:
     (tmp_path / "empty").mkdir()
     (tmp_path / ".git").mkdir()
     (tmp_path / "grades.csv").write_text("")
-    found = submission.find(tmp_path)
-    assert [one.name for one in found] == ["ada", "bob", "empty"]
-    assert [list(one.sources) for one in found] == [["attention"], ["attention"], []]
+    students = submission.find(tmp_path)
+    assert [student.name for student in students] == ["ada", "bob", "empty"]
+    assert [list(student.sources) for student in students] == [["attention"], ["attention"], []]
 
 
 NOTEBOOK = (
@@ -52,17 +52,17 @@ def test_notebooks_and_folders_side_by_side_are_all_of_the_class(
     write(tmp_path / "bob" / "transformer.ipynb", NOTEBOOK)
     for name in notebooks:
         write(tmp_path / f"{name}.ipynb", NOTEBOOK)
-    found = submission.find(tmp_path)
-    assert [one.name for one in found] == ["ada", "bob", *notebooks]
-    assert all("attention" in one.sources for one in found)
+    students = submission.find(tmp_path)
+    assert [student.name for student in students] == ["ada", "bob", *notebooks]
+    assert all("attention" in student.sources for student in students)
 
 
 def test_a_notebook_with_a_folder_of_pictures_is_one_submission(tmp_path: Path) -> None:
     write(tmp_path / "ada" / "work.ipynb", NOTEBOOK)
     write(tmp_path / "ada" / "pictures" / "heads.png", b"")
-    (found,) = submission.find(tmp_path / "ada")
-    assert list(found.sources) == ["attention"]
-    assert found.passed_over == ()
+    (work,) = submission.find(tmp_path / "ada")
+    assert list(work.sources) == ["attention"]
+    assert work.passed_over == ()
 
 
 def test_what_is_not_graded_beside_other_files_is_known(tmp_path: Path) -> None:
@@ -72,9 +72,9 @@ def test_what_is_not_graded_beside_other_files_is_known(tmp_path: Path) -> None:
     write(tmp_path / "bob" / "old" / "work.ipynb", NOTEBOOK)
     ada, bob = submission.find(tmp_path)
     assert ada.sources == {"attention": RIGHT}
-    assert [(one.path, one.work) for one in ada.passed_over] == [("draft.ipynb", True)]
+    assert [(entry.path, entry.work) for entry in ada.passed_over] == [("draft.ipynb", True)]
     assert list(bob.sources) == ["attention"]
-    assert [(one.path, one.work) for one in bob.passed_over] == [("old/work.ipynb", True)]
+    assert [(passed.path, passed.work) for passed in bob.passed_over] == [("old/work.ipynb", True)]
 
 
 def test_of_two_notebooks_the_student_is_asked_for_one(tmp_path: Path) -> None:
@@ -89,8 +89,8 @@ def test_of_two_notebooks_the_student_is_asked_for_one(tmp_path: Path) -> None:
 
 def test_a_single_file_is_a_submission(tmp_path: Path) -> None:
     write(tmp_path / "attention.py")
-    (found,) = submission.find(tmp_path / "attention.py")
-    assert list(found.sources) == ["attention"]
+    (work,) = submission.find(tmp_path / "attention.py")
+    assert list(work.sources) == ["attention"]
 
 
 @pytest.mark.parametrize(
@@ -113,27 +113,27 @@ def test_an_unreadable_file_is_that_exercises_problem(
 ) -> None:
     write(tmp_path / "attention.py", data)
     write(tmp_path / "masks.py")
-    (found,) = submission.find(tmp_path)
-    assert says in found.problems["attention"]
-    assert list(found.sources) == ["masks"]
+    (work,) = submission.find(tmp_path)
+    assert says in work.problems["attention"]
+    assert list(work.sources) == ["masks"]
 
 
 @pytest.mark.parametrize("mark", ["", "\ufeff"])
 @pytest.mark.parametrize(
-    "said", ["", "# -*- coding: utf-8 -*-\n", "# vim: set fileencoding=UTF8 :\n"]
+    "message", ["", "# -*- coding: utf-8 -*-\n", "# vim: set fileencoding=UTF8 :\n"]
 )
-def test_utf_8_is_read_with_a_mark_or_without(tmp_path: Path, mark: str, said: str) -> None:
-    text = f"{said}x = 'é'\n"
+def test_utf_8_is_read_with_a_mark_or_without(tmp_path: Path, mark: str, message: str) -> None:
+    text = f"{message}x = 'é'\n"
     write(tmp_path / "attention.py", mark + text)
-    (found,) = submission.find(tmp_path)
-    assert found.sources["attention"] == text
+    (work,) = submission.find(tmp_path)
+    assert work.sources["attention"] == text
 
 
 def test_an_encoding_is_declared_at_the_top_or_not_at_all(tmp_path: Path) -> None:
     text = "# coding: latin-1\nx = 1\ny = 2  # coding: rot13\n"
     write(tmp_path / "attention.py", text)
-    (found,) = submission.find(tmp_path)
-    assert found.sources["attention"] == text
+    (work,) = submission.find(tmp_path)
+    assert work.sources["attention"] == text
 
 
 def test_a_link_to_somebody_elses_answer_is_not_followed(tmp_path: Path) -> None:
@@ -154,8 +154,8 @@ def test_a_link_to_somebody_elses_answer_is_not_followed(tmp_path: Path) -> None
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="named pipes are POSIX")
 def test_a_pipe_in_place_of_a_file_does_not_hang(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "attention.py")
-    (found,) = submission.find(tmp_path)
-    assert "not a plain file" in found.problems["attention"]
+    (work,) = submission.find(tmp_path)
+    assert "not a plain file" in work.problems["attention"]
 
 
 def test_where_there_is_nothing_to_grade_it_says_so(tmp_path: Path) -> None:
@@ -203,10 +203,10 @@ def test_a_name_is_printable_and_nobody_elses(tmp_path: Path) -> None:
     ]
     for name in names:
         write(tmp_path / os.fsdecode(name) / "attention.py")
-    found = [one.name for one in submission.find(tmp_path)]
-    assert len(set(found)) == len(names)
-    assert all(name.isprintable() for name in found)
-    assert {"ada", "Zoë"} <= set(found)
+    work = [result.name for result in submission.find(tmp_path)]
+    assert len(set(work)) == len(names)
+    assert all(name.isprintable() for name in work)
+    assert {"ada", "Zoë"} <= set(work)
 
 
 @pytest.mark.skipif(not hasattr(os, "seteuid"), reason="Windows locks no folder by its mode")

@@ -132,17 +132,17 @@ def instructor_side(folder: Path, count: int, isolation: str, runs: int) -> None
     grade = [sys.executable, "-m", "grader", "grade", "--isolation", isolation, "--seed", "1"]
     torch = Yardstick(sys.executable, "-c", "import torch")
     fresh = Yardstick(*pytest, ROOT / "tests" / "tools" / "fresh_pytest.py", submission)
-    one = Yardstick(*grade, class_folder / "student000")
-    for yardstick in (torch, fresh, one):
+    first = Yardstick(*grade, class_folder / "student000")
+    for yardstick in (torch, fresh, first):
         yardstick.measure(runs)
     whole = seconds([*grade, class_folder])
-    for yardstick in (torch, fresh, one):
+    for yardstick in (torch, fresh, first):
         yardstick.measure(runs)
-    each = (whole - one.mean) / max(1, count - 1)
+    each = (whole - first.mean) / max(1, count - 1)
     rate = f"{count / whole:.1f} a second in all"
     print(f"import torch, before and after    {torch.mean:6.2f} s")
     print(f"fresh pytest, one submission      {fresh.mean:6.2f} s")
-    print(f"grader grade, one submission      {one.mean:6.2f} s   isolation {isolation}")
+    print(f"grader grade, one submission      {first.mean:6.2f} s   isolation {isolation}")
     print(f"grader grade, {count:4} submissions    {whole:6.2f} s   {rate}")
     print(
         f"each further submission           {each:6.3f} s   fresh pytest: {fresh.mean / each:.1f} ×"
@@ -156,9 +156,9 @@ def wrong_answers(count: int, known: bool) -> list[dict[str, str]]:
     """A class's wrong answers, to a quarter of all files: known mistakes, or slips of the pen."""
     draw = random.Random(17)
     made = {
-        name: [one.source for one in variants(name)]
+        name: [variant.source for variant in variants(name)]
         if known
-        else [one.source for one in mutants(stubs.reference_source(name))]
+        else [mutant.source for mutant in mutants(stubs.reference_source(name))]
         for name in CORE
     }
     files = [(number, name) for number in range(count) for name in CORE]

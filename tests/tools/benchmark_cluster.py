@@ -53,7 +53,9 @@ def a_class(count: int) -> list[Submission]:
 
 def a_mixed_class(count: int) -> list[Submission]:
     """Half of them has something wrong, one in twenty ends its process."""
-    library = [one for name in CHEAP for one in mistakes.load(name) if not one.edits[0].form]
+    library = [
+        mistake for name in CHEAP for mistake in mistakes.load(name) if not mistake.edits[0].form
+    ]
     handed_in = []
     for number in range(count):
         sources = {name: right(name, number) for name in CHEAP}
@@ -67,10 +69,10 @@ def a_mixed_class(count: int) -> list[Submission]:
 
 
 def write(submissions: list[Submission], folder: Path) -> Path:
-    for one in submissions:
-        (folder / one.name).mkdir(parents=True)
-        for name, text in one.sources.items():
-            (folder / one.name / f"{name}.py").write_text(text, encoding="utf-8")
+    for result in submissions:
+        (folder / result.name).mkdir(parents=True)
+        for name, text in result.sources.items():
+            (folder / result.name / f"{name}.py").write_text(text, encoding="utf-8")
     return folder
 
 
@@ -102,7 +104,7 @@ def handed_out(plan: workers.Plan, answer: SubmissionResult, handed_in: list[Sub
 
     The scheduler and the workers, which here do nothing, are in the time on the wall.
     """
-    work = {one.name: one for one in handed_in}
+    work = {item.name: item for item in handed_in}
     with grading_takes_no_time(), cluster.Workforce(plan, JOBS, (), cluster.LOCAL) as workforce:
         workforce.recordings = answer  # type: ignore[assignment]
         wall, processor = time.perf_counter(), time.process_time()
@@ -116,23 +118,23 @@ def table(count: int) -> None:
         few = write(a_class(FEW), Path(place) / "few")
         many = write(a_class(FEW + count), Path(place) / "many")
         ways = {"--jobs 2": ("--jobs", str(JOBS)), "--on dask:local": ("--on", "dask:local")}
-        found: dict[str, list[tuple[Cost, Cost]]] = {way: [] for way in ways}
+        results: dict[str, list[tuple[Cost, Cost]]] = {way: [] for way in ways}
         for way in ("--jobs 2", "--on dask:local") * 2:
             start, each = cost_of(few, many, count, *ways[way])
-            found[way].append((start, each))
+            results[way].append((start, each))
             print(f"{way:<16}a class of {FEW}  {start}", flush=True)
             print(f"{way:<16}each further{each}", flush=True)
-    here, there = (sum((each for _, each in found[way]), Cost(0, 0)) / 2 for way in ways)
+    here, there = (sum((each for _, each in results[way]), Cost(0, 0)) / 2 for way in ways)
     wall, processor = there.wall / here.wall, there.processor / here.processor
     print(f"a cluster's submission costs {wall:.2f} times as much on the wall, ", end="")
     print(f"{processor:.2f} times in CPU time")
-    start = sum((begun for begun, _ in found["--on dask:local"]), Cost(0, 0)) / 2
+    start = sum((begun for begun, _ in results["--on dask:local"]), Cost(0, 0)) / 2
     plan = workers.Plan(CORE, 7, ISOLATION, JOBS)
     recordings = workers.record_checks(plan, CORE)
     (result,) = workers.grade(a_class(1), plan)
     handed_in = a_class(1000)
     spent = handed_out(plan, result, handed_in)
-    sizes = [len(pickle.dumps(one)) / 1e3 for one in (recordings, handed_in[0], result)]
+    sizes = [len(pickle.dumps(item)) / 1e3 for item in (recordings, handed_in[0], result)]
     print(f"sent to each worker once: {sizes[0] / 1e3:.1f} MB of cases")
     print(f"a submission: {sizes[1]:.0f} kB out, {sizes[2]:.0f} kB back;{spent} to hand it out")
     for size in CLASSES:
@@ -147,15 +149,15 @@ def table(count: int) -> None:
 def lose(count: int) -> None:
     handed_in = a_mixed_class(count)
     plan = workers.Plan(CHEAP, 7, ISOLATION, JOBS)
-    alone = {one.submission: one for one in workers.grade(handed_in, plan)}
-    points = sorted({one.points or 0.0 for one in alone.values()})
+    alone = {graded.submission: graded for graded in workers.grade(handed_in, plan)}
+    points = sorted({item.points or 0.0 for item in alone.values()})
     print(f"{len(alone)} graded here: {', '.join(map('{:g}'.format, points))} points", flush=True)
     spread = {}
     with ExitStack() as stack:
-        found = Cluster(stack)
-        scheduler, worker = found.scheduler(), found.worker()
-        found.worker()
-        recruit = cluster.recruit(f"dask:{found.address}")
+        started = Cluster(stack)
+        scheduler, worker = started.scheduler(), started.worker()
+        started.worker()
+        recruit = cluster.recruit(f"dask:{started.address}")
         for number, result in enumerate(workers.grade(handed_in, plan, recruit)):
             spread[result.submission] = result
             if number == count // 4:
@@ -165,8 +167,8 @@ def lose(count: int) -> None:
                 scheduler.kill()
                 scheduler.wait()
                 print(f"after {number} the scheduler is killed, and started anew", flush=True)
-                found.scheduler()
-                found.worker()
+                started.scheduler()
+                started.worker()
     # As text: a number that is none (NaN) does not equal itself.
     differ = sorted(name for name, one in alone.items() if repr(spread.get(name)) != repr(one))
     print(f"{len(spread)} graded there; {len(differ)} differ: {', '.join(differ) or 'none'}")
@@ -177,8 +179,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--submissions", type=int, default=200)
     parser.add_argument("--lose", action="store_true")
-    asked = parser.parse_args()
-    (lose if asked.lose else table)(asked.submissions)
+    options = parser.parse_args()
+    (lose if options.lose else table)(options.submissions)
 
 
 if __name__ == "__main__":

@@ -41,16 +41,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--students", type=int, default=40)
     parser.add_argument("--exercise", action="append", default=[])
-    asked = parser.parse_args()
-    print(f"{', '.join(asked.exercise) or 'the core eight'}, a class of {asked.students}")
-    found = {}
+    options = parser.parse_args()
+    print(f"{', '.join(options.exercise) or 'the core eight'}, a class of {options.students}")
+    results = {}
     with tempfile.TemporaryDirectory() as folder:
         for way in ("kit before", "stock", "kit after"):
-            steps = measure(Path(folder) / way, asked.students, asked.exercise)
-            found[way] = sum(steps[1:], steps[0])
+            steps = measure(Path(folder) / way, options.students, options.exercise)
+            results[way] = sum(steps[1:], steps[0])
             for step, cost in zip(STEPS, steps, strict=True):
                 print(f"{way:<11} {step:<18}{cost}", flush=True)
-    kit, stock = (found["kit before"] + found["kit after"]) / 2, found["stock"]
+    kit, stock = (results["kit before"] + results["kit after"]) / 2, results["stock"]
     print(f"nbgrader stock, both steps    {stock}")
     print(f"nbgrader with the kit         {kit}")
     print(

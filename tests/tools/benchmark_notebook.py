@@ -53,8 +53,8 @@ def main() -> None:
     """Measures and prints."""
     count = int(sys.argv[1]) if len(sys.argv) > 1 else 20
     for label, make in (("files", files), ("notebooks", notebook), ("files again", files)):
-        one, many = seconds([make(0)]), seconds([make(number) for number in range(count + 1)])
-        print(f"each further submission, {label:<12} {(many - one) / count:6.3f} s")
+        first, many = seconds([make(0)]), seconds([make(number) for number in range(count + 1)])
+        print(f"each further submission, {label:<12} {(many - first) / count:6.3f} s")
 
 
 if __name__ == "__main__":

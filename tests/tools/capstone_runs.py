@@ -33,7 +33,9 @@ def right(name: str) -> str:
 
 
 def wrong(exercise: str, name: str) -> str:
-    (mistake,) = [one for one in mistakes.load(exercise) if one.name == name]
+    (mistake,) = [
+        known_mistake for known_mistake in mistakes.load(exercise) if known_mistake.name == name
+    ]
     return mistake.apply(right(exercise).replace("from exercises", "from solutions")).replace(
         "from solutions", "from exercises"
     )
@@ -84,14 +86,14 @@ def run(
     child.Worker(reading, writing).work()
     events = [event_from(line) for line in writing.getvalue().splitlines()]
     (place,) = [number for number, event in enumerate(events) if isinstance(event, Faults)]
-    outcome, found, answers = events[place - 1 : place + 2]
+    outcome, result, answers = events[place - 1 : place + 2]
     before: list[Event | Progress | Learnt] = []
     for event in events[: place - 1]:
         assert isinstance(event, Report)
         before.append(exam.progress(event, None))
-    assert isinstance(found, Faults)
+    assert isinstance(result, Faults)
     if isinstance(outcome, Trained):
         learnt = exam.hold(outcome, Answered(answers))
-        return [*before, replace(learnt, faults=found.faults), *events[place + 2 :]]
+        return [*before, replace(learnt, faults=result.faults), *events[place + 2 :]]
     assert isinstance(outcome, Failure)
-    return [*before, replace(outcome, faults=[*found.faults, *outcome.faults])]
+    return [*before, replace(outcome, faults=[*result.faults, *outcome.faults])]

@@ -39,16 +39,16 @@ TOKENS = (
 def mutate(text: bytearray, draw: random.Random) -> bytearray:
     """Bytes that differ from `text` in a few places."""
     for _ in range(draw.choice((1, 1, 1, 2, 4))):
-        place = draw.randrange(len(text) + 1)
+        position = draw.randrange(len(text) + 1)
         kind = draw.randrange(5)
-        if kind == 0 and place < len(text):
-            text[place] ^= 1 << draw.randrange(8)
+        if kind == 0 and position < len(text):
+            text[position] ^= 1 << draw.randrange(8)
         elif kind == 1:
-            text[place:place] = draw.choice(TOKENS)
+            text[position:position] = draw.choice(TOKENS)
         elif kind == 2:
-            del text[place : place + draw.randrange(1, 9)]
+            del text[position : position + draw.randrange(1, 9)]
         elif kind == 3:
-            text[place:place] = text[place : place + draw.randrange(1, 33)]
+            text[position:position] = text[position : position + draw.randrange(1, 33)]
         else:
             replace_token(text, draw)
     return text
@@ -58,8 +58,8 @@ def replace_token(text: bytearray, draw: random.Random) -> None:
     """Puts another token in the place of a number or a word, so that the header stays JSON."""
     tokens = list(re.finditer(rb'"[^"]*"|-?[\d.]+|true|null', text))
     if tokens:
-        found = draw.choice(tokens)
-        text[found.start() : found.end()] = draw.choice(TOKENS)
+        result = draw.choice(tokens)
+        text[result.start() : result.end()] = draw.choice(TOKENS)
 
 
 def main(count: int, seed: int) -> None:

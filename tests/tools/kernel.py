@@ -58,11 +58,11 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as settings:
         os.environ["IPYTHONDIR"] = settings
         _shell()
-    found: dict[str, dict[str, Any]] = {}
+    results: dict[str, dict[str, Any]] = {}
     paths = [NOTEBOOKS / f"{name}.py" for name in sys.argv[1:]]
     for path in paths or sorted(NOTEBOOKS.glob("*.py")):
-        found[path.stem] = {exercise: _apart(path, exercise) for exercise in verdicts(path)}
-    print(json.dumps(found))
+        results[path.stem] = {exercise: _apart(path, exercise) for exercise in verdicts(path)}
+    print(json.dumps(results))
 
 
 def _apart(path: Path, exercise: str) -> dict[str, bool]:
@@ -102,16 +102,16 @@ def _examined(path: Path, exercise: str) -> dict[str, bool]:
     sys.path.insert(0, "")
     _run(shell, path, exercise)
     answer = _Names(shell.user_ns)
-    found = {}
+    results = {}
     for check, drawn in _cases(exercise):
-        found[check.name] = True
+        results[check.name] = True
         for arguments in drawn:
             try:
                 check.body(Student(Recorder(Server(answer)), 1), **arguments)
             except (Exception, Interrupted):
-                found[check.name] = False
+                results[check.name] = False
                 break
-    return found
+    return results
 
 
 @functools.cache

@@ -84,13 +84,13 @@ def failures(name: str, source: str, first_only: bool = False) -> dict[str, str]
 
 def missed(name: str, edits: bool = False) -> tuple[list[str], int]:
     """The wrong answers that pass all public tests of an exercise, and how many were tried."""
-    wrong = [(" + ".join(one.mistakes), one.source) for one in variants(name)]
+    wrong = [(" + ".join(variant.mistakes), variant.source) for variant in variants(name)]
     if edits:
         source = stubs.reference_source(name)
         lines = source.splitlines()
         wrong += [
-            (f"line {one.line}, {one.what}: {lines[one.line - 1].strip()}", one.source)
-            for one in mutants(source)
+            (f"line {mutant.line}, {mutant.what}: {lines[mutant.line - 1].strip()}", mutant.source)
+            for mutant in mutants(source)
         ]
     return [told for told, source in wrong if not failures(name, source, True)], len(wrong)
 
@@ -98,8 +98,8 @@ def missed(name: str, edits: bool = False) -> tuple[list[str], int]:
 def refused(name: str) -> dict[str, dict[str, str]]:
     """What the public tests say against unusual right answers, by the name of the file."""
     files = sorted((VARIANTS / name).glob("*.py"))
-    said = {file.name: failures(name, file.read_text(encoding="utf-8")) for file in files}
-    return {file: what for file, what in said.items() if what}
+    messages = {file.name: failures(name, file.read_text(encoding="utf-8")) for file in files}
+    return {file: by_test for file, by_test in messages.items() if by_test}
 
 
 def _is_ours(module: str) -> bool:

@@ -110,7 +110,7 @@ def modules(inside: Sequence[str]) -> set[str]:
             continue
         path = getattr(module, "__path__", None)
         if path:
-            waiting += [one.name for one in pkgutil.iter_modules(path, f"{name}.")]
+            waiting += [iter_module.name for iter_module in pkgutil.iter_modules(path, f"{name}.")]
     names = [name for name, module in sys.modules.items() if isinstance(module, types.ModuleType)]
     inner = tuple(f"{name}." for name in inside)
     wanted = {name for name in names if name in inside or name.startswith(inner)}
@@ -143,21 +143,21 @@ def resolve(name: str) -> Callable[..., Any]:
     if "::" in name:
         operator, _, overload = name.partition(".")
         space, _, base = operator.partition("::")
-        found = getattr(getattr(getattr(torch.ops, space), base), overload or "default")
-        named = [one.name for one in found._schema.arguments if one.kwarg_only]
+        result = getattr(getattr(getattr(torch.ops, space), base), overload or "default")
+        named = [argument.name for argument in result._schema.arguments if argument.kwarg_only]
         if not named:
-            return found  # type: ignore[no-any-return]
-        return lambda *given: found(
+            return result  # type: ignore[no-any-return]
+        return lambda *given: result(
             *given[: -len(named)], **dict(zip(named, given[-len(named) :], strict=True))
         )
     module, _, path = name.partition(":")
     path, bracket, key = path.partition("[")
-    found = attrgetter(path)(importlib.import_module(module))
+    result = attrgetter(path)(importlib.import_module(module))
     if bracket:
-        found = next(one for known, one in found.items() if f"{known}]" == key)
-    if isinstance(found, type):
-        return lambda *arguments: found(*arguments[:-1])(arguments[-1])
-    return found  # type: ignore[no-any-return]
+        result = next(item for known, item in result.items() if f"{known}]" == key)
+    if isinstance(result, type):
+        return lambda *arguments: result(*arguments[:-1])(arguments[-1])
+    return result  # type: ignore[no-any-return]
 
 
 def candidates(task: Task, name: str, found: Callable[..., Any]) -> list[Sequence[Any]]:
@@ -168,11 +168,15 @@ def candidates(task: Task, name: str, found: Callable[..., Any]) -> list[Sequenc
         kinds: dict[str, list[Any]] = {
             "Tensor": [*task.tensors],
             "Optional[Tensor]": [None, *task.tensors[1:]],
-            "List[Tensor]": [list(task.tensors), *[[one] for one in task.tensors], *task.lists],
+            "List[Tensor]": [
+                list(task.tensors),
+                *[[tensor] for tensor in task.tensors],
+                *task.lists,
+            ],
             "bool": [False, True],
         }
-        numbers = [one for one in task.numbers if not isinstance(one, str)]
-        texts = [one for one in task.numbers if isinstance(one, str)]
+        numbers = [number for number in task.numbers if not isinstance(number, str)]
+        texts = [item for item in task.numbers if isinstance(item, str)]
         chosen: list[Sequence[Any]] = []
         for argument in schema.arguments:
             kind = str(argument.type)
@@ -228,11 +232,14 @@ def by_name(task: Task, found: Callable[..., Any]) -> Iterator[list[Any]]:
     except (TypeError, ValueError):
         return
     needed = [
-        one.name
-        for one in parameters
-        if one.default is one.empty and one.kind in (one.KEYWORD_ONLY, one.POSITIONAL_OR_KEYWORD)
+        parameter.name
+        for parameter in parameters
+        if parameter.default is parameter.empty
+        and parameter.kind in (parameter.KEYWORD_ONLY, parameter.POSITIONAL_OR_KEYWORD)
     ]
-    known = [one.name for one in parameters if one.name in task.named and one.name not in needed]
+    known = [
+        item.name for item in parameters if item.name in task.named and item.name not in needed
+    ]
     if task.named.keys() & {*needed, *known}:
         for names in ([*needed, *known], needed):
             yield [Named({name: task.named.get(name) for name in names})]
@@ -254,18 +261,18 @@ def sampled(chosen: Sequence[Sequence[Any]]) -> Iterator[list[Any]]:
         tensors += is_tensor
     for _ in range(COMBINATIONS):
         pairs = zip(likely, chosen, strict=True)
-        yield [one if draw.random() < 0.7 else draw.choice(some) for one, some in pairs]
+        yield [first if draw.random() < 0.7 else draw.choice(some) for first, some in pairs]
 
 
 def copies(arguments: Sequence[Any]) -> list[Any]:
     """The arguments anew, since a call may change them."""
     return [
-        Named(zip(one, copies([*one.values()]), strict=True))
-        if isinstance(one, Named)
-        else one.clone()
-        if isinstance(one, Tensor)
-        else one
-        for one in arguments
+        Named(zip(argument, copies([*argument.values()]), strict=True))
+        if isinstance(argument, Named)
+        else argument.clone()
+        if isinstance(argument, Tensor)
+        else argument
+        for argument in arguments
     ]
 
 

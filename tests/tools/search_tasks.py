@@ -55,8 +55,8 @@ def tasks(dtype: torch.dtype) -> dict[str, Task]:
         "layer_norm": Task(
             (x, weight, bias, x.view(6, 8), x.view(1, 6, 8)),
             tuple(
-                one.view(shape)
-                for one in (plain, plain * weight + bias, plain * weight, plain + bias)
+                item.view(shape)
+                for item in (plain, plain * weight + bias, plain * weight, plain + bias)
                 for shape in ((2, 3, 8), (6, 8), (1, 6, 8))
             ),
             (1e-5, 8, 2, -1, 1),
@@ -171,7 +171,7 @@ def _training(dtype: torch.dtype) -> Task:
 def is_answer(task: Task, value: Any) -> bool:
     """Whether this result, or a part of it, does the exercise's work."""
     if isinstance(value, (tuple, list)):
-        return any(is_answer(task, one) for one in value[:8])
+        return any(is_answer(task, item) for item in value[:8])
     if isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind in "bif":
         value = torch.as_tensor(value)
     if not isinstance(value, Tensor) or value.is_meta:
@@ -197,32 +197,34 @@ def is_answer(task: Task, value: Any) -> bool:
 def describe(task: Task, arguments: Sequence[Any]) -> list[Any]:
     """Arguments as JSON: a tensor of the task by its number, a list of them by theirs."""
     described: list[Any] = []
-    for one in arguments:
-        if isinstance(one, Named):
-            pairs = zip(one, describe(task, [*one.values()]), strict=True)
+    for argument in arguments:
+        if isinstance(argument, Named):
+            pairs = zip(argument, describe(task, [*argument.values()]), strict=True)
             described.append({"named": dict(pairs)})
             continue
-        numbers = [number for number, tensor in enumerate(task.tensors) if tensor is one]
+        numbers = [number for number, tensor in enumerate(task.tensors) if tensor is argument]
         if numbers:
             described.append({"tensor": numbers[0]})
-        elif isinstance(one, list) and any(isinstance(item, Tensor) for item in one):
-            described.append({"tensors": [describe(task, [item])[0]["tensor"] for item in one]})
+        elif isinstance(argument, list) and any(isinstance(item, Tensor) for item in argument):
+            described.append(
+                {"tensors": [describe(task, [item])[0]["tensor"] for item in argument]}
+            )
         else:
-            described.append(one)
+            described.append(argument)
     return described
 
 
 def recall(task: Task, described: Sequence[Any]) -> list[Any]:
     """The arguments that `describe` described."""
-    found: list[Any] = []
+    results: list[Any] = []
     for one in described:
         if isinstance(one, dict) and "tensor" in one:
-            found.append(task.tensors[one["tensor"]].clone())
+            results.append(task.tensors[one["tensor"]].clone())
         elif isinstance(one, dict) and "named" in one:
             values = recall(task, [*one["named"].values()])
-            found.append(Named(zip(one["named"], values, strict=True)))
+            results.append(Named(zip(one["named"], values, strict=True)))
         elif isinstance(one, dict):
-            found.append([task.tensors[item].clone() for item in one["tensors"]])
+            results.append([task.tensors[item].clone() for item in one["tensors"]])
         else:
-            found.append(one)
-    return found
+            results.append(one)
+    return results

@@ -34,12 +34,12 @@ def hits(task: Task, name: str) -> list[Any] | None:
     """The arguments with which this does the exercise's work, if it does."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        found = resolve(name)  # which may import a part of torch, and that takes its time
+        result = resolve(name)  # which may import a part of torch, and that takes its time
     with Limited(SECONDS), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for arguments in combinations(task, name, found):
+        for arguments in combinations(task, name, result):
             try:
-                if is_answer(task, carry_out(found, arguments)):
+                if is_answer(task, carry_out(result, arguments)):
                     return arguments
             except TimeoutError:
                 raise
@@ -50,7 +50,7 @@ def hits(task: Task, name: str) -> list[Any] | None:
 
 def search(task: Task, names: Sequence[str]) -> dict[str, list[Any]]:
     """All of these that do the exercise's work; each crash costs one process and is passed over."""
-    found: dict[str, list[Any]] = {}
+    results: dict[str, list[Any]] = {}
     position = 0
     while position < len(names):
         reading, writing = os.pipe()
@@ -74,12 +74,12 @@ def search(task: Task, names: Sequence[str]) -> dict[str, list[Any]]:
             while select.select([pipe], [], [], 20 * SECONDS)[0] and (line := pipe.readline()):
                 arguments = json.loads(line)
                 if arguments is not None:
-                    found[names[position]] = arguments
+                    results[names[position]] = arguments
                 position += 1
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
         position += 1  # what ended the process, or the end
-    return found
+    return results
 
 
 def main() -> None:

@@ -162,9 +162,9 @@ def test_twelve_edits_in_a_terminal(tmp_path: Path) -> None:
     # Hints: what works, then the question, then the mistake.
     for number, words in enumerate(("What works", "variance", "Your scores are divided by d_k")):
         terminal.press("h")
-        said = terminal.until("Ask again for the next hint.")
-        assert words in said
-        assert ("The first time" in said) is (number == 0)
+        output = terminal.until("Ask again for the next hint.")
+        assert words in output
+        assert ("The first time" in output) is (number == 0)
     # 2: half typed
     terminal.edit("attention", "query.size(-1)", "math.sqrt(query.size(-1)")
     terminal.until("not valid Python yet ('(' was never closed)")

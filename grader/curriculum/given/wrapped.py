@@ -54,10 +54,10 @@ def torch_layer_weights(
     `attentions` are the names of the attentions in the exercise, and those in torch.
     """
     renamed: dict[str, Tensor] = {}
-    for ours, theirs in attentions.items():
-        below = {name.removeprefix(f"{ours}."): value for name, value in weights.items()}
+    for name_here, name_there in attentions.items():
+        below = {name.removeprefix(f"{name_here}."): value for name, value in weights.items()}
         packed = torch_attention_weights(below)
-        renamed |= {f"{theirs}.{name}": value for name, value in packed.items()}
+        renamed |= {f"{name_there}.{name}": value for name, value in packed.items()}
     for kind in ("weight", "bias"):
         for name in ("linear1", "linear2"):
             renamed[f"{name}.{kind}"] = weights[f"feed_forward.{name}.{kind}"]
@@ -146,8 +146,8 @@ class WrappedStack(nn.Module):
         self.layers = nn.ModuleList(self.kind(*sizes) for _ in range(num_layers))
         self.norm = nn.LayerNorm(d_model) if norm_first else None
 
-    def forward(self, x: Tensor, *rest: Tensor | None, **masks: Tensor | None) -> Tensor:
+    def forward(self, x: Tensor, *memory: Tensor | None, **masks: Tensor | None) -> Tensor:
         """`(B, L, d_model)`, as it went in."""
         for torch_layer in self.layers:
-            x = torch_layer(x, *rest, **masks)
+            x = torch_layer(x, *memory, **masks)
         return x if self.norm is None else self.norm(x)

@@ -81,18 +81,18 @@ def contradict(first: Mistake, second: Mistake) -> bool:
         return False
     sources = {"": stubs.reference_source(first.exercise), **forms(first.exercise)}
     return any(
-        _overlap(place, second_place)
+        _overlap(first_place, second_place)
         for form, source in sources.items()
-        for place in _places(first, form, source)
+        for first_place in _places(first, form, source)
         for second_place in _places(second, form, source)
     )
 
 
-def _overlap(some: Places, others: Places) -> bool:
+def _overlap(first: Places, second: Places) -> bool:
     return any(
         start <= other_end and other_start <= end
-        for start, end in some
-        for other_start, other_end in others
+        for start, end in first
+        for other_start, other_end in second
     )
 
 
@@ -115,10 +115,10 @@ def _places(mistake: Mistake, form: str, source: str) -> list[Places]:
     return spots
 
 
-def _alike(text: str, other: str) -> int:
+def _alike(text: str, second: str) -> int:
     """With how many characters both begin."""
-    pairs = enumerate(zip(text, other, strict=False))
-    return next((n for n, (left, right) in pairs if left != right), min(len(text), len(other)))
+    pairs = enumerate(zip(text, second, strict=False))
+    return next((n for n, (left, right) in pairs if left != right), min(len(text), len(second)))
 
 
 def _edits(mistake: Mistake, form: str) -> list[tuple[Mistake, int]]:

@@ -79,9 +79,9 @@ def beam(answer: ModuleType) -> Drawing:
         left = 20 + 200 * step
         places.append([])
         drawing.text(left + 62, 24, f"step {step}" if step else "start", "middle small")
-        for place, hypothesis in enumerate(candidates[:_SHOWN]):
-            top = 40 + _ROW * place if step else 40 + _ROW / 2
-            kept = place < WIDTH
+        for position, hypothesis in enumerate(candidates[:_SHOWN]):
+            top = 40 + _ROW * position if step else 40 + _ROW / 2
+            kept = position < WIDTH
             if step:
                 start = places[step - 1][hypothesis.parent]
                 drawing.line(

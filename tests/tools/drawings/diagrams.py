@@ -303,10 +303,10 @@ def teacher_forcing(answer: ModuleType) -> Drawing:
             ("labels", labels, 210, "other"))  # fmt: skip
     for name, ids, top, kind in rows:
         drawing.text(120, top + 23, name, "end")
-        for place, number in enumerate(ids[0].tolist()):
-            drawing.box(140 + 108 * place, top, 94, 36, f"{words[number]}  {number}", kind)
-    for place in range(read.size(1)):
-        drawing.arrow([(187 + 108 * place, 157), (187 + 108 * place, 209)])
+        for position, number in enumerate(ids[0].tolist()):
+            drawing.box(140 + 108 * position, top, 94, 36, f"{words[number]}  {number}", kind)
+    for position in range(read.size(1)):
+        drawing.arrow([(187 + 108 * position, 157), (187 + 108 * position, 209)])
     drawing.text(580, 188, "what comes next?", "small")
     drawing.text(140, 26, "a token and its id", "small")
     return drawing
