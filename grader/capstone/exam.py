@@ -9,19 +9,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Protocol
 
-from grader.capstone.events import (
-    Behaviour,
-    Failure,
-    Fault,
-    Prediction,
-    Report,
-    Scored,
-    Trained,
-    Translation,
-)
+from grader.capstone.events import Failure, Fault, Prediction, Report, Scored, Trained
 
 AT_ONCE = 100  # questions of one request
 MOST_WRONG = 12
@@ -75,7 +66,7 @@ class Example:
 
 
 @dataclass(frozen=True)
-class Learnt:
+class Learnt(Trained):
     """What came of a training: what the process says of it, and what the exam measured.
 
     `exact` of `count` unseen examples were answered without a fault; `languages` has the share by
@@ -84,15 +75,6 @@ class Learnt:
     does not believe the model's word for it, `refuted` says why.
     """
 
-    step: int
-    seconds: float
-    loss: float
-    stopped: bool
-    behaviour: Behaviour
-    translations: list[Translation]
-    positions: list[list[float]]
-    embedding: list[list[float]] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
     exact: float = math.nan
     count: int = 0
     languages: Mapping[str, float] = field(default_factory=dict)
@@ -149,26 +131,11 @@ class AnswerExam:
             groups.setdefault(example.language, []).append(example.got == example.expected)
         wrong = [example for example in answered if example.got != example.expected]
         shuffled = sum(sorted(example.got) == sorted(example.expected) for example in wrong)
-        return replace(
-            learnt(trained),
+        return Learnt(
+            **vars(trained),
             exact=(len(answered) - len(wrong)) / len(answered),
             count=len(answered),
             languages={name: sum(right) / len(right) for name, right in sorted(groups.items())},
             wrong=wrong[:MOST_WRONG],
             reshuffled=shuffled / max(1, len(wrong)),
         )
-
-
-def learnt(trained: Trained) -> Learnt:
-    """What the process says came of a training; nothing is measured yet."""
-    return Learnt(
-        trained.step,
-        trained.seconds,
-        trained.loss,
-        trained.stopped,
-        trained.behaviour,
-        trained.translations,
-        trained.positions,
-        trained.embedding,
-        trained.notes,
-    )

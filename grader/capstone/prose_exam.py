@@ -11,10 +11,9 @@ import math
 import secrets
 import zlib
 from collections.abc import Sequence
-from dataclasses import replace
 
 from grader.capstone.events import Report, Scored, Trained
-from grader.capstone.exam import Examinee, Learnt, Progress, learnt
+from grader.capstone.exam import Examinee, Learnt, Progress
 
 WINDOW = 128  # tokens that the model sees at once, no more than it learns from at once
 STRIDE = 32  # tokens that are new in a window; the others are there as what stands before them
@@ -59,8 +58,8 @@ class ProseExam:
         )
         for position in positions:
             refuted = refuted or _wrong_score(scored, position, examinee)
-        return replace(
-            learnt(trained),
+        return Learnt(
+            **vars(trained),
             bits=math.nan if refuted else _bits(scored.scores, self.text),
             zlib=zlib_bits(self.text),
             count=len(self.text),
