@@ -16,7 +16,7 @@ from grader.capstone import dates, looking
 from grader.capstone.date_learner import DateLearner
 from grader.capstone.dates import STYLES, Dates
 from grader.capstone.events import Report, Translation
-from grader.capstone.exam import Learnt, learnt
+from grader.capstone.exam import Learnt
 from grader.capstone.pieces import Pieces, Sources, entries_of
 from grader.capstone.task import Plan
 from grader.capstone.training import tensors
@@ -116,7 +116,7 @@ def test_the_embedding_is_drawn_as_it_lies_in_its_plane(reference: Pieces) -> No
     trained = made.conclude(False)
     points = torch.tensor(trained.embedding)
     torch.testing.assert_close(torch.pdist(points), torch.pdist(plane), atol=1e-3, rtol=0)
-    figure = DATES.figures(learnt(trained), [])["embedding"]
+    figure = DATES.figures(Learnt(**vars(trained)), [])["embedding"]
     (axes,) = figure.axes
     assert {label.get_text() for label in axes.texts} == set(pictures.style.readable(characters))
     groups = {line.get_text() for line in axes.get_legend().get_texts()}

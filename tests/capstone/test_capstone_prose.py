@@ -143,7 +143,7 @@ def test_a_cache_that_loses_the_past_is_seen(entries: dict[str, Any]) -> None:
 
     made = learner({**entries, "KVCache": forgetful}, steps=10)
     made.run(lambda: False, lambda _: None)
-    learnt = replace(exam.learnt(made.conclude(False)), bits=1.0)
+    learnt = exam.Learnt(**vars(made.conclude(False)), bits=1.0)
     assert learnt.behaviour.cached is False
     assert not PROSE.has_learnt(learnt)
     assert "kv_cache" in next(iter(PROSE.symptoms(learnt, []))).suspects
