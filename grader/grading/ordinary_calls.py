@@ -6,8 +6,8 @@ yet shows here.
 
 from __future__ import annotations
 
+import ast
 import builtins
-import importlib
 import pkgutil
 import re
 import sys
@@ -15,6 +15,8 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable
 from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
 
 import torch
 
@@ -33,6 +35,8 @@ _PUBLIC = (
     "torch.sparse",
     "torch.special",
 )
+# Torch loads this module at its first use, and with it its compiler, which takes a second.
+_UNLOADED = "torch.nn.attention.bias"
 _WORD = re.compile(r"\w+")
 # What finds functions by names that are made of text, or without any name; and builtins that do.
 _MAKERS = re.compile(
@@ -108,8 +112,8 @@ def words_of(text: str) -> set[str]:
 @cache
 def names_of_torch() -> frozenset[str]:
     """The names of what torch has in public: modules, functions, methods, operators."""
-    importlib.import_module("torch.nn.attention.bias")
     names = {info.name for info in pkgutil.iter_modules(torch.__path__)}
+    names |= _defined_in(_UNLOADED)
     names |= {
         part.partition(".")[0]
         for name in torch._C._dispatch_get_all_op_names()
@@ -125,6 +129,14 @@ def names_of_torch() -> frozenset[str]:
                 if isinstance(kind, type) and kind.__module__ == module:
                     names.update(name for name in vars(kind) if not name.startswith("_"))
     return frozenset(names - set(dir(builtins)))
+
+
+def _defined_in(module: str) -> set[str]:
+    """The name of a module, and of each function and class in it, which is not imported."""
+    spec = find_spec(module)
+    tree = ast.parse(Path(spec.origin).read_text(encoding="utf-8") if spec and spec.origin else "")
+    kinds = (ast.FunctionDef, ast.ClassDef)
+    return {*module.split(".")[1:], *(n.name for n in ast.walk(tree) if isinstance(n, kinds))}
 
 
 @cache
