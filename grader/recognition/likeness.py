@@ -51,9 +51,10 @@ def parsed(source: str | bytes) -> ast.Module:
         return ast.Module([], [])
 
 
-def simple_statements(source: str) -> list[str]:
-    """The simple statements of a source, each on one line."""
-    return [ast.unparse(node) for node in ast.walk(ast.parse(source)) if isinstance(node, _SIMPLE)]
+def simple_statements(source: str) -> list[tuple[int, str]]:
+    """The simple statements of a source: the line that each begins on, and its text."""
+    nodes = (node for node in ast.walk(parsed(source)) if isinstance(node, _SIMPLE))
+    return [(node.lineno, ast.unparse(node)) for node in nodes]
 
 
 def likely_line(source: str, wrong: Iterable[Words]) -> int | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from grader.curriculum import stubs
 from grader.feedback.finding import Finding, Grid, Place, Status
 from grader.feedback.results import (
     CheckResult,
@@ -84,6 +85,16 @@ def test_no_line_is_quoted_where_two_are_as_likely() -> None:
     twice = ATTENTION.replace("    if dropout", "    p = F.softmax(p, dim=-2)\n    if dropout", 1)
     assert line_of(["softmax-over-queries"], "attention", twice) is None
     assert line_of(["softmax-over-queries"], "attention", "def attention(") is None
+
+
+def test_a_line_that_is_a_known_wrong_one_word_for_word_is_shown_without_a_search() -> None:
+    library = fingerprints.load("attention")
+    told = Diagnosis(("scaled-by-a-constant",), "Your scale is a fixed number.\nAlways?")
+    same = stubs.reference_source("attention").replace("math.sqrt(query.size(-1))", "8.0")
+    assert "/ 8.0" in in_own_words(told, library, (), same, lambda _: False).shows
+    like = same.replace("scores", "scaled")
+    assert "/ 8.0" in in_own_words(told, library, (), like, lambda _: True).shows
+    assert not in_own_words(told, library, (), like, lambda _: False).shows
 
 
 def test_what_was_quoted_stands_in_the_report() -> None:

@@ -29,7 +29,8 @@ def in_own_words(
 ) -> Diagnosis:
     """The diagnosis with what it is seen by, in the results of the checks and in the source.
 
-    A line that is only like a wrong one is shown if it `confirms` that, where that can be asked.
+    A line that is only like a wrong one, not the same, is shown if it `confirms` that, where that
+    can be asked.
     """
     fails = library.fails(diagnosis.mistakes)
     found = [
@@ -40,7 +41,11 @@ def in_own_words(
     line = quoting.line(raised[0]) if raised else ""
     if not line:
         place = line_of(diagnosis.mistakes, library.exercise, source)
-        if place is not None and (confirms is None or confirms(place.line)):
+        if place is not None and (
+            confirms is None
+            or _is_known(diagnosis.mistakes, library.exercise, source, place.line)
+            or confirms(place.line)
+        ):
             line = f"Is it here? {text.place(place)}"
     return replace(diagnosis, shows="\n".join(filter(None, (numbers, line))))
 
@@ -52,15 +57,28 @@ def line_of(names: Sequence[str], exercise: str, source: str) -> Place | None:
     return None if number is None else Place(f"{exercise}.py", number, quoted(source, number))
 
 
+def _is_known(names: Sequence[str], exercise: str, source: str, number: int) -> bool:
+    """Whether the statement on a line is, word for word, one that these mistakes consist of."""
+    wrong = {statement for name in names for statement in _wrong_statements(exercise, name)}
+    return any(
+        line == number and statement in wrong for line, statement in simple_statements(source)
+    )
+
+
 @cache
 def wrong_lines(exercise: str, name: str) -> list[Words]:
     """What the lines that a mistake changes are made of, as they are with it."""
+    return [words(statement) for statement in _wrong_statements(exercise, name)]
+
+
+@cache
+def _wrong_statements(exercise: str, name: str) -> list[str]:
+    """The statements that no right form has, in the answers with a mistake."""
     forms = (stubs.reference_source(exercise), *mistakes.forms(exercise).values())
-    before = {line for source in forms for line in simple_statements(source)}
+    before = {statement for source in forms for _, statement in simple_statements(source)}
     wrong = [variant.source for variant in _variants(exercise) if name in variant.mistakes]
-    return [
-        words(line) for source in wrong for line in simple_statements(source) if line not in before
-    ]
+    made = (statement for source in wrong for _, statement in simple_statements(source))
+    return [statement for statement in made if statement not in before]
 
 
 @cache

@@ -43,7 +43,7 @@ DIFFERS, RESTORES = 5.0, 3.0  # and of one that a right answer has otherwise, an
 SAID = 2.0  # how much likelier one is of a kind that the words of the exception speak of
 WAVE = 24  # edits that are tried on one of them before the next has its turn
 BESIDE = 60  # edits of other lines that are tried where a right answer is nearly the same
-CONFIRMING, CONFIRMED_IN = 40, 2  # edits of one line, and failing checks, to confirm a line with
+CONFIRMING, CONFIRMED_IN = 24, 2  # edits of one line, and failing checks, to confirm a line with
 CONFIRM_SECONDS = 0.5
 STEPS = 3  # edits that help a little, to each of which the others are put
 
@@ -111,17 +111,20 @@ class Search:
     ) -> bool:
         """Whether an edit of that line of the exercise's file makes more of the replies right."""
         self.failing, self.passing = failing, passing
-        some = [
+        source = self.process.sources.get(self.exercise, "")
+        self.differences = differences(self.exercise, source)
+        there = [
             number
             for number, edit in enumerate(self.edits)
             if edit.file == self.exercise and line in (edit.line, *edit.more)
         ]
+        likely = sorted(there, key=lambda n: self.edits[n].rank - self._otherwise(self.edits[n]))
         with self.process:
             try:
-                return bool(some) and any(
+                return bool(likely) and any(
                     outcome.checks or outcome.agrees
-                    for target in islice(self._targets(), CONFIRMED_IN)
-                    for outcome in self._outcomes(some[:CONFIRMING], target)
+                    for target in islice(self._targets(traced=False), CONFIRMED_IN)
+                    for outcome in self._outcomes(likely[:CONFIRMING], target)
                 )
             except (Interrupted, StudentError):
                 return False
@@ -256,16 +259,21 @@ class Search:
             self.process.given.add(self.exercise)
         return self.process.open()
 
-    def _targets(self) -> Iterator[Target]:
+    def _targets(self, traced: bool = True) -> Iterator[Target]:
         """The failing checks, each with its first case that fails, the cheapest first."""
         for recording in sorted(self.failing, key=lambda recording: cost(recording.cases[0])):
-            some = (self._target(recording, case, ()) for case in recording.cases)
-            target = next((one for one in some if one is not None), None)
+            failing = (self._target(recording, case, (), traced) for case in recording.cases)
+            target = next(filter(None, failing), None)
             if target is not None:
                 yield target
 
-    def _target(self, recording: Recording, case: Example, numbers: Sequence[int]) -> Target | None:
-        """How the code with these edits does in a case; None where the check is content with it."""
+    def _target(
+        self, recording: Recording, case: Example, numbers: Sequence[int], traced: bool = True
+    ) -> Target | None:
+        """How the code with these edits does in a case; None where the check is content with it.
+
+        The lines that run are only known where it is `traced`.
+        """
         channel = self._loaded()
         self._edit(channel, numbers)
         target = Target(recording, case, self.answer)
@@ -274,7 +282,9 @@ class Search:
         if target.accepts(replies, channel):
             return None
         target.refused.add(self.right.mark(recording.check, bodies))
-        target.traced(replies, channel, self.right.made)
+        target.agree, target.raised = target.agreeing(replies), target.error(replies)
+        if traced:
+            target.trace(replies, channel, self.right.made)
         return target
 
     def _tried(self, numbers: Sequence[int], target: Target) -> _Outcome:

@@ -98,14 +98,11 @@ class Target:
                     return student_error(reply["error"])
         return None
 
-    def traced(
-        self, replies: Sequence[Any], channel: Channel, made: dict[str, list[Value]]
-    ) -> None:
-        """Notes how the student's code replies as it is, and where it goes wrong, roughly.
+    def trace(self, replies: Sequence[Any], channel: Channel, made: dict[str, list[Value]]) -> None:
+        """Notes which lines run in the student's code as it is, and roughly where it goes wrong.
 
         `made` keeps what right answers make, for others who fail the same.
         """
-        self.agree, self.raised = self.agreeing(replies), self.error(replies)
         files = self.answer.sources
         ran, values = channel.follow(files, self.case.requests, noting=True)
         self.lines = self.answer.whole(ran)
