@@ -7,17 +7,17 @@ process more time.
 from __future__ import annotations
 
 import contextlib
+import io
 import json
 import math
 import os
 import queue
 import subprocess
-import sys
 import threading
 import time
 from base64 import b64encode
 from collections.abc import Callable, Sequence
-from typing import Any, TextIO, TypeVar, cast
+from typing import Any, TextIO, TypeVar
 
 from grader.capstone.events import (
     LONGEST_LINE,
@@ -36,7 +36,7 @@ from grader.capstone.events import (
     event_from,
 )
 from grader.capstone.exam import BrokenOffError
-from grader.sandbox.program import command
+from grader.sandbox.program import CLOSED, Program, command, ending_in_words
 
 STEP_SECONDS = 60.0
 # The process itself says where it hangs, code that waits after 2.5 times its seconds; if it cannot
@@ -189,38 +189,27 @@ def own_process() -> Session:
     """A session with a process of its own, on any system: for one's own code."""
     # Threads that wait for each other must not burn the time of other programs.
     environment = {**os.environ, "OMP_WAIT_POLICY": "PASSIVE", "PYTHONIOENCODING": "utf-8"}
-    options: dict[str, Any] = {"start_new_session": True}
-    if sys.platform == "win32":
-        options = {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP}
-    process = subprocess.Popen(
-        command("grader.capstone.child"),
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-        encoding="utf-8",
-        errors="replace",
-        env=environment,
-        **options,
-    )
-    writing, reading = cast(TextIO, process.stdin), cast(TextIO, process.stdout)
+    child = Program(command("grader.capstone.child"), environment, apart=True)
+    process = child.process
+    assert process.stdin is not None
 
     def ending() -> str:
         try:
-            status = process.wait(10)
+            return ending_in_words(process.wait(10))
         except subprocess.TimeoutExpired:
-            return "Your code closed its connection to the grader."
-        if status in (-11, 3221225477):
-            return "Your code crashed Python (segmentation fault)."
-        if status == -9:
-            return "Your code's process was killed: did it ask for too much memory?"
-        return "Your code ended its own process (os._exit does that)."
+            return CLOSED
 
     def close() -> None:
         process.kill()
         process.wait()
+        child.errors.close()
 
-    return Session(reading, writing, ending, close)
+    return Session(
+        io.TextIOWrapper(child.replies, "utf-8", "replace"),
+        io.TextIOWrapper(process.stdin, "utf-8"),
+        ending,
+        close,
+    )
 
 
 def session_on(sock: Any, ending: Callable[[], str], close: Callable[[], None]) -> Session:

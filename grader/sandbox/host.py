@@ -12,6 +12,7 @@ from functools import cache
 from grader.sandbox.forkserver import Ending, ForkServer, HostError
 from grader.sandbox.lockdown import Limits
 from grader.sandbox.pids import PidsGroup
+from grader.sandbox.program import CLOSED, ending_in_words
 
 __all__ = ["ISOLATIONS", "Child", "Host", "HostError", "Limits"]
 
@@ -158,7 +159,7 @@ class Child:
         or if the fork server has died.
         """
         ending = self.server.ending(self.number)
-        return _CLOSED if ending is None else _told(ending, self.limits.cpu_seconds)
+        return CLOSED if ending is None else _told(ending, self.limits.cpu_seconds)
 
     def close(self) -> None:
         """Kill the process and all that it started."""
@@ -216,17 +217,8 @@ def _stalled(path: str) -> float:
         return 0.0
 
 
-_CLOSED = "Your code closed its connection to the grader."
-
-
 def _told(ending: Ending, cpu_seconds: float) -> str:
-    if not os.WIFSIGNALED(ending.status):
-        return "Your code ended its own process (os._exit does that)."
-    number = os.WTERMSIG(ending.status)
-    if number == signal.SIGXCPU or ending.cpu >= cpu_seconds:
+    status = os.waitstatus_to_exitcode(ending.status)
+    if status == -signal.SIGXCPU or (status < 0 and ending.cpu >= cpu_seconds):
         return "Your code used more CPU time than it may: is there an infinite loop?"
-    if number == signal.SIGSEGV:
-        return "Your code crashed Python (segmentation fault)."
-    if number == signal.SIGKILL:
-        return "Your code's process was killed: did it ask for too much memory?"
-    return f"Your code's process was ended by {signal.Signals(number).name}."
+    return ending_in_words(status)

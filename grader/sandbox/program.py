@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import signal
 import subprocess
 import sys
 import tempfile
@@ -16,6 +17,8 @@ from pathlib import Path
 from typing import IO, Any
 
 ROOT = Path(__file__).resolve().parents[2]
+CLOSED = "Your code closed its connection to the grader."
+_ACCESS_VIOLATION = 3221225477  # as Windows calls a segmentation fault
 
 
 def command(module: str, *arguments: str) -> list[str]:
@@ -50,12 +53,32 @@ def run(
     )
 
 
+def ending_in_words(status: int) -> str:
+    """Return how a student's process ended, by its status; below zero it is that of a signal."""
+    if status in (-signal.SIGSEGV, _ACCESS_VIOLATION):
+        return "Your code crashed Python (segmentation fault)."
+    if status == -9:  # SIGKILL, which Windows does not have
+        return "Your code's process was killed: did it ask for too much memory?"
+    if status < 0:
+        return f"Your code's process was ended by {signal.Signals(-status).name}."
+    return "Your code ended its own process (os._exit does that)."
+
+
 class Program:
-    """A running program, which reads lines of JSON and writes some."""
+    """A running program, which reads lines of JSON and writes some.
+
+    With `apart`, Ctrl-C in this program's terminal does not reach it.
+    """
 
     def __init__(
-        self, command: Sequence[str], environment: Mapping[str, str] | None = None
+        self,
+        command: Sequence[str],
+        environment: Mapping[str, str] | None = None,
+        apart: bool = False,
     ) -> None:
+        options: dict[str, Any] = {"start_new_session": apart}
+        if apart and sys.platform == "win32":
+            options = {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP}
         self.errors = tempfile.TemporaryFile()  # noqa: SIM115 - read when the program has ended
         self.process = subprocess.Popen(
             command,
@@ -63,6 +86,7 @@ class Program:
             stdout=subprocess.PIPE,
             stderr=self.errors,
             env=environment,
+            **options,
         )
 
     @property
