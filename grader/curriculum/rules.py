@@ -74,15 +74,7 @@ class Rule:
 
 def rule(exercise: str) -> Rule:
     """Return the rule of an exercise; an exercise without one may use anything."""
-    forbidden, why = _RULES.get(exercise, ({}, ""))
-    return Rule(
-        exercise,
-        forbidden,
-        why,
-        _PROBES.get(exercise, ""),
-        exercise in _APART,
-        _MEMORY.get(exercise),
-    )
+    return _BY_EXERCISE.get(exercise) or Rule(exercise)
 
 
 def together(exercises: Iterable[str]) -> dict[str, list[str]]:
@@ -103,23 +95,6 @@ def _listed(names: Sequence[str]) -> str:
     *others, last = names
     return f"{', '.join(others)} and {last}" if others else last
 
-
-# The language model holds its tokens in nn.Embedding, which embedding forbids.
-_APART = frozenset(
-    {
-        "linear",
-        "softmax",
-        "activations",
-        "dropout",
-        "by_hand",
-        "optimiser",
-        "language_model",
-        "tiled_attention",
-    }
-)
-
-# Less than the scores of the long input in the exercise's checks need, and plenty for a block.
-_MEMORY = {"tiled_attention": 64 << 20}
 
 _SQUARE_SUBSEQUENT_MASK: Targets = {
     "nn.Transformer.generate_square_subsequent_mask": (
@@ -351,8 +326,12 @@ _GATES: Targets = {
     ),
 }
 
-_RULES: dict[str, tuple[Targets, str]] = {
-    "tokens": (
+_ATTEND = "F.scaled_dot_product_attention(x, x, x)"
+_NORMALISE = "F.layer_norm(x, (2,))"
+
+_RULES = (
+    Rule(
+        "tokens",
         {
             "F.one_hot": ("aten::one_hot", "torch._decomp.decompositions:one_hot"),
             "nn.utils.rnn.pad_sequence": (
@@ -372,42 +351,60 @@ _RULES: dict[str, tuple[Targets, str]] = {
         },
         "Write the padding and the one-hot rows yourself; all of Python, `torch.zeros`, "
         "`torch.full`, `torch.eye`, `scatter_` and comparisons are fine.",
+        probe="F.one_hot(torch.zeros(1, dtype=torch.long), 2)",
     ),
-    "masks": (
+    Rule(
+        "masks",
         _SQUARE_SUBSEQUENT_MASK,
         "Make the mask yourself; `torch.ones`, `tril`, `triu` and comparisons are fine.",
+        probe="nn.Transformer.generate_square_subsequent_mask(2)",
     ),
-    "attention": (
+    Rule(
+        "attention",
         _ATTENTION,
         "Write attention yourself; matrix products, `einsum` and `softmax` are fine.",
+        probe=_ATTEND,
     ),
-    "multi_head": (
+    Rule(
+        "multi_head",
         _ATTENTION,
         "Split, attend and merge yourself; your own `attention` and `nn.Linear` are fine.",
+        probe=_ATTEND,
     ),
-    "grouped_query": (
+    Rule(
+        "grouped_query",
         _ATTENTION,
         "Share the heads and attend yourself; your own `attention`, `apply_rotary` and `nn.Linear` "
         "are fine.",
+        probe=_ATTEND,
     ),
-    "language_model": (
+    Rule(
+        "language_model",
         {**_ATTENTION, **_NORMS, **_GATES},
         "Build the model from your own `GroupedQueryAttention`, `RMSNorm` and `SwiGLU`; "
         "`nn.Embedding` and `nn.Linear` are fine.",
+        probe=_ATTEND,
+        apart=True,  # its tokens are in nn.Embedding, which embedding forbids
     ),
-    "rope": (
+    Rule(
+        "rope",
         {"torch.onnx.ops.rotary_embedding": ("torch.onnx.ops._impl:rotary_embedding_23._init_fn",)},
         "Rotate the pairs yourself; `sin`, `cos`, `stack` and complex numbers are fine.",
     ),
-    "embedding": (
+    Rule(
+        "embedding",
         _EMBEDDING,
         "Make the table an `nn.Parameter` of your own; indexing it is fine.",
+        probe="F.embedding(torch.zeros(1, dtype=torch.long), x[0, 0])",
     ),
-    "layer_norm": (
+    Rule(
+        "layer_norm",
         _NORMS,
         "Write the normalisation yourself; `mean`, `var`, `sqrt` and `rsqrt` are fine.",
+        probe=_NORMALISE,
     ),
-    "softmax": (
+    Rule(
+        "softmax",
         {
             **_SOFTMAX,
             # With the identity for keys and values, attention is a softmax.
@@ -416,21 +413,34 @@ _RULES: dict[str, tuple[Targets, str]] = {
         },
         "Write the exponentials and their sum yourself; `exp`, `amax`, `sum`, `log` and `gather` "
         "are fine.",
+        probe="F.softmax(x, -1)",
+        apart=True,
     ),
-    "tiled_attention": (
+    Rule(
+        "tiled_attention",
         {**_ATTENTION, **_SOFTMAX},
         "Keep a running maximum and sum yourself; matrix products, `einsum`, `exp`, `amax` and "
         "`maximum` are fine.",
+        probe="F.softmax(x, -1)",
+        apart=True,
+        # Less than the scores of the long input in the exercise's checks need, and plenty for a
+        # block.
+        memory=64 << 20,
     ),
-    "rms_norm": (
+    Rule(
+        "rms_norm",
         _NORMS,
         "Write the normalisation yourself; `mean`, `square`, `sqrt` and `rsqrt` are fine.",
+        probe="F.rms_norm(x, (2,))",
     ),
-    "swiglu": (
+    Rule(
+        "swiglu",
         _GATES,
         "Write the gate yourself; `nn.Linear`, `torch.sigmoid` and `exp` are fine.",
+        probe="F.silu(x)",
     ),
-    "linear": (
+    Rule(
+        "linear",
         {
             "nn.Linear": ("torch.nn:Linear",),
             "F.linear": (
@@ -447,8 +457,11 @@ _RULES: dict[str, tuple[Targets, str]] = {
             "F.bilinear": ("aten::bilinear",),
         },
         "Write the product and the bias yourself; `@`, `matmul`, `einsum` and `nn.init` are fine.",
+        probe="F.linear(x, x[0, 0])",
+        apart=True,
     ),
-    "activations": (
+    Rule(
+        "activations",
         {
             "nn.Tanh": ("torch.nn:Tanh",),
             "torch.tanh": (
@@ -516,8 +529,11 @@ _RULES: dict[str, tuple[Targets, str]] = {
         "it. "
         "Write the formulas yourself; `exp`, `expm1`, `erf`, `erfc`, `sigmoid`, `clamp`, `maximum` "
         "and `where` are fine.",
+        probe="F.relu(x)",
+        apart=True,
     ),
-    "dropout": (
+    Rule(
+        "dropout",
         {
             "nn.Dropout": ("torch.nn.modules.dropout:_DropoutNd",),
             "F.dropout": (
@@ -541,8 +557,11 @@ _RULES: dict[str, tuple[Targets, str]] = {
             "torch.native_dropout": ("aten::native_dropout",),
         },
         "Draw the zeros and rescale yourself; `torch.rand` and `torch.bernoulli` are fine.",
+        probe="F.dropout(x)",
+        apart=True,
     ),
-    "feed_forward": (
+    Rule(
+        "feed_forward",
         {
             "nn.TransformerEncoderLayer": ("torch.nn:TransformerEncoderLayer",),
             "nn.TransformerDecoderLayer": ("torch.nn:TransformerDecoderLayer",),
@@ -550,73 +569,64 @@ _RULES: dict[str, tuple[Targets, str]] = {
         },
         "Put the two maps together yourself; `nn.Linear`, `nn.Dropout`, `F.relu` and `F.gelu` are "
         "fine.",
+        probe="nn.TransformerEncoderLayer(2, 1, 2)",
     ),
-    "sublayer": (
+    Rule(
+        "sublayer",
         _NORMS,
         "Use the `LayerNorm` that you wrote in layer_norm.",
+        probe=_NORMALISE,
     ),
-    "encoder": (
+    Rule(
+        "encoder",
         _ATTENTION,
         "Build the layer from your own `MultiHeadAttention`; `nn.Linear` is fine.",
+        probe=_ATTEND,
     ),
-    "decoder": (
+    Rule(
+        "decoder",
         _ATTENTION,
         "Build the layer from your own `MultiHeadAttention`; `nn.Linear` is fine.",
+        probe=_ATTEND,
     ),
-    "transformer": (
+    Rule(
+        "transformer",
         _ATTENTION,
         "Build the model from your own `Encoder` and `Decoder`; `nn.Linear` is fine.",
+        probe=_ATTEND,
     ),
-    "by_hand": (
+    Rule(
+        "by_hand",
         {**_NORMS, "nn.LayerNorm": ("torch.nn:LayerNorm.forward",), **_PARTS_OF_A_LAYER},
         "Compute every step from the raw weights; `layer.activation`, `F.linear`, `F.softmax`, "
         "`F.relu` and `F.gelu` are fine.",
+        probe=_NORMALISE,
+        apart=True,
     ),
-    "training": (
+    Rule(
+        "training",
         {
             "F.cross_entropy(label_smoothing=...)": ("aten::cross_entropy_loss if smoothed",),
             "F.linear_cross_entropy": ("torch.nn.functional:linear_cross_entropy",),
         },
         "Smooth the labels yourself; `F.log_softmax`, `F.nll_loss`, `F.kl_div`, `F.cross_entropy` "
         "without `label_smoothing` and all of `nn.init` are fine.",
+        probe="F.cross_entropy(x[0, 0], torch.zeros(2).long(), label_smoothing=0.5)",
     ),
-    "optimiser": (
+    Rule(
+        "optimiser",
         _OPTIMISERS,
         "Write the update yourself; the base class `torch.optim.Optimizer`, norms and "
         "`torch._foreach_…` are fine.",
+        probe="nn.utils.clip_grad_norm_(nn.Parameter(x[0]), 1.0)",
+        apart=True,
     ),
-    "sampling": (
+    Rule(
+        "sampling",
         {"torch.distributions": ("torch.distributions.distribution:Distribution",)},
         "Filter and draw yourself; `torch.multinomial`, `topk`, `sort`, `cumsum` and `softmax` are "
         "fine.",
+        probe="torch.distributions.Categorical(logits=x)",
     ),
-}
-
-_ATTEND = "F.scaled_dot_product_attention(x, x, x)"
-_NORMALISE = "F.layer_norm(x, (2,))"
-_PROBES = {
-    "tokens": "F.one_hot(torch.zeros(1, dtype=torch.long), 2)",
-    "masks": "nn.Transformer.generate_square_subsequent_mask(2)",
-    "attention": _ATTEND,
-    "multi_head": _ATTEND,
-    "grouped_query": _ATTEND,
-    "language_model": _ATTEND,
-    "embedding": "F.embedding(torch.zeros(1, dtype=torch.long), x[0, 0])",
-    "layer_norm": _NORMALISE,
-    "softmax": "F.softmax(x, -1)",
-    "tiled_attention": "F.softmax(x, -1)",
-    "rms_norm": "F.rms_norm(x, (2,))",
-    "swiglu": "F.silu(x)",
-    "linear": "F.linear(x, x[0, 0])",
-    "activations": "F.relu(x)",
-    "dropout": "F.dropout(x)",
-    "feed_forward": "nn.TransformerEncoderLayer(2, 1, 2)",
-    "sublayer": _NORMALISE,
-    "encoder": _ATTEND,
-    "decoder": _ATTEND,
-    "transformer": _ATTEND,
-    "by_hand": _NORMALISE,
-    "training": "F.cross_entropy(x[0, 0], torch.zeros(2).long(), label_smoothing=0.5)",
-    "optimiser": "nn.utils.clip_grad_norm_(nn.Parameter(x[0]), 1.0)",
-    "sampling": "torch.distributions.Categorical(logits=x)",
-}
+)
+_BY_EXERCISE = {rule.exercise: rule for rule in _RULES}
