@@ -19,9 +19,10 @@ from grader.board.probe import run_test
 from grader.board.result import Result
 from grader.board.workspace import PublicTest, Workspace, public_tests
 from grader.capstone.events import Fault
-from grader.capstone.pieces import PACKAGE, Pieces, Sources, shown
+from grader.capstone.pieces import Pieces, Sources
 from grader.curriculum import closure, find
 from grader.feedback.finding import Status
+from grader.remote.modules import PACKAGE, file_name
 
 
 @dataclass(frozen=True)
@@ -163,7 +164,7 @@ def _loader(exercise: str, text: str) -> Callable[[str], Any]:
 
     def load(name: str) -> Any:
         if name not in module:
-            exec(compile(text, shown(f"test_{exercise}"), "exec"), module)
+            exec(compile(text, file_name(f"test_{exercise}"), "exec"), module)
         return module[name]
 
     return load

@@ -6,8 +6,6 @@ Runs in the process that trains. Files arrive as text, so that this process need
 from __future__ import annotations
 
 import importlib
-import importlib.abc
-import importlib.machinery
 import linecache
 import sys
 import traceback
@@ -17,8 +15,9 @@ from types import ModuleType, TracebackType
 from typing import Any
 
 from grader.capstone.events import Failure
+from grader.remote import modules
+from grader.remote.modules import PACKAGE, Package, file_name
 
-PACKAGE = "exercises"
 MAX_TEXT = 300
 
 
@@ -35,7 +34,7 @@ class Sources:
     lent: dict[str, list[str]]
 
 
-class Pieces(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+class Pieces(Package):
     """Where `import exercises.attention` finds its code, for this process and from now on.
 
     What the exercises define is found by its name: `pieces["Transformer"]`.
@@ -51,19 +50,16 @@ class Pieces(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         self.sources = sources
         self.change = change
         for name, text in sources.own.items():
-            lines = text.splitlines(keepends=True)
-            linecache.cache[shown(name)] = (len(text), None, lines, shown(name))
+            modules.remember(name, text)
         # In a notebook, the real package may have been imported.
-        self.before = _take_away()
-        package = ModuleType(PACKAGE)
-        package.__path__ = []
-        sys.modules[PACKAGE] = package
+        self.before = modules.imported()
+        modules.begin_anew()
         sys.meta_path.insert(0, self)
 
     def close(self) -> None:
         """Forgets the modules and the package; what was there before is there again."""
         sys.meta_path.remove(self)
-        _take_away()
+        modules.forget()
         sys.modules.update(self.before)
 
     def module(self, exercise: str) -> Any:
@@ -77,21 +73,9 @@ class Pieces(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         sys.modules[module.__name__] = module
         return module
 
-    def find_spec(
-        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
-    ) -> importlib.machinery.ModuleSpec | None:
-        """The import system's question: is this module ours?"""
-        del path, target
-        package, _, name = fullname.partition(".")
-        if package != PACKAGE or not (name in self.sources.own or name in self.sources.kit):
-            return None
-        return importlib.machinery.ModuleSpec(fullname, self, origin=shown(name))
-
-    def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
-        """A module with the file name that its tracebacks show."""
-        module = ModuleType(spec.name)
-        module.__file__ = spec.origin
-        return module
+    def holds(self, exercise: str) -> bool:
+        """Whether there is a file of the student's or of the kit's."""
+        return exercise in self.sources.own or exercise in self.sources.kit
 
     def exec_module(self, module: ModuleType) -> None:
         """Runs the student's file; what is not written there is then the kit's."""
@@ -107,7 +91,7 @@ class Pieces(importlib.abc.MetaPathFinder, importlib.abc.Loader):
             assert kit is not None
             exec(compile(kit, f"<the kit's {name}>", "exec"), vars(module))
             return
-        exec(compile(own, shown(name), "exec"), vars(module))
+        exec(compile(own, file_name(name), "exec"), vars(module))
         lent = self.sources.lent.get(name)
         if lent and kit is not None:
             whole: dict[str, Any] = {"__name__": module.__name__}
@@ -118,19 +102,8 @@ class Pieces(importlib.abc.MetaPathFinder, importlib.abc.Loader):
             whole.update({key: value for key, value in vars(module).items() if _is_piece(value)})
 
 
-def _take_away() -> dict[str, ModuleType]:
-    """Takes the package and its modules out of what is imported."""
-    names = [name for name in sys.modules if name.partition(".")[0] == PACKAGE]
-    return {name: sys.modules.pop(name) for name in names}
-
-
 def _is_piece(value: Any) -> bool:
     return str(getattr(value, "__module__", "")).startswith(f"{PACKAGE}.")
-
-
-def shown(exercise: str) -> str:
-    """The file name that an exercise has in tracebacks."""
-    return f"{PACKAGE}/{exercise}.py"
 
 
 def failure(error: BaseException, doing: str) -> Failure:
@@ -183,6 +156,6 @@ def entries_of(pieces: Pieces, exercises: Mapping[str, Sequence[str]]) -> dict[s
         module = pieces.module(exercise)
         for entry in entries:
             if not hasattr(module, entry):
-                raise AttributeError(f"{shown(exercise)} defines no {entry}.")
+                raise AttributeError(f"{file_name(exercise)} defines no {entry}.")
             values[entry] = getattr(module, entry)
     return values

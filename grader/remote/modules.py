@@ -17,7 +17,34 @@ PACKAGE = "exercises"
 REFERENCE = "<reference>"
 
 
-class Modules(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+class Package(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Where the import system finds the modules of `exercises`, whose texts come over a wire.
+
+    Who makes one says which modules there are, and runs their code.
+    """
+
+    def holds(self, exercise: str) -> bool:
+        """Return whether the module of an exercise comes from here."""
+        raise NotImplementedError
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: types.ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        """Return the import system's question: is this module ours?"""
+        del path, target
+        package, _, name = fullname.partition(".")
+        if package != PACKAGE or not self.holds(name):
+            return None
+        return importlib.machinery.ModuleSpec(fullname, self, origin=file_name(name))
+
+    def create_module(self, spec: importlib.machinery.ModuleSpec) -> types.ModuleType:
+        """Return a module with the file name that its tracebacks show."""
+        module = types.ModuleType(spec.name)
+        module.__file__ = spec.origin
+        return module
+
+
+class Modules(Package):
     """Where `import exercises.attention` finds its code.
 
     What the graded exercise needs is the reference, which arrives compiled; everything else is the
@@ -32,7 +59,7 @@ class Modules(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         self.arrived: dict[str, bytes] = {}
         self.compiled: dict[str, types.CodeType] = {}
         for name, source in self.sources.items():
-            _remember(name, source)
+            remember(name, source)
         sys.meta_path.insert(0, self)
 
     def load(self, exercise: str, references: Mapping[str, bytes]) -> types.ModuleType:
@@ -48,7 +75,7 @@ class Modules(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         """Return the module of an exercise, made from another text. Raises what that raises."""
         source = texts[exercise]
         sys.modules.pop(f"{PACKAGE}.{exercise}", None)
-        _remember(exercise, source)
+        remember(exercise, source)
         self.compiled[exercise] = compile(source, file_name(exercise), "exec")
         return importlib.import_module(f"{PACKAGE}.{exercise}")
 
@@ -66,47 +93,20 @@ class Modules(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         could look for them.
         """
         self.references = frozenset(references)
-        for name in list(sys.modules):
-            if name == PACKAGE or name.startswith(f"{PACKAGE}."):
-                del sys.modules[name]
-        package = types.ModuleType(PACKAGE)
-        package.__path__ = []
-        sys.modules[PACKAGE] = package
+        begin_anew()
         self.arrived = dict(references)
         for name in references:
             importlib.import_module(f"{PACKAGE}.{name}")
         self.arrived = {}
 
-    def imported(self) -> dict[str, types.ModuleType]:
-        """The package and its modules as they are now, to be put there again."""
-        return {
-            name: module
-            for name, module in sys.modules.items()
-            if name == PACKAGE or name.startswith(f"{PACKAGE}.")
-        }
-
     def remove(self) -> None:
         """Take the package `exercises` away again."""
         sys.meta_path.remove(self)
-        for name in list(sys.modules):
-            if name == PACKAGE or name.startswith(f"{PACKAGE}."):
-                del sys.modules[name]
+        forget()
 
-    def find_spec(
-        self, fullname: str, path: Sequence[str] | None, target: types.ModuleType | None = None
-    ) -> importlib.machinery.ModuleSpec | None:
-        """Return the import system's question: is this module ours?"""
-        del path, target
-        package, _, name = fullname.partition(".")
-        if package != PACKAGE or not (name in self.references or name in self.sources):
-            return None
-        return importlib.machinery.ModuleSpec(fullname, self, origin=file_name(name))
-
-    def create_module(self, spec: importlib.machinery.ModuleSpec) -> types.ModuleType:
-        """Return a module with the file name that its tracebacks show."""
-        module = types.ModuleType(spec.name)
-        module.__file__ = spec.origin
-        return module
+    def holds(self, exercise: str) -> bool:
+        """Return whether it is a reference or a file of the student's."""
+        return exercise in self.references or exercise in self.sources
 
     def exec_module(self, module: types.ModuleType) -> None:
         """Run the module's code in it."""
@@ -149,7 +149,28 @@ def hide(references: Mapping[str, bytes]) -> None:
         references.clear()
 
 
-def _remember(name: str, source: str) -> None:
+def imported() -> dict[str, types.ModuleType]:
+    """The package `exercises` and its modules as they are now, to be put there again."""
+    return {
+        name: module for name, module in sys.modules.items() if name.partition(".")[0] == PACKAGE
+    }
+
+
+def forget() -> None:
+    """Take the package and its modules out of what is imported."""
+    for name in imported():
+        del sys.modules[name]
+
+
+def begin_anew() -> None:
+    """Put an empty package in the place of what was imported of it."""
+    forget()
+    package = types.ModuleType(PACKAGE)
+    package.__path__ = []
+    sys.modules[PACKAGE] = package
+
+
+def remember(name: str, source: str) -> None:
     """Let tracebacks, and TorchScript, find the text of a file."""
     lines = source.splitlines(keepends=True)
     linecache.cache[file_name(name)] = (len(source), None, lines, file_name(name))
