@@ -145,7 +145,8 @@ def grade(
         if gradescope is not None:
             data.write(gradescope, tables.as_gradescope(report.submissions[0], report.passed_over))
     except OSError as error:
-        raise UsageError(f"The report could not be written: {error}.") from None
+        kept = " What is graded is kept: the same command with --resume writes it." if json else ""
+        raise UsageError(f"The report could not be written: {error}.{kept}") from None
     except workers.WorkforceError as error:
         terminal.complain(str(error))
         if json is not None:

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from grader import curriculum
-from grader.cli.app import AUTHORS, app, exercises_named, require_clone
+from grader.cli.app import AUTHORS, UsageError, app, exercises_named, require_clone
 from grader.recognition import prepared
 from grader.report.terminal import Terminal
 
@@ -33,7 +33,12 @@ def make_hints(
         terminal.complain(f"Out of date: {', '.join(stale)}. Run: grader hints")
         raise typer.Exit(1)
     for name in stale:
-        file = hint_data.write(name)
+        try:
+            file = hint_data.write(name)
+        except OSError as error:
+            raise UsageError(
+                f"The data of {name} cannot be written: {error.strerror}. Run the command again."
+            ) from None
         terminal.say(f"{'written':<10} {file} ({file.stat().st_size / 1024:.0f} KB)")
     if not stale:
         terminal.say("The data on known mistakes is what these make it.")

@@ -59,7 +59,13 @@ def override(
                 raise OverridesError(f"{_words(report, named)[1].title} has no points by hand.")
             overrides.write(file, entries)
             report, _ = overrides.applied(report, entries)
-            data.write_json(report, grades)
+            try:
+                data.write_json(report, grades)
+            except OSError as error:
+                raise UsageError(
+                    f"The points are kept in {file} and count whenever these grades are read, but "
+                    f"{grades} could not be written: {error.strerror}. Run the command again."
+                ) from None
     except OverridesError as error:
         raise UsageError(str(error)) from None
     except OSError as error:

@@ -26,11 +26,12 @@ def release(
     terminal = Terminal()
     try:
         edition_made = edition.make(folder, exercises_named(exercise))
+        packed = edition.zipped(edition_made) if zip else None
     except edition.EditionError as error:
         raise UsageError(str(error)) from None
     terminal.say(f"Made {folder}. Assigned: {', '.join(edition_made.exercises)}.")
     if edition_made.solved:
         terminal.say(f"Provided solved, since these need it: {', '.join(edition_made.solved)}.")
-    if zip:
-        terminal.say(f"Made {edition.zipped(edition_made)}.")
+    if packed is not None:
+        terminal.say(f"Made {packed}.")
     terminal.say(f"A student runs: cd {folder} && pip install -c constraints.txt -e .")

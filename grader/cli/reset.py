@@ -29,12 +29,33 @@ def reset(
         if path.exists() and path.read_bytes() == fresh.encode():
             terminal.say(f"{path} is the original file.")
             continue
-        if path.exists():
-            backup = _free(path)
-            path.rename(backup)
+        try:
+            backup = _replace(path, fresh)
+        except OSError as error:
+            raise UsageError(
+                f"{path} cannot be written: {error.strerror}. It is as it was."
+            ) from None
+        if backup is not None:
             terminal.say(f"What you wrote is kept in {backup}.")
-        path.write_bytes(fresh.encode())
         terminal.say(f"{path} is the original file.")
+
+
+def _replace(path: Path, fresh: str) -> Path | None:
+    """Put a text into the file. Return where what it held is kept, None if it was not there.
+
+    Raises `OSError`, and then the file is as it was.
+    """
+    backup = _free(path) if path.exists() else None
+    if backup is not None:
+        path.rename(backup)
+    try:
+        path.write_bytes(fresh.encode())
+    except OSError:
+        path.unlink(missing_ok=True)
+        if backup is not None:
+            backup.rename(path)
+        raise
+    return backup
 
 
 def _free(path: Path) -> Path:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterator
+from contextlib import contextmanager
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +16,28 @@ from grader import curriculum
 from grader.course.gradebook import found_in
 from grader.feedback.results import ExerciseResult
 from grader.report import tables
+from grader.report.data import write
 from grader.submission.cells import POINTS
 
 _COLUMNS = (
     "assignment", "notebook", "student_id", "exercise", "status", "score", "max_score",
     "check", "title", "check_status", "check_points", "check_max_points", "mistakes",
 )  # fmt: skip
+
+
+@contextmanager
+def whole_file(exporter: ExportPlugin, path: Path) -> Iterator[StringIO]:
+    """Put what the block writes into the file in one step.
+
+    The exporter ends with a sentence where that fails, and the file is as it was.
+    """
+    file = StringIO()
+    yield file
+    try:
+        write(path, file.getvalue())
+    except OSError as error:
+        exporter.log.error("%s cannot be written: %s. It is as it was.", path, error.strerror)
+        raise SystemExit(1) from None
 
 
 class Checks(ExportPlugin):
@@ -33,7 +51,7 @@ class Checks(ExportPlugin):
         """Write the CSV file."""
         path = Path(self.to or "checks.csv")
         self.log.info("Exporting checks to %s", path)
-        with path.open("w", newline="", encoding="utf-8") as file:
+        with whole_file(self, path) as file:
             writer = csv.DictWriter(file, _COLUMNS)
             writer.writeheader()
             for assignment in gradebook.assignments:

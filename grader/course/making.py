@@ -50,7 +50,7 @@ def make(
             nbformat.validate(updated)
             write(path, nbformat.writes(updated) + "\n")
     except OSError as error:
-        raise CourseError(f"{folder} cannot be written ({error}). Name another folder.") from None
+        raise CourseError(f"{folder} cannot be written: {error.strerror}.") from None
     return [*sentences, *(changes or [f"{path} is up to date."])]
 
 

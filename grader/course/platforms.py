@@ -13,6 +13,7 @@ from typing import Any
 from nbgrader.api import Gradebook, MissingEntry
 from nbgrader.plugins import ExportPlugin
 
+from grader.course.export import whole_file
 from grader.report import tables
 
 
@@ -37,7 +38,7 @@ class _Table(ExportPlugin):
         ]
         for assignment in chosen:
             self._warn_of_ungraded(gradebook, assignment.name)
-        with path.open("w", newline="", encoding="utf-8") as file:
+        with whole_file(self, path) as file:
             writer = csv.writer(file)
             writer.writerow(
                 [*self.columns, *(tables.cell(assignment.name) for assignment in chosen)]

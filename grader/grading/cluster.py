@@ -18,20 +18,28 @@ import platform
 import socket
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import CancelledError, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from grader.feedback.results import SubmissionResult, kept_result, submission_fields
+from grader import curriculum
+from grader.feedback.finding import Status
+from grader.feedback.results import (
+    ExerciseResult,
+    SubmissionResult,
+    kept_result,
+    submission_fields,
+)
 from grader.grading.workers import ATTEMPTS, Plan, WorkforceError, failed, record_checks
 from grader.sandbox import jail
 from grader.submission import Submission
 
 if TYPE_CHECKING:
-    from distributed import Client, Future, LocalCluster
+    from dask.typing import Key
+    from distributed import Client, Future, LocalCluster, Scheduler, as_completed
 
     from grader.grading.judge import Judge
     from grader.grading.recording import Recordings
@@ -40,9 +48,13 @@ PREFIX, LOCAL = "dask:", "local"
 CONNECT_SECONDS = 10.0
 # How long a scheduler may be away before the run stops; --json keeps what is done.
 AWAY_SECONDS = 120.0
+# A cluster of which no worker answers for so long hangs: no submission takes that long.
+SILENT_SECONDS = 1800.0
+LARGEST = 32 << 20  # characters of a result; a class has far less in all
 # Submissions sent ahead for each worker, so that none waits for its next one.
 AHEAD = 4
 
+_TICK, _LOOK = 0.02, 2.0  # seconds between two looks at what has come, and at the workers
 _ROUNDING = 1e-6  # of points
 
 
@@ -121,9 +133,10 @@ def recruit(where: str) -> Callable[[Plan, int, Iterable[str]], Workforce]:
             f"{error.name} is not installed. In the kit's folder: pip install -c constraints.txt "
             "-e '.[grader,cluster]'"
         ) from None
-    # `ClusterError` reports a lost scheduler in a sentence; Dask's own log is not needed.
+    # `ClusterError` reports a lost scheduler in a sentence, and a result whatever cannot be read;
+    # Dask's own log is not needed.
     for name in ("distributed", "distributed.client"):  # which has a level of its own
-        logging.getLogger(name).setLevel(logging.CRITICAL)
+        logging.getLogger(name).setLevel(logging.CRITICAL + 1)
     return lambda plan, count, exercises: Workforce(plan, count, exercises, address)
 
 
@@ -172,7 +185,8 @@ class Workforce:
         while True:
             try:
                 client = Client(self.address, timeout=CONNECT_SECONDS, set_as_default=False)
-            except (OSError, TimeoutError, ValueError) as error:
+            # A configuration of TLS that lacks something raises either of the last two.
+            except (OSError, TimeoutError, ValueError, TypeError, RuntimeError) as error:
                 if time.monotonic() - began >= patience:
                     raise ClusterError(
                         f"No scheduler answers at {self.address} ({_plain(error)}). Start one with "
@@ -198,50 +212,135 @@ class _Shift:
     def results(self, work: dict[str, Submission]) -> Iterator[tuple[str, SubmissionResult]]:
         from distributed import as_completed
 
-        waiting = deque((key, submission, 1) for key, submission in work.items())
-        tasks: dict[Future, tuple[str, Submission, int]] = {}
+        waiting = deque(_Task(key, submission) for key, submission in work.items())
+        tasks: dict[Future, _Task] = {}
         finished = as_completed(loop=self.client.loop)
         while waiting or tasks:
-            ahead = AHEAD * max(self._workers(), 1)  # which asks the scheduler
-            while waiting and len(tasks) < ahead:
-                future = self._send(waiting[0][1])
-                tasks[future] = waiting.popleft()
+            workers = self._workers()  # which asks the scheduler
+            while waiting and len(tasks) < AHEAD * max(len(workers), 1):
+                task = waiting[0].given_to(workers)
+                future = self._send(task)
+                tasks[future] = task
+                waiting.popleft()
                 finished.add(future)
-            for future in finished.next_batch():
-                key, submission, attempt = tasks.pop(future)
-                outcome = sound(_outcome(future), self.plan, submission)
-                future.release()
+            for future in self._ended(finished, tasks):
+                task = tasks.pop(future)
+                outcome = sound(_outcome(future), self.plan, task.submission)
                 if isinstance(outcome, SubmissionResult):
-                    yield key, outcome
-                elif attempt < ATTEMPTS:
+                    yield task.key, outcome
+                elif task.attempt < ATTEMPTS:
                     _refuse_others(self.client, self.plan)
-                    waiting.appendleft((key, submission, attempt + 1))
+                    waiting.appendleft(task.again(self._where(future)))
                 else:
-                    yield key, failed(submission, self.plan.exercises, outcome)
+                    yield task.key, failed(task.submission, self.plan.exercises, outcome)
+                future.release()
 
-    def _workers(self) -> int:
+    def _ended(self, finished: as_completed, tasks: Mapping[Future, _Task]) -> list[Future]:
+        """Wait for tasks to end and return them; without a result, those that nobody will do.
+
+        Where no task ends for long, these are all of them.
+        """
+        began = time.monotonic()
+        looks = began + _LOOK
+        while not finished.has_ready():
+            time.sleep(_TICK)
+            now = time.monotonic()
+            if now < looks:
+                continue
+            looks = now + _LOOK
+            workers = self._workers()
+            left = [future for future, task in tasks.items() if not task.can_be_done(workers)]
+            if now - began > SILENT_SECONDS:
+                self._restart_busy()
+                left = list(tasks)
+            if left:
+                finished.clear()
+                finished.update(set(tasks) - set(left))
+                return left
+        return list(finished.next_batch())
+
+    def _restart_busy(self) -> None:
+        """Restart the workers that have a submission and don't answer."""
+        try:
+            busy = [address for address, keys in self.client.processing().items() if keys]
+            try:
+                self.client.restart_workers(busy, timeout=CONNECT_SECONDS, raise_for_error=False)
+            except ValueError:  # nobody is there to start them again
+                self.client.retire_workers(busy, close_workers=True)
+        except Exception as error:
+            raise _LostError from error
+
+    def _where(self, future: Future) -> frozenset[str]:
+        """Return the addresses of the workers that a task ended at, none if they are not known."""
+        with contextlib.suppress(Exception):  # a scheduler that is lost is noticed elsewhere
+            if future.status == "error":
+                return frozenset(self.client.run_on_scheduler(_failed_on, key=future.key))
+            return frozenset(*self.client.who_has([future]).values())
+        return frozenset()
+
+    def _workers(self) -> set[str]:
+        """Return the workers' addresses."""
         known = self.client.scheduler_info(n_workers=-1)
         if "workers" not in known:  # the scheduler went as it was asked
             raise _LostError
-        return len(known["workers"])
+        return set(known["workers"])
 
-    def _send(self, submission: Submission) -> Future:
+    def _send(self, task: _Task) -> Future:
         try:
             return self.client.submit(
-                grade_one, self.plan, self.recordings, submission, pure=False, retries=0
+                grade_one,
+                self.plan,
+                self.recordings,
+                task.submission,
+                pure=False,
+                retries=0,
+                workers=list(task.only) or None,
             )
         except Exception as error:
             raise _LostError from error
 
 
+@dataclass(frozen=True)
+class _Task:
+    """A submission to grade. Attempts before this one `failed_at` these workers.
+
+    If there are others, `only` they may do it.
+    """
+
+    key: str
+    submission: Submission
+    attempt: int = 1
+    failed_at: frozenset[str] = frozenset()
+    only: frozenset[str] = frozenset()
+
+    def again(self, failed_at: frozenset[str]) -> _Task:
+        """Return the next attempt, now that it failed at these workers, too."""
+        return replace(self, attempt=self.attempt + 1, failed_at=self.failed_at | failed_at)
+
+    def given_to(self, workers: set[str]) -> _Task:
+        """Return the task as it is given to these workers."""
+        return replace(self, only=frozenset(workers - self.failed_at if self.failed_at else ()))
+
+    def can_be_done(self, workers: set[str]) -> bool:
+        """Return whether one of these workers may do it."""
+        return not self.only or not self.only.isdisjoint(workers)
+
+
 def _outcome(future: Future) -> object:
     """Return a task's result, or, in words, why there is none. Raises `_LostError`."""
-    if future.status in ("cancelled", "lost", "pending"):
+    if future.status in ("cancelled", "lost"):
         raise _LostError
-    error = future.exception() if future.status == "error" else None
-    if error is not None:
-        return f"{type(error).__name__}: {_plain(error)}"
-    return future.result()
+    if future.status == "pending":
+        return "No worker of the cluster answered."
+    try:
+        if future.status != "error":
+            return future.result(timeout=SILENT_SECONDS)
+        error = future.exception(timeout=SILENT_SECONDS)
+    except (asyncio.CancelledError, CancelledError) as lost:
+        raise _LostError from lost
+    except Exception as unread:  # what comes of reading a reply that cannot be read here
+        error = unread
+    return f"{type(error).__name__}: {_plain(error)}"
 
 
 def sound(outcome: object, plan: Plan, submission: Submission) -> SubmissionResult | str:
@@ -254,24 +353,38 @@ def sound(outcome: object, plan: Plan, submission: Submission) -> SubmissionResu
         return _plain(outcome)
     try:
         assert isinstance(outcome, SubmissionResult)
-        result = kept_result(json.dumps(submission_fields(outcome)))
+        fields = json.dumps(submission_fields(outcome))
+        assert len(fields) <= LARGEST
+        result = kept_result(fields)
         names = tuple(exercise.exercise for exercise in result.exercises)
-        earnings = [(exercise.points, exercise.max_points) for exercise in result.exercises]
-        earnings.append((result.points, result.max_points))
-        within = all(got is None or 0 <= got <= most + _ROUNDING for got, most in earnings)
-        total = math.fsum(exercise.points or 0.0 for exercise in result.exercises)
-        earned = result.points is None or abs(total - result.points) <= _ROUNDING
         if (
-            set(names) == set(plan.exercises)
-            and len(names) == len(set(names))
+            names == tuple(sorted(plan.exercises, key=curriculum.NAMES.index))
             and result.submission == submission.name
-            and within
-            and earned
+            and all(map(_adds_up, result.exercises))
+            and _equal(result.points, (one.points for one in result.exercises))
+            and _equal(result.max_points, (one.max_points for one in result.exercises))
         ):
             return result
     except (AssertionError, AttributeError, RecursionError, TypeError, ValueError):
         pass
     return "A worker of the cluster sent something that is not a result of this submission."
+
+
+def _adds_up(result: ExerciseResult) -> bool:
+    """Return whether a judge could have given these points, with these checks."""
+    most = curriculum.find(result.exercise).points
+    return (
+        result.status is not Status.GRADER_ERROR
+        and all(check.points <= check.max_points for check in result.checks)
+        and _equal(result.points, (check.points for check in result.checks))
+        and _equal(most, (check.max_points for check in result.checks))
+        and _equal(most, [result.max_points])
+        and not result.by_hand
+    )
+
+
+def _equal(total: float | None, parts: Iterable[float | None]) -> bool:
+    return total is not None and abs(math.fsum(filter(None, parts)) - total) <= _ROUNDING
 
 
 def _local(count: int) -> LocalCluster:
@@ -360,6 +473,11 @@ def _judge(plan: Plan, recordings: Recordings) -> Judge:
         host = Host(plan.program, plan.isolation, expected=plan.expected)
         _judges[key] = Judge(plan.exercises, recordings, host, searches=plan.search)
     return _judges[key]
+
+
+def _failed_on(dask_scheduler: Scheduler, key: Key) -> list[str]:
+    """Return where a task failed. It runs in the scheduler."""
+    return [str(worker) for worker in dask_scheduler.tasks[key].erred_on or ()]
 
 
 async def _end_judges() -> None:

@@ -20,6 +20,7 @@ from grader.curriculum import assignment, handed_out, stubs
 from grader.curriculum.project import EXERCISES, PACKAGE, ROOT
 from grader.grading.diagnosis import hint_data
 from grader.recognition import prepared
+from grader.release.writing import new_folder, pack
 
 # What students get of the kit: these rooms, and these commands. The other rooms hold hidden checks
 # and what instructors do.
@@ -80,18 +81,30 @@ def make(folder: Path, exercises: Sequence[str]) -> Edition:
     assigned = tuple(name for name in curriculum.NAMES if name in exercises)
     solved = tuple(name for name in _needed(assigned) if name not in assigned)
     try:
-        _write_package(folder, assigned, solved)
-        _write_exercises(folder / "exercises", assigned, solved)
-        _write_project(folder, assigned, solved)
+        with new_folder(folder):
+            _write_package(folder, assigned, solved)
+            _write_exercises(folder / "exercises", assigned, solved)
+            _write_project(folder, assigned, solved)
     except OSError as error:
-        raise EditionError(f"{folder} cannot be written ({error}). Name another.") from None
+        raise EditionError(unwritten(folder, error)) from None
     return Edition(folder, assigned, solved)
 
 
+def unwritten(place: Path, error: OSError) -> str:
+    """Say that a folder or file cannot be written, and why."""
+    return f"{place} cannot be written: {error.strerror}. Nothing of it is left there."
+
+
 def zipped(edition: Edition) -> Path:
-    """Return the edition as one file to hand out, beside its folder."""
+    """Return the edition as one file to hand out, beside its folder. Raises `EditionError`."""
     folder = edition.folder.resolve()
-    return Path(shutil.make_archive(str(folder), "zip", folder.parent, folder.name))
+    path = folder.with_name(f"{folder.name}.zip")
+    files = sorted(file for file in folder.rglob("*") if file.is_file())
+    try:
+        pack(path, {}, ((file, str(file.relative_to(folder.parent))) for file in files))
+    except OSError as error:
+        raise EditionError(unwritten(path, error)) from None
+    return path
 
 
 def _needed(assigned: Sequence[str]) -> list[str]:
@@ -153,12 +166,19 @@ def _write_exercises(folder: Path, assigned: Sequence[str], solved: Sequence[str
     tests = [f"test_{name}.py" for name in assigned]
     for name in ("__init__.py", "conftest.py", *LESSONS, *tests):
         shutil.copyfile(kit / name, folder / name)
-    shutil.copytree(kit / stubs.PICTURES, folder / stubs.PICTURES)
+    copy_pictures(folder)
     for name in assigned:
         (folder / f"{name}.py").write_text(stubs.as_handed_out(name), encoding="utf-8")
     for name in solved:
         (folder / f"{name}.py").write_text(_solved(name), encoding="utf-8")
     (folder / assignment.FILE).write_text(assignment.text(tuple(assigned)), encoding="utf-8")
+
+
+def copy_pictures(folder: Path) -> None:
+    """Copy the pictures that the exercises' texts show. Raises `OSError`."""
+    (folder / stubs.PICTURES).mkdir()
+    for picture in (EXERCISES / stubs.PICTURES).iterdir():
+        shutil.copyfile(picture, folder / stubs.PICTURES / picture.name)
 
 
 def _solved(name: str) -> str:

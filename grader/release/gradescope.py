@@ -6,11 +6,11 @@ unpacks the file in /autograder/source, runs setup.sh once, and run_autograder f
 
 from __future__ import annotations
 
-import zipfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from grader.curriculum.project import EXERCISES, FILES, PACKAGE, ROOT, SOLUTIONS
+from grader.release.writing import pack
 
 _SETUP = """#!/usr/bin/env bash
 # Installs the kit once, when Gradescope builds the image.
@@ -48,13 +48,8 @@ def write(path: Path, exercises: Sequence[str], isolation: str) -> None:
     Raises OSError.
     """
     options = " ".join([*(f"--exercise {name}" for name in exercises), f"--isolation {isolation}"])
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, text in (("setup.sh", _SETUP), ("run_autograder", _RUN.format(options=options))):
-            about = zipfile.ZipInfo(name)
-            about.external_attr = 0o755 << 16
-            archive.writestr(about, text)
-        for file, name in _project():
-            archive.write(file, f"kit/{name}")
+    programs = {"setup.sh": _SETUP, "run_autograder": _RUN.format(options=options)}
+    pack(path, programs, ((file, f"kit/{name}") for file, name in _project()))
 
 
 def _project() -> Iterator[tuple[Path, str]]:

@@ -10,7 +10,8 @@ from pathlib import Path
 from grader import curriculum
 from grader.curriculum import assignment, stubs
 from grader.curriculum.project import EXERCISES
-from grader.release.edition import LESSONS, EditionError, filled
+from grader.release.edition import LESSONS, EditionError, copy_pictures, filled, unwritten
+from grader.release.writing import new_folder
 
 
 def make(folder: Path, exercises: Sequence[str]) -> None:
@@ -21,9 +22,10 @@ def make(folder: Path, exercises: Sequence[str]) -> None:
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise EditionError(f"{folder} is there already. Name a new folder, or empty that one.")
     try:
-        _write(folder, exercises)
+        with new_folder(folder):
+            _write(folder, exercises)
     except OSError as error:
-        raise EditionError(f"{folder} cannot be written ({error}). Name another.") from None
+        raise EditionError(unwritten(folder, error)) from None
 
 
 def _write(folder: Path, exercises: Sequence[str]) -> None:
@@ -32,7 +34,7 @@ def _write(folder: Path, exercises: Sequence[str]) -> None:
     tests = [f"test_{name}.py" for name in curriculum.NAMES]
     for name in ("__init__.py", "conftest.py", *LESSONS, *tests):
         shutil.copyfile(EXERCISES / name, work / name)
-    shutil.copytree(EXERCISES / stubs.PICTURES, work / stubs.PICTURES)
+    copy_pictures(work)
     for name in curriculum.NAMES:
         (work / f"{name}.py").write_text(stubs.as_handed_out(name), encoding="utf-8")
     (work / assignment.FILE).write_text(assignment.text(tuple(exercises)), encoding="utf-8")

@@ -89,10 +89,10 @@ def _digest(path: Path) -> str:
 
 
 def _saved_at(paths: list[Path]) -> float:
-    """When the first of them was written, by the clock; now, if a file keeps an older time."""
+    """When the first of them was written, in monotonic time; now, if a file keeps an older time."""
     now = time.time()
-    times = [now]
+    ages = [0.0]
     for path in paths:
         with contextlib.suppress(OSError):
-            times.append(path.stat().st_mtime)
-    return min((saved for saved in times if now - 2 < saved <= now), default=now)
+            ages.append(now - path.stat().st_mtime)
+    return time.monotonic() - max(age for age in ages if 0 <= age < 2)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from grader.board.rendering import Line
 from grader.curriculum import NAMES, find
+from grader.report.data import write
 
 # Seconds between two saves or keys that count at most: longer ones are breaks.
 LONGEST_GAP = 600.0
@@ -32,7 +33,7 @@ class Times:
             # What cannot be written is only not there next time.
             with contextlib.suppress(OSError):
                 self.file.parent.mkdir(parents=True, exist_ok=True)
-                self.file.write_text(json.dumps(self.seconds), encoding="utf-8")
+                write(self.file, json.dumps(self.seconds))
 
 
 def comparison(seconds: Mapping[str, float]) -> Iterator[Line]:

@@ -338,7 +338,7 @@ class Watch:
         return next_exercise(self.progress, self.workspace.assigned)
 
     def _after(self) -> str:
-        return f" {time.time() - self.saved_at:.2f} s after the save." if self.saved_at else ""
+        return f" {time.monotonic() - self.saved_at:.2f} s after the save." if self.saved_at else ""
 
     def _go_on(self) -> None:
         """From an exercise that is done to the next."""

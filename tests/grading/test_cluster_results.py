@@ -11,15 +11,18 @@ import pytest
 pytest.importorskip("distributed")
 
 from grader.feedback.finding import Status
-from grader.feedback.results import ExerciseResult, SubmissionResult
-from grader.grading.cluster import sound
+from grader.feedback.results import CheckResult, ExerciseResult, Override, SubmissionResult
+from grader.grading.cluster import LARGEST, sound
 from grader.grading.workers import Plan
 from grader.submission import Submission
 
 PLAN = Plan(("masks", "attention"), 1, "jail", 1)
 ADA = Submission("ada")
-MASKS = ExerciseResult("masks", Status.PASSED, 10.0, 10.0)
-ATTENTION = ExerciseResult("attention", Status.FAILED, 5.0, 15.0)
+SHAPE = CheckResult("test_shape", "The shape.", Status.PASSED, 5.0, 5.0)
+VALUES = CheckResult("test_values", "The values.", Status.FAILED, 0.0, 10.0)
+ALL = replace(SHAPE, points=10.0, max_points=10.0)
+MASKS = ExerciseResult("masks", Status.PASSED, 10.0, 10.0, checks=(ALL,))
+ATTENTION = ExerciseResult("attention", Status.FAILED, 5.0, 15.0, checks=(SHAPE, VALUES))
 RIGHT = SubmissionResult("ada", 15.0, 25.0, (MASKS, ATTENTION))
 
 
@@ -29,8 +32,6 @@ def with_first(**changes: Any) -> SubmissionResult:
 
 def test_a_result_is_taken() -> None:
     assert sound(RIGHT, PLAN, ADA) == RIGHT
-    ungraded = replace(RIGHT, points=None)
-    assert sound(ungraded, PLAN, ADA) == ungraded
 
 
 @pytest.mark.parametrize(
@@ -56,6 +57,18 @@ def test_a_result_is_taken() -> None:
         with_first(checks=(7,)),
         with_first(finding="text"),
         with_first(remarks=(object(),)),
+        with_first(remarks=("long " * (LARGEST // 5),)),
+        replace(RIGHT, points=None),
+        replace(RIGHT, exercises=(ATTENTION, MASKS)),
+        replace(RIGHT, exercises=tuple(replace(one, points=None) for one in (MASKS, ATTENTION))),
+        replace(with_first(points=99.0, max_points=99.0), points=104.0, max_points=114.0),
+        replace(with_first(points=9.0), points=14.0),
+        with_first(status=Status.GRADER_ERROR),
+        with_first(checks=()),
+        with_first(checks=(replace(ALL, points=math.nan),)),
+        with_first(checks=(replace(ALL, max_points=99.0),)),
+        with_first(checks=(SHAPE, replace(SHAPE, check="test_more", max_points=4.0))),
+        with_first(checks=(replace(ALL, override=Override(0.0, "given by nobody")),)),
     ],
 )
 def test_anything_else_is_told_to_be_none(junk: object) -> None:

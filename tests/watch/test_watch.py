@@ -17,7 +17,7 @@ from grader.board import time_limit
 from grader.board.time_limit import TookTooLong
 from grader.watch.programs import Runs
 from grader.watch.runner import _imported
-from grader.watch.saves import Saves, _digest
+from grader.watch.saves import Saves, _digest, _saved_at
 from tests import ROOT
 
 needs_a_terminal = pytest.mark.skipif(sys.platform == "win32", reason="pexpect needs a pty")
@@ -100,6 +100,16 @@ def test_a_save_that_changes_nothing_is_none(heard: Heard) -> None:
 def test_a_file_that_stays_away_is_noticed_in_the_end(heard: Heard) -> None:
     heard.file.unlink()
     assert heard.next() == ["masks.py"]
+
+
+@pytest.mark.parametrize("hours", [-1, 0, 1])
+def test_a_clock_that_is_set_makes_no_save_old(tmp_path: Path, hours: int) -> None:
+    file = tmp_path / "masks.py"
+    file.write_text("a = 1\n")
+    written_at = time.time() + 3600 * hours
+    os.utime(file, (written_at, written_at))
+    now = time.monotonic()
+    assert now - 2 <= _saved_at([file]) <= time.monotonic()
 
 
 # A loop that does not end, on a machine without timers
