@@ -46,7 +46,7 @@ def wrong(exercise: str, name: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def one(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def class_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a submission `ada` whose attention divides by d_k."""
     folder = tmp_path_factory.mktemp("one")
     submit(
@@ -57,8 +57,8 @@ def one(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_a_failing_check_shows_the_finding_and_the_mistake(one: Path) -> None:
-    done = run(one, "--submission", "ada", "-k", "attention and agrees")
+def test_a_failing_check_shows_the_finding_and_the_mistake(class_folder: Path) -> None:
+    done = run(class_folder, "--submission", "ada", "-k", "attention and agrees")
     assert done.returncode == 1
     assert "1 failed" in done.stdout
     assert "numbers in your output are wrong" in done.stdout
@@ -67,24 +67,26 @@ def test_a_failing_check_shows_the_finding_and_the_mistake(one: Path) -> None:
     assert f"--hypothesis-seed={SEED}" in done.stdout
 
 
-def test_checks_are_chosen_as_any_tests_are(one: Path) -> None:
-    listed = run(one, "--submission", "ada", "-k", "attention and mask", "--collect-only", "-q")
+def test_checks_are_chosen_as_any_tests_are(class_folder: Path) -> None:
+    listed = run(
+        class_folder, "--submission", "ada", "-k", "attention and mask", "--collect-only", "-q"
+    )
     names = [line for line in listed.stdout.splitlines() if "::" in line]
     assert names
     assert all("attention" in name and "mask" in name for name in names)
-    stopped = run(one, "--submission", "ada", "-k", "masks or attention", "-x")
+    stopped = run(class_folder, "--submission", "ada", "-k", "masks or attention", "-x")
     assert "stopping after 1 failures" in stopped.stdout
 
 
 @pytest.mark.full(seconds=10)
-def test_workers_draw_the_same_cases(one: Path) -> None:
-    done = run(one, "--submission", "ada", "-k", "attention", "-n", "2", "-q")
-    single = run(one, "--submission", "ada", "-k", "attention", "-q")
+def test_workers_draw_the_same_cases(class_folder: Path) -> None:
+    done = run(class_folder, "--submission", "ada", "-k", "attention", "-n", "2", "-q")
+    single = run(class_folder, "--submission", "ada", "-k", "attention", "-q")
     assert summary(done) == summary(single)
 
 
-def test_in_process_the_check_itself_fails(one: Path) -> None:
-    done = run(one, "--submission", "ada", "--in-process", "-k", "attention and agrees")
+def test_in_process_the_check_itself_fails(class_folder: Path) -> None:
+    done = run(class_folder, "--submission", "ada", "--in-process", "-k", "attention and agrees")
     assert done.returncode == 1
     assert "def test_agrees_with_torch" in done.stdout
 
@@ -95,8 +97,8 @@ def test_without_a_submission_it_says_what_is_missing(tmp_path: Path) -> None:
     assert "--submission PATH" in done.stderr + done.stdout
 
 
-def test_a_test_of_ones_own_gets_the_student(one: Path) -> None:
-    (one / "test_mine.py").write_text(
+def test_a_test_of_ones_own_gets_the_student(class_folder: Path) -> None:
+    (class_folder / "test_mine.py").write_text(
         "import pytest, torch\n\n"
         "@pytest.mark.exercise('attention')\n"
         "def test_rows_sum_to_one(student):\n"

@@ -142,8 +142,8 @@ def test_a_mismatch_points_at_the_return(workspace: Workspace) -> None:
     def fail(_: dict[str, Any]) -> None:
         raise Mismatch("Your attention output is wrong.")
 
-    place = failed_with(workspace, code, fail).places[0]
-    assert (place.line, place.inside, place.source) == (6, "attention", "return query")
+    location = failed_with(workspace, code, fail).places[0]
+    assert (location.line, location.inside, location.source) == (6, "attention", "return query")
 
 
 def test_a_syntax_error_is_shown_at_its_line(workspace: Workspace) -> None:
@@ -288,10 +288,10 @@ def test_only_what_fails_is_blocked_and_by_the_first_causes() -> None:
 
 def test_needs_that_were_not_run_are_asked_for() -> None:
     """Only those of a failing exercise are run on the side."""
-    asked: list[str] = []
+    runs: list[str] = []
     result = progress_of(multi_head=Status.FAILED, embedding=Status.PASSED, encoder=Status.TODO)
-    find_blocked(result, lambda name: asked.append(name) or False)  # type: ignore[func-returns-value]
-    assert asked == ["attention"]
+    find_blocked(result, lambda name: runs.append(name) or False)  # type: ignore[func-returns-value]
+    assert runs == ["attention"]
     assert result["multi_head"].status == "blocked"
     assert next_exercise(result) == "attention"
 
@@ -388,18 +388,20 @@ def test_an_input_that_was_modified_is_told_first() -> None:
 
 def test_the_same_message_is_told_once() -> None:
     """Failures with the same reason are one message; the others are counted."""
-    found = {"masks": Progress("masks", ("a", "b", "c"), selected=3)}
+    by_exercise = {"masks": Progress("masks", ("a", "b", "c"), selected=3)}
     for name, reason in (("a", "Same."), ("b", "Same."), ("c", "Another.")):
         finding = Finding(reason)
-        found["masks"].add(Result("masks", name, f"Title {name}.", "", Status.FAILED, finding))
-    assert text(messages(found, 80, in_full=False)).splitlines() == [
+        by_exercise["masks"].add(
+            Result("masks", name, f"Title {name}.", "", Status.FAILED, finding)
+        )
+    assert text(messages(by_exercise, 80, in_full=False)).splitlines() == [
         "masks: 2 tests fail for the same reason.",
         "",
         "  Same.",
         "",
         "masks: one more test fails, perhaps for the same reason. To see all: --tb=long",
     ]
-    assert "one more test" not in text(messages(found, 80, in_full=True))
+    assert "one more test" not in text(messages(by_exercise, 80, in_full=True))
 
 
 # The public tests themselves

@@ -197,8 +197,8 @@ def test_many_kinds_of_wrong(solved: WorkspaceRun) -> None:
         assert internal not in text
     start = next(n for n, line in enumerate(lines) if line.startswith(f"  {NAMES[0]} "))
     rows = [line.split() for line in lines[start : start + len(NAMES) + 1]]
-    told = [" ".join(words[1:]) for words in rows if words[1] != "done"]
-    assert told == [
+    statuses = [" ".join(words[1:]) for words in rows if words[1] != "done"]
+    assert statuses == [
         "wrong 0 of 10 4 of 9 tests passed",
         "wrong 0 of 15 3 of 10 tests passed",
         "blocked by attention 0 of 15 13 of 16 tests passed",

@@ -38,8 +38,8 @@ class Layer(nn.Module):
 )
 def test_what_leads_nowhere_is_named(line: str, eps: str, says: str, number: int) -> None:
     """A dropped result, a variable and an argument that nothing reads."""
-    ((told, at),) = dead_ends(_LAYER.format(line=line, eps=eps))
-    assert told.startswith(says)
+    ((message, at),) = dead_ends(_LAYER.format(line=line, eps=eps))
+    assert message.startswith(says)
     assert at == number
 
 
@@ -48,7 +48,7 @@ def test_a_layer_that_is_never_called_and_a_return_in_a_loop() -> None:
     source = _LAYER.format(line="pass", eps="eps").replace(
         "return self.second(", "for _ in range(3):\n            return ("
     )
-    assert [told for told, _ in dead_ends(source)] == [
+    assert [message for message, _ in dead_ends(source)] == [
         "`self.second` is made here and used nowhere.",
         "This `return` is inside the loop, so the loop ends in its first pass.",
     ]

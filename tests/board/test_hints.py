@@ -292,8 +292,8 @@ def test_the_students_own_numbers_are_quoted() -> None:
 
 def test_the_students_own_line_is_quoted() -> None:
     place = Place("attention.py", 42, "return value @ weights")
-    said = "attention.py, line 42: `return value @ weights`"
-    assert quoting.line((place,)) == said
+    quoted = "attention.py, line 42: `return value @ weights`"
+    assert quoting.line((place,)) == quoted
 
 
 @pytest.mark.parametrize("exercise", NAMES)
@@ -301,8 +301,8 @@ def test_no_hint_says_a_line_of_the_answer(exercise: str) -> None:
     """The last hint goes as far as what to change, and leaves the writing."""
     lines = answers([exercise])[exercise]
     for mistake in mistakes.load(exercise):
-        said = (mistake.tells, mistake.asks, mistake.read, mistake.nearly)
-        assert not [line for line in lines for text in said if line in text], mistake.name
+        texts = (mistake.tells, mistake.asks, mistake.read, mistake.nearly)
+        assert not [line for line in lines for text in texts if line in text], mistake.name
 
 
 @pytest.mark.parametrize("exercise", NAMES)

@@ -127,9 +127,9 @@ def test_a_part_of_the_layer_that_is_called_is_named() -> None:
         "F.linear(y, layer.linear1.weight, layer.linear1.bias)", "layer.linear1(y)"
     )
     assert called != source
-    said = failures("by_hand", called)
-    assert list(said) == ["test_the_weights_are_all_you_need"]
-    assert "your function calls layer.linear1(...)" in said["test_the_weights_are_all_you_need"]
+    by_test = failures("by_hand", called)
+    assert list(by_test) == ["test_the_weights_are_all_you_need"]
+    assert "your function calls layer.linear1(...)" in by_test["test_the_weights_are_all_you_need"]
 
 
 @pytest.mark.parametrize(
@@ -184,9 +184,9 @@ def test_a_message_leads_to_the_mistake(
     """The first test that fails says what is wrong in words that fit this mistake."""
     source = stubs.reference_source(name)
     assert old in source
-    said = failures(name, source.replace(old, new))
-    assert says in said[test]
-    assert never not in said[test]
+    by_test = failures(name, source.replace(old, new))
+    assert says in by_test[test]
+    assert never not in by_test[test]
 
 
 def test_more_padding_behind_a_result_does_no_harm() -> None:

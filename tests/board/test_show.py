@@ -148,10 +148,10 @@ def test_right_but_unusual_code_is_told_to_be_right(
         monkeypatch.setitem(sys.modules, spec.name, module)
         with time_limit.time_limit():
             spec.loader.exec_module(module)
-        told = showing.told(
+        panels = showing.told(
             name, showing.of_names(vars(module)), Workspace(Path("exercises"), Path())
         )
-        assert [item.words for item in told if item.words] == [], file
+        assert [item.words for item in panels if item.words] == [], file
 
 
 def test_parameters_get_their_numbers_by_name_in_whatever_order_they_are_made() -> None:
@@ -233,8 +233,8 @@ def test_the_magic_shows_the_picture_in_the_notebook(monkeypatch: pytest.MonkeyP
     shell.user_ns["causal_mask"] = lambda length: RIGHT.causal_mask(length).transpose(-2, -1)
     shell.run_line_magic("show", "masks")
     lacking, words, shown = displayed
-    told = "padding_mask, causal_mask and target_mask are not defined. Run their cells first."
-    assert told in lacking["text/plain"]
+    sentence = "padding_mask, causal_mask and target_mask are not defined. Run their cells first."
+    assert sentence in lacking["text/plain"]
     assert shown["image/png"].startswith("iVBOR")
     assert words["text/plain"].startswith("masks: 2 of 3 panels are as expected.")
 

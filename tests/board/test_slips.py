@@ -383,9 +383,9 @@ def read(solved: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Read]:
 def test_the_first_message_leads_to_the_slip(
     read: Read, exercise: str, old: str, new: str, says: str, line: str
 ) -> None:
-    said = read(exercise, (old, new))
-    assert says in said
-    assert line in said
+    panel = read(exercise, (old, new))
+    assert says in panel
+    assert line in panel
 
 
 @pytest.mark.parametrize(
@@ -411,20 +411,20 @@ def test_the_first_message_leads_to_the_slip(
     ],
 )
 def test_attention_asks_what_the_numbers_suggest(read: Read, old: str, new: str, asks: str) -> None:
-    said = read("attention", (old, new))
-    assert asks in said
-    assert said.count("What are the scores divided by?") == 0
+    panel = read("attention", (old, new))
+    assert asks in panel
+    assert panel.count("What are the scores divided by?") == 0
 
 
 def test_one_panel_with_the_whole_row(read: Read) -> None:
     """Of eight features all are shown, and of the tests that fail the first."""
-    said = read("layer_norm", ("correction=0", "correction=1"), whole=True)
-    assert said.count("layer_norm: ") == 2
-    assert "more tests fail, perhaps for the same reason. To see all:" in said
-    (row,) = (line for line in said.splitlines() if line.startswith("    length 0  -1.403*"))
+    panel = read("layer_norm", ("correction=0", "correction=1"), whole=True)
+    assert panel.count("layer_norm: ") == 2
+    assert "more tests fail, perhaps for the same reason. To see all:" in panel
+    (row,) = (line for line in panel.splitlines() if line.startswith("    length 0  -1.403*"))
     assert len(row.split()) == 2 + 8
-    assert "Every number is 0.9354 times the expected one." in " ".join(said.split())
-    assert len(said.splitlines()) < 30
+    assert "Every number is 0.9354 times the expected one." in " ".join(panel.split())
+    assert len(panel.splitlines()) < 30
 
 
 @pytest.mark.parametrize(
@@ -448,8 +448,8 @@ def test_one_panel_with_the_whole_row(read: Read) -> None:
 def test_what_the_numbers_suggest_is_asked(
     read: Read, exercise: str, old: str, new: str, asks: str
 ) -> None:
-    said = read(exercise, (old, new))
-    assert asks in said
+    panel = read(exercise, (old, new))
+    assert asks in panel
 
 
 @pytest.mark.full
@@ -457,10 +457,10 @@ def test_a_known_mistake_asks_its_own_question_and_points_to_its_line(read: Read
     """Where the public test only sees that a number is wrong, the known mistakes see more."""
     known.load("kv_cache")
     edit = ("past + torch.arange(length, device=device)", "torch.arange(length, device=device)")
-    said = read("kv_cache", edit, pointed=True)
-    assert "Is it this line?" in said
-    assert "query = torch.arange(length, device=device)" in said
-    assert "return (key <=" not in said
+    panel = read("kv_cache", edit, pointed=True)
+    assert "Is it this line?" in panel
+    assert "query = torch.arange(length, device=device)" in panel
+    assert "return (key <=" not in panel
 
 
 @pytest.mark.parametrize(
@@ -486,15 +486,15 @@ def test_what_leads_nowhere_is_named(
 def test_a_known_mistake_points_to_the_line_behind_an_error(read: Read) -> None:
     """Two tensors meet in attention; the wrong one was made three lines above the call."""
     known.load("multi_head")
-    said = read("multi_head", ("self.k_proj(key)", "self.k_proj(query)"), pointed=True)
-    assert "A matrix product needs equal inner sizes" in said
-    assert "Is it this line?" in said
-    assert "k = split_heads(self.k_proj(query), self.n_heads)" in said
+    panel = read("multi_head", ("self.k_proj(key)", "self.k_proj(query)"), pointed=True)
+    assert "A matrix product needs equal inner sizes" in panel
+    assert "Is it this line?" in panel
+    assert "k = split_heads(self.k_proj(query), self.n_heads)" in panel
 
 
 def test_without_the_known_mistakes_the_public_test_asks(
     read: Read, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(known, "is_at_hand", lambda _: False)
-    said = read("kv_cache", ("key <= query", "key < query"), pointed=True)
-    assert "Is it this line?" not in said
+    panel = read("kv_cache", ("key <= query", "key < query"), pointed=True)
+    assert "Is it this line?" not in panel

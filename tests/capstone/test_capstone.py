@@ -35,12 +35,12 @@ def reference() -> Iterator[Pieces]:
 
 
 def test_no_text_stands_for_two_dates_and_every_character_is_known() -> None:
-    meant: dict[str, str] = {}
+    dates_by_text: dict[str, str] = {}
     first = date(2007, 1, 1)
     for day in (first + timedelta(days=number) for number in range(0, 3 * 365, 2)):
         for style in STYLES:
             text = style.write(day)
-            assert meant.setdefault(text, day.isoformat()) == day.isoformat(), text
+            assert dates_by_text.setdefault(text, day.isoformat()) == day.isoformat(), text
             assert dates.UNKNOWN not in dates.encode_source(text), text
             assert text == dates.tidy(text.upper().replace(" ", "  ")) or "İ" in text.upper()
 
@@ -131,11 +131,11 @@ def test_the_cross_attention_is_that_of_the_students_model(reference: Pieces) ->
 
     def keep(module: Any, inputs: tuple[torch.Tensor, ...]) -> None:
         query, key, _ = inputs[:3]
-        theirs = torch.nn.MultiheadAttention(8, 2, batch_first=True)
+        torch_layer = torch.nn.MultiheadAttention(8, 2, batch_first=True)
         maps = [getattr(module, f"{item}_proj") for item in "qkv"]
-        theirs.in_proj_weight.data = torch.cat([one.weight for one in maps])
-        theirs.in_proj_bias.data = torch.cat([one.bias for one in maps])
-        seen.append(theirs(query, key, key, average_attn_weights=False)[1][0].detach())
+        torch_layer.in_proj_weight.data = torch.cat([linear.weight for linear in maps])
+        torch_layer.in_proj_bias.data = torch.cat([one.bias for one in maps])
+        seen.append(torch_layer(query, key, key, average_attn_weights=False)[1][0].detach())
 
     for layer in model.decoder.layers:
         layer.cross_attn.register_forward_pre_hook(keep)

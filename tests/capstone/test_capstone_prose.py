@@ -104,9 +104,11 @@ def test_scores_are_those_of_one_prediction_after_the_other(entries: dict[str, A
     ids = made.text[:400].tolist()
     scores = made.scores(ids)
     assert len(scores) == 400
-    for place in (0, 1, 31, 32, 96, 127, 128, 129, 159, 160, 399):
-        before = ids[prose_exam.context(place) : place]
-        assert scores[place] == pytest.approx(made.predicted(before).scores[ids[place]], abs=1e-3)
+    for position in (0, 1, 31, 32, 96, 127, 128, 129, 159, 160, 399):
+        before = ids[prose_exam.context(position) : position]
+        assert scores[position] == pytest.approx(
+            made.predicted(before).scores[ids[position]], abs=1e-3
+        )
 
 
 def test_a_right_model_passes_the_exam(entries: dict[str, Any]) -> None:

@@ -54,8 +54,8 @@ def test_digits_are_read_as_people_type_them() -> None:
 
 @pytest.mark.full
 def test_a_short_training_gets_the_loss_down_and_can_be_repeated() -> None:
-    (first, told), (second, _) = learner(40), learner(40)
-    assert first.loss_of(sorting.unseen(200)).item() < 0.9 * told[0].loss
+    (first, reports), (second, _) = learner(40), learner(40)
+    assert first.loss_of(sorting.unseen(200)).item() < 0.9 * reports[0].loss
     assert first.answers(["31415926"]) == second.answers(["31415926"])
 
 

@@ -44,12 +44,12 @@ def test_every_part_changes_what_a_model_does(name: str) -> None:
     try:
         with pytest.raises(ContractError, match="never calls"):
             left_out.check()
-        found = model(pieces)(src, tgt), pieces.module("training").noam_rate(3, 64, 400)
+        result = model(pieces)(src, tgt), pieces.module("training").noam_rate(3, 64, 400)
         left_out.check()
     finally:
         pieces.close()
-    assert (found[1] != expected[1]) is (name == "warm-up")
-    assert bool((found[0] - expected[0]).abs().max() > 1e-4) is (name != "warm-up")
+    assert (result[1] != expected[1]) is (name == "warm-up")
+    assert bool((result[0] - expected[0]).abs().max() > 1e-4) is (name != "warm-up")
 
 
 def test_without_positions_a_model_is_blind_to_order() -> None:

@@ -31,12 +31,12 @@ def grade(judges: dict[str, Judge], exercise: str, source: str) -> ExerciseResul
 
 def lost(result: ExerciseResult) -> str:
     """What the result says against the answer, for the message of a failed assertion."""
-    said = [
+    messages = [
         f"{check.check}: {check.message}"
         for check in result.checks
         if check.points < check.max_points
     ]
-    return "\n".join([result.message, *said])
+    return "\n".join([result.message, *messages])
 
 
 @pytest.mark.parametrize("exercise", curriculum.NAMES)
@@ -138,8 +138,8 @@ def test_what_cancels_or_overflows_costs_points(
     assert right in source
     result = grade(judges, exercise, source.replace(right, wrong))
     assert result.status == "failed"
-    said = lost(result)
-    assert "1000" in said or "thousand" in said or "NaN" in said
+    messages = lost(result)
+    assert "1000" in messages or "thousand" in messages or "NaN" in messages
 
 
 @pytest.mark.parametrize(

@@ -72,14 +72,14 @@ def test_every_token_position_and_row_shows_in_the_logits() -> None:
     torch.manual_seed(3)
     model, ids = Continuer(5, 4, 2, 9), torch.tensor([[1, 2, 0, 4]])
     whole = model(ids)[:, -1]
-    for place, token in product(range(4), range(5)):
+    for position, token in product(range(4), range(5)):
         other = ids.clone()
-        other[0, place] = token
-        assert torch.equal(model(other)[:, -1], whole) == (token == ids[0, place].item())
+        other[0, position] = token
+        assert torch.equal(model(other)[:, -1], whole) == (token == ids[0, position].item())
 
 
 @pytest.mark.parametrize(
-    ("found", "says"),
+    ("actual", "says"),
     [
         ([(b"a", b"b")], ""),
         ([[b"a", b"b"]], "it should be [(b'a', b'b')]"),
@@ -90,12 +90,12 @@ def test_every_token_position_and_row_shows_in_the_logits() -> None:
     ],
     ids=["right", "lists", "texts", "an object", "a dictionary", "a tuple"],
 )
-def test_merges_are_compared_item_by_item(found: object, says: str) -> None:
+def test_merges_are_compared_item_by_item(actual: object, says: str) -> None:
     if not says:
-        assert_equals(found, [(b"a", b"b")], "train_merges('ab', 1)")
+        assert_equals(actual, [(b"a", b"b")], "train_merges('ab', 1)")
         return
     with pytest.raises(Mismatch) as raised:
-        assert_equals(found, [(b"a", b"b")], "train_merges('ab', 1)")
+        assert_equals(actual, [(b"a", b"b")], "train_merges('ab', 1)")
     assert says in str(raised.value)
 
 

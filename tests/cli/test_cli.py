@@ -126,8 +126,8 @@ def test_work_that_is_passed_over_is_in_the_output_the_report_and_the_exit_statu
 ) -> None:
     done, report, _ = graded
     assert done.returncode == 3
-    said = [line for line in done.stderr.splitlines() if not line.startswith("graded ")]
-    assert said == ["Something that looks like work was not graded; see above."]
+    error_lines = [line for line in done.stderr.splitlines() if not line.startswith("graded ")]
+    assert error_lines == ["Something that looks like work was not graded; see above."]
     assert "ada: draft.ipynb: other files there are graded" in done.stdout
     assert report["passed_over"] == [
         {
@@ -367,9 +367,9 @@ def test_a_run_takes_no_more_workers_than_processors_it_may_use() -> None:
 
 @pytest.mark.full(seconds=6)
 def test_mistakes_check_says_whether_an_entry_is_of_use() -> None:
-    said = grader("mistakes", "check", "masks", "all-turned-round")
-    assert (said.returncode, said.stderr) == (0, "")
-    assert said.stdout == "all-turned-round: applies, is caught, and is distinguished\n"
+    done = grader("mistakes", "check", "masks", "all-turned-round")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == "all-turned-round: applies, is caught, and is distinguished\n"
     refused = grader("mistakes", "check", "masks", "no-such-mistake")
     assert refused.returncode == 2
     assert "masks has no mistake 'no-such-mistake'." in refused.stderr
@@ -397,6 +397,6 @@ def test_an_edit_that_does_not_fit_is_told_with_its_file(monkeypatch: pytest.Mon
     known = mistakes.load("masks")[0]
     edit = mistakes.Edit("", (("no such line", ""),))
     monkeypatch.setattr(variants, "load", lambda _: [known, replace(known, edits=(edit,))])
-    (said,) = variants.misfits("masks")
-    assert "'no such line' occurs 0 times" in said
-    assert "grader/curriculum/mistakes/masks.toml" in said
+    (misfit,) = variants.misfits("masks")
+    assert "'no such line' occurs 0 times" in misfit
+    assert "grader/curriculum/mistakes/masks.toml" in misfit

@@ -39,11 +39,11 @@ def test_points_that_do_not_add_up_are_told_with_both_figures(kit: Path) -> None
     path = kit / "grader" / "checks" / "masks.py"
     source = path.read_text(encoding="utf-8")
     path.write_text(source.replace("@check(points=2", "@check(points=3", 1), encoding="utf-8")
-    status, said = run(kit, *GRADE)
+    status, output = run(kit, *GRADE)
     assert status == 2
-    assert "The checks of masks are worth 11 points, the exercise 10." in said
-    assert "grader/checks/masks.py" in said
-    assert "grader/curriculum/exercises.py" in said
+    assert "The checks of masks are worth 11 points, the exercise 10." in output
+    assert "grader/checks/masks.py" in output
+    assert "grader/curriculum/exercises.py" in output
 
 
 @pytest.mark.parametrize("text", [None, '"""Nothing yet."""\n'], ids=["no file", "no check"])
@@ -52,27 +52,27 @@ def test_an_exercise_without_checks_is_told_where_to_write_them(
 ) -> None:
     path = kit / "grader" / "checks" / "masks.py"
     path.unlink() if text is None else path.write_text(text, encoding="utf-8")
-    status, said = run(kit, *GRADE)
+    status, output = run(kit, *GRADE)
     assert status == 2
-    assert "masks has no hidden checks. Write grader/checks/masks.py" in said
-    assert "10 points" in said
-    assert "Grade" not in said
+    assert "masks has no hidden checks. Write grader/checks/masks.py" in output
+    assert "10 points" in output
+    assert "Grade" not in output
 
 
 def test_an_exercise_without_a_public_test_is_told_where_to_write_it(kit: Path) -> None:
     (kit / "exercises" / "test_masks.py").unlink()
     for command in (("stubs", "--check"), ("course", "new", "--exercise", "masks")):
-        status, said = run(kit, *command)
+        status, output = run(kit, *command)
         assert status != 0
-        assert "masks has no public tests. Write exercises/test_masks.py" in said
+        assert "masks has no public tests. Write exercises/test_masks.py" in output
 
 
 def test_checks_come_in_the_order_of_their_module() -> None:
     for exercise in ("masks", "attention", "embedding"):
         source = (ROOT / "grader" / "checks" / f"{exercise}.py").read_text(encoding="utf-8")
-        places = [source.index(f"def test_{check.name}(") for check in framework.load(exercise)]
-        assert places == sorted(places)
-        assert len(places) == source.count("\n@check(")
+        positions = [source.index(f"def test_{check.name}(") for check in framework.load(exercise)]
+        assert positions == sorted(positions)
+        assert len(positions) == source.count("\n@check(")
 
 
 @pytest.mark.parametrize("exercise", curriculum.NAMES)

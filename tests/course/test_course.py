@@ -65,16 +65,16 @@ def test_what_is_needed_and_not_chosen_is_handed_out_solved(tmp_path: Path) -> N
 def test_a_second_run_changes_nothing(tmp_path: Path) -> None:
     making.make(tmp_path, "ps1", ["masks"])
     before = building.source_path(tmp_path, "ps1").read_bytes()
-    said = making.make(tmp_path, "ps1")
+    sentences = making.make(tmp_path, "ps1")
     assert building.source_path(tmp_path, "ps1").read_bytes() == before
-    assert "up to date" in said[-1]
+    assert "up to date" in sentences[-1]
 
 
 def test_what_the_instructor_changed_stays(tmp_path: Path) -> None:
     making.make(tmp_path, "ps1", ["masks", "attention"])
     notebook = read(tmp_path)
-    mine = nbformat.v4.new_markdown_cell("Hand in by Friday.")
-    notebook.cells.insert(1, mine)
+    own_cell = nbformat.v4.new_markdown_cell("Hand in by Friday.")
+    notebook.cells.insert(1, own_cell)
     for cell in notebook.cells:
         if grade_id(cell) == "masks-points":
             cell.metadata["nbgrader"]["points"] = 42
@@ -87,15 +87,15 @@ def test_what_the_instructor_changed_stays(tmp_path: Path) -> None:
     save(tmp_path, notebook)
     config = tmp_path / CONFIG
     config.write_text(config.read_text() + "c.CourseDirectory.course_id = 'mine'\n")
-    said = "\n".join(making.make(tmp_path, "ps1"))
+    sentences = "\n".join(making.make(tmp_path, "ps1"))
     now = read(tmp_path)
     assert now.cells[0].source == "Hand in by Friday."
     cells = {grade_id(cell): cell for cell in now.cells}
     assert cells["masks-points"].metadata["nbgrader"]["points"] == 42
     assert cells["attention"].source.startswith("# a cell of my own")
-    assert "attention was edited" in said
+    assert "attention was edited" in sentences
     assert "def padding_mask" in cells["masks"].source
-    assert "masks is brought up to date" in said
+    assert "masks is brought up to date" in sentences
     assert not any("introduction" in str(cell.metadata) for cell in now.cells)
     assert "'mine'" in config.read_text()
 
@@ -110,9 +110,9 @@ def test_an_exercise_can_be_added_later(tmp_path: Path) -> None:
 def test_a_foreign_config_is_not_touched(tmp_path: Path) -> None:
     config = tmp_path / CONFIG
     config.write_text("c = get_config()\n")
-    said = making.make(tmp_path, "ps1", ["masks"])
+    sentences = making.make(tmp_path, "ps1", ["masks"])
     assert config.read_text() == "c = get_config()\n"
-    assert "from grader.course import configure" in said[0]
+    assert "from grader.course import configure" in sentences[0]
 
 
 @pytest.mark.parametrize("name", ["", "../x", "a/b", "a+b", "-x"])

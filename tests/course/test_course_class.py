@@ -211,9 +211,11 @@ def test_every_check_has_a_row(course: Path) -> None:
     assert {row["exercise"] for row in rows} == set(EXERCISES)
     result = scores(course)
     for name in ("ada", "bela", "dora", "gus"):
-        mine = [row for row in rows if row["student_id"] == name and row["exercise"] == "attention"]
-        earned = sum(float(row["check_points"] or 0) for row in mine)
-        assert earned == pytest.approx(float(mine[0]["score"]))
+        own_rows = [
+            row for row in rows if row["student_id"] == name and row["exercise"] == "attention"
+        ]
+        earned = sum(float(row["check_points"] or 0) for row in own_rows)
+        assert earned == pytest.approx(float(own_rows[0]["score"]))
         assert result[name] >= earned
     assert any(row["mistakes"] == "scaled-by-d-k" for row in rows if row["student_id"] == "bela")
 
@@ -281,9 +283,9 @@ def test_a_notebook_of_ones_own_is_graded_as_nbgrader_does(released: Path, tmp_p
     notebook = nbformat.read(path, as_version=4)
     tag = {"grade": True, "solution": False, "locked": True, "task": False, "schema_version": 3}
     jailed = f"import os\nassert os.path.exists({str(course)!r}) == {isolation() == 'process'}\n"
-    mine = new_code_cell(jailed + "assert padding_mask is not None")
-    mine.metadata["nbgrader"] = {**tag, "grade_id": "mine", "points": 3}
-    notebook.cells.append(mine)
+    own_test = new_code_cell(jailed + "assert padding_mask is not None")
+    own_test.metadata["nbgrader"] = {**tag, "grade_id": "mine", "points": 3}
+    notebook.cells.append(own_test)
     for cell in notebook.cells:
         if grade_id(cell) == "masks" + POINTS:
             cell.metadata["nbgrader"]["points"] = 20
@@ -296,8 +298,8 @@ def test_a_notebook_of_ones_own_is_graded_as_nbgrader_does(released: Path, tmp_p
     for assignment in ("ps1", "ps2"):
         assert nbgrader(course, "generate_assignment", assignment, "--force").returncode == 0
     handed_out = (course / "release" / "ps1" / "ps1.ipynb").read_text(encoding="utf-8")
-    for told in ("| masks | 20 |", "Exercise `masks`, 20 points", "| other questions | 3 |"):
-        assert told in handed_out
+    for text in ("| masks | 20 |", "Exercise `masks`, 20 points", "| other questions | 3 |"):
+        assert text in handed_out
     assert f"**{FULL + 13:g}**" in handed_out
     hand_in(course, "ps1", MEMBERS[:1])
     handed_in = course / "submitted" / "ada" / "ps2"
@@ -306,14 +308,16 @@ def test_a_notebook_of_ones_own_is_graded_as_nbgrader_does(released: Path, tmp_p
     paper = course / "submitted" / "pia" / "ps1" / "answer.pdf"
     paper.parent.mkdir(parents=True)
     paper.write_bytes(b"%PDF")
-    said = {}
+    errors_by_assignment = {}
     for assignment in ("ps1", "ps2"):
         done = nbgrader(course, "autograde", assignment)
         assert done.returncode == 0, done.stderr[-3000:]
-        said[assignment] = done.stderr
-    assert "outside the jail" not in said["ps1"]
-    assert "holds no notebook (answer.pdf)" in said["ps1"]
-    assert "other.ipynb runs in nbgrader's own kernel, outside the jail" in said["ps2"]
+        errors_by_assignment[assignment] = done.stderr
+    assert "outside the jail" not in errors_by_assignment["ps1"]
+    assert "holds no notebook (answer.pdf)" in errors_by_assignment["ps1"]
+    assert (
+        "other.ipynb runs in nbgrader's own kernel, outside the jail" in errors_by_assignment["ps2"]
+    )
     reported = warm.run(
         "-m", "grader", "report", ".", "--assignment", "ps1", "--html", "class", cwd=course
     )

@@ -157,8 +157,8 @@ def test_the_instructors_way(page: Any, lab: str, course: Path) -> None:
     picture(page, "instructor-4-scores")
     bela.locator("td.student-name a").click()
     formgrader.locator("td.name a").click()
-    told = formgrader.get_by_text("divided by d_k, not by its square root").first
-    told.scroll_into_view_if_needed()
+    message = formgrader.get_by_text("divided by d_k, not by its square root").first
+    message.scroll_into_view_if_needed()
     picture(page, "instructor-5-submission")
 
 
@@ -185,8 +185,8 @@ def test_the_students_way(page: Any, lab: str, course: Path) -> None:
     )
     page.get_by_role("menuitem", name="Run", exact=True).click()
     page.get_by_role("menuitem", name="Run All Cells", exact=True).click()
-    told = page.get_by_text("attention: wrong").first
-    told.scroll_into_view_if_needed()
+    message = page.get_by_text("attention: wrong").first
+    message.scroll_into_view_if_needed()
     picture(page, "student-2-message")
     page.wait_for_timeout(3000)
     page.get_by_role("button", name="Validate").click()

@@ -32,8 +32,8 @@ def test_a_part_is_done_when_all_of_its_assigned_exercises_are() -> None:
 
 def test_the_text_and_the_picture_know_the_same_parts() -> None:
     drawn = {frozenset(names.split()) for names in groups(architecture.picture((), NAMES))}
-    told = {frozenset(part[1]) for row in architecture.ROWS for part in row if part[1]}
-    assert told <= drawn
+    parts_in_text = {frozenset(part[1]) for row in architecture.ROWS for part in row if part[1]}
+    assert parts_in_text <= drawn
     assert {name for names in drawn for name in names} <= set(NAMES)
     assert len(architecture.ROWS) <= 11
 

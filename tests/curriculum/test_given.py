@@ -49,8 +49,8 @@ def test_the_other_form_computes_what_the_solution_does(
     torch.testing.assert_close(reference(*inputs), solution(*inputs))
     with torch.no_grad():
         torch.testing.assert_close(reference(*inputs), solution(*inputs))
-    nothing = torch.zeros(LT, LT, dtype=torch.bool)
-    assert reference(*inputs[:-1], nothing if name == "encoder" else padding).isfinite().all()
+    no_mask = torch.zeros(LT, LT, dtype=torch.bool)
+    assert reference(*inputs[:-1], no_mask if name == "encoder" else padding).isfinite().all()
     reference.train()
     assert not torch.equal(reference(*inputs), reference(*inputs))
 
@@ -62,14 +62,14 @@ def test_a_wrong_size_is_refused() -> None:
 
 
 def test_a_notebook_shows_no_line_of_an_answer_that_is_asked_for() -> None:
-    asked = ("attention", "multi_head", "encoder", "transformer")
-    notebook = building.notebook("transformer", asked)
+    assigned = ("attention", "multi_head", "encoder", "transformer")
+    notebook = building.notebook("transformer", assigned)
     shown = "\n".join(
         cell.source for cell in notebook.cells if str(cell.metadata.grader.part).endswith("-given")
     )
     answers = {
         line.strip()
-        for name in asked
+        for name in assigned
         for answer in re.findall(
             r"### BEGIN SOLUTION\n(.*?)### END SOLUTION", stubs.solution(name), re.DOTALL
         )

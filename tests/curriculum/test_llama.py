@@ -30,8 +30,8 @@ NAMES = {
 
 def ours(name: str) -> str:
     """Our name of a parameter of theirs."""
-    for theirs, mine in NAMES.items():
-        name = name.replace(theirs, mine)
+    for llama_name, name_here in NAMES.items():
+        name = name.replace(llama_name, name_here)
     return name
 
 
@@ -62,51 +62,51 @@ def models(request: pytest.FixtureRequest) -> tuple[Any, LanguageModel]:
         tie_word_embeddings=request.param,
         attn_implementation="eager",
     )
-    theirs = transformers.LlamaForCausalLM(config).double().eval()
-    for parameter in theirs.parameters():
+    llama = transformers.LlamaForCausalLM(config).double().eval()
+    for parameter in llama.parameters():
         torch.nn.init.normal_(parameter, std=0.4)
-    mine = LanguageModel(
+    model = LanguageModel(
         VOCAB, D_MODEL, HEADS, KV_HEADS, LAYERS, D_FF, MAX_LEN, BASE, EPS, tie_weights=request.param
     )
     weights = {
         ours(name): in_pairs(value) if "q_proj" in name or "k_proj" in name else value
-        for name, value in theirs.state_dict().items()
+        for name, value in llama.state_dict().items()
     }
-    mine.load_state_dict(weights)
-    return theirs, mine.double().eval()
+    model.load_state_dict(weights)
+    return llama, model.double().eval()
 
 
 def test_logits_are_theirs(models: tuple[Any, LanguageModel]) -> None:
-    theirs, mine = models
+    llama, model = models
     ids = torch.randint(VOCAB, (3, MAX_LEN))
     with torch.no_grad():
-        expected = theirs(ids, use_cache=False).logits
-        result = mine(ids)
+        expected = llama(ids, use_cache=False).logits
+        result = model(ids)
     assert expected.std() > 0.3  # so that nothing is alike by being small
     # Their angles are made in float32.
     torch.testing.assert_close(result, expected, rtol=1e-4, atol=1e-4)
 
 
 def test_gradients_are_theirs(models: tuple[Any, LanguageModel]) -> None:
-    theirs, mine = models
+    llama, model = models
     ids = torch.randint(VOCAB, (2, 7))
     cotangent = torch.randn(2, 7, VOCAB, dtype=torch.float64)
-    own = {ours(name): parameter for name, parameter in theirs.named_parameters()}
-    expected = torch.autograd.grad(theirs(ids).logits, list(own.values()), cotangent)
-    parameters = dict(mine.named_parameters())
-    result = torch.autograd.grad(mine(ids), [parameters[name] for name in own], cotangent)
+    own = {ours(name): parameter for name, parameter in llama.named_parameters()}
+    expected = torch.autograd.grad(llama(ids).logits, list(own.values()), cotangent)
+    parameters = dict(model.named_parameters())
+    result = torch.autograd.grad(model(ids), [parameters[name] for name in own], cotangent)
     for name, gradient, wanted in zip(own, result, expected, strict=True):
         wanted = in_pairs(wanted) if "q_proj" in name or "k_proj" in name else wanted
         torch.testing.assert_close(gradient, wanted, rtol=1e-3, atol=1e-3)
 
 
 def test_in_pieces_our_caches_give_what_theirs_give(models: tuple[Any, LanguageModel]) -> None:
-    theirs, mine = models
+    llama, model = models
     ids = torch.randint(VOCAB, (2, 9))
-    caches, past = [KVCache() for _ in mine.blocks], None
+    caches, past = [KVCache() for _ in model.blocks], None
     with torch.no_grad():
         for piece in torch.split(ids, [5, 1, 3], dim=1):
-            answer = theirs(piece, past_key_values=past, use_cache=True)
+            answer = llama(piece, past_key_values=past, use_cache=True)
             past = answer.past_key_values
-            result = mine(piece, caches)
+            result = model(piece, caches)
             torch.testing.assert_close(result, answer.logits, rtol=1e-4, atol=1e-4)

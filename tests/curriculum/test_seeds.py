@@ -160,8 +160,8 @@ def test_004_an_encoder_layer_with_a_pencil() -> None:
     }
     assert layer.training
 
-    def same(found: Tensor, printed: list[float]) -> None:
-        torch.testing.assert_close(found, torch.tensor(printed), rtol=0, atol=1.5e-4)
+    def same(actual: Tensor, printed: list[float]) -> None:
+        torch.testing.assert_close(actual, torch.tensor(printed), rtol=0, atol=1.5e-4)
 
     same(steps["query"][0, :, 2].flatten(), [-0.2248, -0.1546, -0.5399, -0.0539])
     same(steps["key"][0, :, 2].flatten(), [-0.3252, 0.1438, -0.4144, 0.1643])
@@ -242,8 +242,10 @@ def test_002_smoothed_labels_as_torch_has_them(pad_id: int, smoothing: float) ->
             logits.flatten(0, 1), labels.flatten(), ignore_index=pad_id, label_smoothing=smoothing
         )
         torch.testing.assert_close(result, expected)
-        mine, theirs = (torch.autograd.grad(loss, logits)[0] for loss in (result, expected))
-        torch.testing.assert_close(mine, theirs)
+        gradient, torch_gradient = (
+            torch.autograd.grad(loss, logits)[0] for loss in (result, expected)
+        )
+        torch.testing.assert_close(gradient, torch_gradient)
 
 
 def test_the_papers_schedule() -> None:
@@ -260,10 +262,10 @@ def test_why_a_model_is_initialised() -> None:
     torch.manual_seed(0)
     model = Transformer(3000, 3000, num_layers=1)
     ids = torch.arange(3000).unsqueeze(0)
-    place = model.src_embedding.position.pe.norm(dim=-1).mean()
-    before = model.src_embedding.token(ids).norm(dim=-1).mean() / place
+    position_size = model.src_embedding.position.pe.norm(dim=-1).mean()
+    before = model.src_embedding.token(ids).norm(dim=-1).mean() / position_size
     initialise(model)
-    after = model.src_embedding.token(ids).norm(dim=-1).mean() / place
+    after = model.src_embedding.token(ids).norm(dim=-1).mean() / position_size
     assert before.item() == pytest.approx(32, rel=0.01)
     assert 0.5 < after.item() < 1
 

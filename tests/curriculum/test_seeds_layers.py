@@ -63,8 +63,8 @@ def test_000_the_mask_printed_there() -> None:
 def test_000_a_mask_of_zeros_is_no_demonstration() -> None:
     """The lesson prints weights of 0.25 for rows that may see nothing; rows that may, differ."""
     x = words()
-    nothing = torch.zeros(2, 4, 4, dtype=torch.bool)
-    output, weights = attention(x, x, x, mask=nothing)
+    no_mask = torch.zeros(2, 4, 4, dtype=torch.bool)
+    output, weights = attention(x, x, x, mask=no_mask)
     assert output.isfinite().all()
     assert weights.isfinite().all()
     _, weights = attention(x, x, x)

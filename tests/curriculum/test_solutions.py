@@ -322,12 +322,12 @@ DECODER_DROPOUTS = [
 
 @orders
 @pytest.mark.parametrize(
-    ("stack_type", "place", "torch_place"),
+    ("stack_type", "path_here", "torch_place"),
     [(Encoder, *places) for places in ENCODER_DROPOUTS]
     + [(Decoder, *places) for places in DECODER_DROPOUTS],
 )
 def test_dropout_sits_where_pytorch_has_it(
-    stack_type: Any, place: str, torch_place: str, norm_first: bool
+    stack_type: Any, path_here: str, torch_place: str, norm_first: bool
 ) -> None:
     solution = randomised(stack_type(1, D_MODEL, HEADS, D_FF, 0.0, "gelu", norm_first))
     reference = copy_stack(solution)
@@ -335,7 +335,7 @@ def test_dropout_sits_where_pytorch_has_it(
     if stack_type is Decoder:
         inputs.append(torch.randn(BATCH, SOURCE, D_MODEL, dtype=F64))
     before = solution(*inputs)
-    for stack, path in ((solution, place), (reference, torch_place)):
+    for stack, path in ((solution, path_here), (reference, torch_place)):
         owner, _, attribute = path.rpartition(".")
         # With probability 1 the outcome is no longer random.
         setattr(stack.layers[0].get_submodule(owner), attribute, 1.0)

@@ -84,13 +84,13 @@ def test_a_stub_says_what_may_not_be_used_after_what_it_asks() -> None:
     sections = ("## What the exercise asks", "- A map.", "## Where to read", "- There.")
     text = '"""Maps.\n\n' + "\n\n".join(sections) + '\n"""\n'
     made = stub(text + SOLUTION.partition("\n\n")[2], "linear")
-    asked, _, rest = made.partition("\n\n## What may not be used\n\n")
-    assert asked.endswith("- A map.")
-    said, _, read = rest.partition("\n\n## Where to read\n\n")
-    assert "nn.Linear" in said
-    assert max(map(len, said.splitlines())) <= 100
+    task, _, below = made.partition("\n\n## What may not be used\n\n")
+    assert task.endswith("- A map.")
+    stated_rule, _, read = below.partition("\n\n## Where to read\n\n")
+    assert "nn.Linear" in stated_rule
+    assert max(map(len, stated_rule.splitlines())) <= 100
     assert read.startswith("- There.")
-    assert "nn.Linear" not in asked + read
+    assert "nn.Linear" not in task + read
 
 
 def test_a_text_without_where_to_read_is_named() -> None:
@@ -110,16 +110,16 @@ def test_the_reference_imports_from_the_exercises() -> None:
 def test_no_line_of_an_answer_is_in_its_stub(name: str) -> None:
     source = (SOLUTIONS / f"{name}.py").read_text(encoding="utf-8")
     answer: set[str] = set()
-    rest: set[str] = set()
+    outside: set[str] = set()
     inside = False
     for line in source.splitlines():
         if line.strip() in (BEGIN, END):
             inside = line.strip() == BEGIN
         else:
-            (answer if inside else rest).add(line.strip())
+            (answer if inside else outside).add(line.strip())
     given = {line.strip() for line in stub(source, name).splitlines()}
-    assert answer - rest
-    assert not given & (answer - rest)
+    assert answer - outside
+    assert not given & (answer - outside)
 
 
 @pytest.fixture
@@ -189,12 +189,12 @@ def test_the_work_of_a_student_is_kept(folders: tuple[Path, Path], work: str) ->
     exercises, solutions = folders
     statuses(exercises, solutions)
     path = exercises / "twice.py"
-    mine = work.format(stub=path.read_text())
-    path.write_text(mine)
-    assert not is_untouched(mine)
+    edited = work.format(stub=path.read_text())
+    path.write_text(edited)
+    assert not is_untouched(edited)
     assert drift(exercises, solutions) == ["twice"]
     assert statuses(exercises, solutions) == {"twice": "kept", "again": "unchanged"}
-    assert path.read_text() == mine
+    assert path.read_text() == edited
     assert statuses(exercises, solutions, force=True) == {"twice": "written", "again": "unchanged"}
     assert path.read_text() == stub(SOLUTION, "twice")
 
@@ -258,9 +258,9 @@ def test_the_command_brings_stubs_up_to_date_and_keeps_a_students_work(
 
     assert command(check=False)[0] == 0
     assert {path.stem for path in tmp_path.glob("*.py")} == set(NAMES)
-    status, _, said = command(check=True)
+    status, _, output = command(check=True)
     assert status == 1
-    assert "test_masks.py" in said
+    assert "test_masks.py" in output
     for path in (SOLUTIONS.parent / "exercises").glob("test_*.py"):
         shutil.copy(path, tmp_path)
     assert command(check=True)[0] == 0

@@ -52,20 +52,20 @@ def text_of(name: str) -> str:
 def test_a_stub_tells_what_costs_points(name: str) -> None:
     text = text_of(name)
     titles = [check.title for check in load(name) if check.points]
-    for wanted, told in DEMANDS.items():
+    for wanted, pattern in DEMANDS.items():
         asking = [title for title in titles if re.search(wanted, title)]
         if asking and not (name == "masks" and "hides" in wanted):  # it makes masks, takes none
-            assert re.search(told, text), f"{name} does not tell: {asking[0]}"
+            assert re.search(pattern, text), f"{name} does not tell: {asking[0]}"
 
 
 def test_the_page_states_what_holds_for_every_exercise() -> None:
     page = " ".join(common_demands().split())
     assert "same dtype" in page
     assert "device" in page
-    for told in ("non-contiguous", "in place", "global settings", "Gradients", "loaded by name"):
-        assert told in page
-    for told in ("deepcopy", "another batch size", "10 s of CPU time", "60 s"):
-        assert told in page
+    for phrase in ("non-contiguous", "in place", "global settings", "Gradients", "loaded by name"):
+        assert phrase in page
+    for phrase in ("deepcopy", "another batch size", "10 s of CPU time", "60 s"):
+        assert phrase in page
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -151,16 +151,16 @@ def test_a_mistake_fails(name: str, dtype: torch.dtype) -> None:
 
 
 @given(place=st.integers(0, 11), off=st.floats(1e-3, 1e6))
-def test_a_single_wrong_number_is_shown(place: int, off: float) -> None:
+def test_a_single_wrong_number_is_shown(index: int, off: float) -> None:
     """Wherever one number differs, the grid shows and marks exactly that one."""
     expected = normal(5, 2, 3, 2)
     actual = expected.clone()
-    actual.view(-1)[place] += off * expected.abs().max()
+    actual.view(-1)[index] += off * expected.abs().max()
     error = mismatch(assert_matches, actual, expected, axes=("batch", "row", "feature"))
     assert "1 of 12 numbers in your output is wrong" in error.headline
     assert error.grid is not None
     assert sum(sum(row) for row in error.grid.differs) == 1
-    assert f"batch {place // 6}" in error.grid.where
+    assert f"batch {index // 6}" in error.grid.where
     assert plain(error).count("*") == 1
 
 

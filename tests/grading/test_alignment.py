@@ -42,8 +42,8 @@ def test_what_is_like_no_right_answer_shows_nothing(source: str) -> None:
 
 
 def test_what_python_warns_of_in_a_students_text_is_not_printed() -> None:
-    with warnings.catch_warnings(record=True) as told:
+    with warnings.catch_warnings(record=True) as recorded:
         warnings.simplefilter("always")
         differences("layer_norm", NORM + 'pattern = "\\d"\n')
         likely_line(NORM + 'pattern = "\\d"\n', [])
-    assert not told
+    assert not recorded

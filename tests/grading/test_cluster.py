@@ -69,8 +69,8 @@ def a_class(count: int) -> list[Submission]:
     ]
 
 
-def graded(found: Iterator[SubmissionResult]) -> dict[str, SubmissionResult]:
-    return {item.submission: item for item in found}
+def graded(results: Iterator[SubmissionResult]) -> dict[str, SubmissionResult]:
+    return {item.submission: item for item in results}
 
 
 def fork_servers(worker: subprocess.Popen[bytes]) -> list[str]:

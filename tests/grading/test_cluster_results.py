@@ -72,9 +72,9 @@ def test_a_result_is_taken() -> None:
     ],
 )
 def test_anything_else_is_told_to_be_none(junk: object) -> None:
-    told = sound(junk, PLAN, ADA)
-    assert isinstance(told, str)
-    assert "not a result of this submission" in told
+    reason = sound(junk, PLAN, ADA)
+    assert isinstance(reason, str)
+    assert "not a result of this submission" in reason
 
 
 def test_words_of_a_worker_are_one_short_line() -> None:

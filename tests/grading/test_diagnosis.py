@@ -147,8 +147,8 @@ def test_what_looks_like_a_mistake_in_one_example_only_is_not_named() -> None:
 def test_an_eps_of_another_size_is_not_called_missing() -> None:
     source = stubs.reference_source("layer_norm")
     for size in ("1e-12", "1e-8"):
-        another = source.replace("eps: float = 1e-5", f"eps: float = {size}")
-        assert named("layer_norm", another) == [("eps-of-another-size",)]
+        changed = source.replace("eps: float = 1e-5", f"eps: float = {size}")
+        assert named("layer_norm", changed) == [("eps-of-another-size",)]
     missing = source.replace("variance + self.eps", "variance")
     assert named("layer_norm", missing) == [("eps-missing",)]
 
@@ -331,9 +331,9 @@ def test_a_mask_turned_round_that_fills_with_infinity_is_not_taken_for_a_bad_sof
 def test_a_mistake_that_each_connection_can_have_is_known_at_each_alone(exercise: str) -> None:
     known = {mistake.name: mistake for mistake in mistakes.load(exercise)}
     connections = {"encoder": 2, "decoder": 3}[exercise]
-    whole, *others = known["dropout_on_the_sum"].edits
-    assert len(others) == connections
-    assert {pair for edit in others for pair in edit.replacements} == set(whole.replacements)
+    whole, *single_edits = known["dropout_on_the_sum"].edits
+    assert len(single_edits) == connections
+    assert {pair for edit in single_edits for pair in edit.replacements} == set(whole.replacements)
 
 
 def test_zeros_alone_are_no_proof_of_a_mistake() -> None:
@@ -366,8 +366,8 @@ def test_a_mistake_is_told_apart_in_whichever_form_it_was_made() -> None:
         checks = {
             probe.check: not fails for probe, fails in zip(library.probes, failed, strict=True)
         }
-        found = diagnose(checks, partial(ask, module)).mistakes
-        assert "dropout_after_the_norm" in found[0].mistakes
+        named_mistakes = diagnose(checks, partial(ask, module)).mistakes
+        assert "dropout_after_the_norm" in named_mistakes[0].mistakes
 
 
 def test_which_operation_meets_a_none_first_makes_no_difference() -> None:
@@ -462,10 +462,10 @@ def questions_asked(seen: bool) -> tuple[list[tuple[str, ...]], int]:
         mistake for mistake in mistakes.load("layer_norm") if mistake.name == "mean-not-subtracted"
     )
     module = reference.variant("layer_norm", known.apply(stubs.reference_source("layer_norm")))
-    asked: list[str] = []
+    questions: list[str] = []
 
     def counted(question: Question) -> list[Any]:
-        asked.append(question.check)
+        questions.append(question.check)
         return answers(module, question.requests)
 
     def graded(check: str) -> Outcome:
@@ -475,13 +475,13 @@ def questions_asked(seen: bool) -> tuple[list[tuple[str, ...]], int]:
 
     assert isinstance(module, ModuleType)
     result = diagnostician("layer_norm").diagnose(passed("layer_norm", module), counted, graded)
-    return [diagnosis.mistakes for diagnosis in result.mistakes], len(asked)
+    return [diagnosis.mistakes for diagnosis in result.mistakes], len(questions)
 
 
 def test_checks_that_went_wrong_as_a_mistake_does_are_not_asked_about_again() -> None:
-    names, few = questions_asked(seen=True)
+    names, count_when_seen = questions_asked(seen=True)
     every, more = questions_asked(seen=False)
-    assert few < more
+    assert count_when_seen < more
     assert names == every == [("mean-not-subtracted",)]
 
 
@@ -512,7 +512,7 @@ def test_a_reply_of_the_very_bytes_of_the_right_one_is_not_taken_apart() -> None
     question = diagnostician("layer_norm").library.questions[0]
     bodies = [bytearray(body) for body in question.bodies]
     replies = question.replies(bodies)
-    assert all(mine is right for mine, right in zip(replies, question.right, strict=True))
+    assert all(reply is right for reply, right in zip(replies, question.right, strict=True))
     assert not bool(question.read(replies).differs(question.right_prints).any())
     bodies[-1] = bytearray(wire.body(wire.encode({"ok": torch.ones(2)})))
     assert bool(question.read(question.replies(bodies)).differs(question.right_prints).any())

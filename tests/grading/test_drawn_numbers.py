@@ -37,11 +37,11 @@ def test_a_frame_comes_back_from_its_seeds() -> None:
     frame = wire.encode(sent)
     kept = wire.encode(condense(frame, draws))
     arrived = wire.decode_trusted(redrawing.restored(wire.decode_trusted(wire.body(kept))))
-    for mine, theirs in zip(tensors(wire.crossed(sent)), tensors(arrived), strict=True):
-        assert (mine.dtype, mine.shape, mine.stride()) == (
-            theirs.dtype, theirs.shape, theirs.stride(),
+    for before, after in zip(tensors(wire.crossed(sent)), tensors(arrived), strict=True):
+        assert (before.dtype, before.shape, before.stride()) == (
+            after.dtype, after.shape, after.stride(),
         )  # fmt: skip
-        torch.testing.assert_close(mine, theirs, rtol=1e-12, atol=1e-12, equal_nan=True)
+        torch.testing.assert_close(before, after, rtol=1e-12, atol=1e-12, equal_nan=True)
     literals = wire.decode_trusted(wire.body(kept))["literals"]
     assert len(literals) < 0.3 * len(frame)
 

@@ -141,9 +141,9 @@ def test_a_mistake_counts_where_it_is_made_and_as_it_does_alone(
     """In company a wrong answer gets what it gets alone, and costs no other exercise a point."""
     mistake = mistakes.load(exercise)[0]
     wrong = mistake.apply(SOLUTIONS[exercise])
-    company = near(exercise) if others == "near" else set(SOLUTIONS)
-    results = grade(judge, {**{name: SOLUTIONS[name] for name in company}, exercise: wrong})
-    results = {name: result for name, result in results.items() if name in company}
+    neighbours = near(exercise) if others == "near" else set(SOLUTIONS)
+    results = grade(judge, {**{name: SOLUTIONS[name] for name in neighbours}, exercise: wrong})
+    results = {name: result for name, result in results.items() if name in neighbours}
     in_company, alone = results.pop(exercise), grade(judge, {exercise: wrong})[exercise]
     assert gist(in_company) == gist(alone)
     assert not full_marks(alone)

@@ -263,7 +263,7 @@ def test_a_lie_in_any_exchange_is_no_failure_of_the_grader(
         lying(lie, number.__eq__)
         results = graded()
         assert sum(item.points != item.max_points for item in results.values()) <= 2
-        assert all(one.status != "grader_error" for one in results.values())
+        assert all(graded_result.status != "grader_error" for graded_result in results.values())
         lying(lie, number.__le__)
         assert all(one.status != "grader_error" for one in graded().values())
 

@@ -334,8 +334,8 @@ def test_the_line_that_leaves_the_way_of_right_answers_is_known() -> None:
         return follow(lambda first: names["f"](first["x"]), [{"x": x}], known.get, True).values
 
     right = values(" a = x * 2", " b = a.exp()", " return b - 1")
-    theirs = values(" u = (x * 2).T", " v = u.exp2()", " w = v - 1", " return w")
-    assert leaving(theirs, right, wrong={0}, crashed=()) == (
+    student_values = values(" u = (x * 2).T", " v = u.exp2()", " w = v - 1", " return w")
+    assert leaving(student_values, right, wrong={0}, crashed=()) == (
         {("mine", 3)},
         {("mine", 4), ("mine", 5)},
     )

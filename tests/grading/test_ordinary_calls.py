@@ -46,8 +46,8 @@ def seen(
     budget = Budget("The answer", 60.0, 20.0)
     with StudentProcess({exercise: source}, (), host, budget) as process:
         channel = process.load(exercise, curriculum.closure(exercise))
-        asked = recordings.watched(exercise)
-        calls = channel.operators(exercise, {exercise: source}, asked, WATCH_SECONDS)
+        requests = recordings.watched(exercise)
+        calls = channel.operators(exercise, {exercise: source}, requests, WATCH_SECONDS)
         return process.remarks.get(exercise, []), unusual(exercise, calls)
 
 
@@ -62,11 +62,11 @@ def test_a_bypass_is_seen_where_its_rule_is_switched_off(
 ) -> None:
     result = next(bypass for bypass in BYPASSES if bypass is attack)
     try:
-        told, calls = seen(result.exercise, result.source, host, recordings)
+        remarked, calls = seen(result.exercise, result.source, host, recordings)
     except (Interrupted, StudentError):
         return  # it earns nothing then
     assert needs_watching(result.exercise, [result.source])
-    assert told or calls
+    assert remarked or calls
 
 
 @pytest.mark.full
@@ -116,22 +116,22 @@ def test_right_code_has_no_remark_and_an_unknown_operator_has_one(
     judge = Judge(("softmax",), recordings, host)
     right = stubs.reference_source("softmax")
     odd = right.replace("import torch", "import torch\n_USED = torch.hann_window(4)", 1)
-    for source, told in ((right, False), (odd, True)):
+    for source, is_remarked in ((right, False), (odd, True)):
         (result,) = judge.grade(Submission("ada", {"softmax": source})).exercises
         assert result.status is Status.PASSED
         results = [
             remark for remark in result.remarks if "which no known right answer uses" in remark
         ]
-        assert bool(results) == told
-        if told:
+        assert bool(results) == is_remarked
+        if is_remarked:
             line = odd.split("\n").index("_USED = torch.hann_window(4)") + 1
             assert f"softmax.py, line {line}: calls aten::hann_window" in results[0]
 
 
 def test_the_same_call_is_told_once_with_how_often() -> None:
     calls = [TorchCall("aten::fft_fft", "exercises/masks.py", 3, times) for times in (2, 5)]
-    (told,) = remarks("masks", calls)
-    assert told == (
+    (remark,) = remarks("masks", calls)
+    assert remark == (
         "masks.py, line 3: calls aten::fft_fft, which no known right answer uses (7 times)"
     )
 

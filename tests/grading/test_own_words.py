@@ -48,8 +48,8 @@ def result(check: str, finding: Finding) -> CheckResult:
 def test_the_numbers_of_a_failing_check_and_the_line_are_quoted() -> None:
     library = fingerprints.load("attention")
     checks = (result("agrees_with_torch", weights()),)
-    told = in_own_words(DIAGNOSIS, library, checks, ATTENTION)
-    assert told.in_full.splitlines() == [
+    diagnosis = in_own_words(DIAGNOSIS, library, checks, ATTENTION)
+    assert diagnosis.in_full.splitlines() == [
         "It runs over the queries.",
         "Query 0 of your output sums to 1.31, not to 1.",
         "Is it here? attention.py, line 10: p = F.softmax(att, dim=-2)",
@@ -59,15 +59,17 @@ def test_the_numbers_of_a_failing_check_and_the_line_are_quoted() -> None:
 
 def test_numbers_of_a_check_that_the_mistake_passes_are_not_quoted() -> None:
     library = fingerprints.load("attention")
-    told = in_own_words(DIAGNOSIS, library, (result("of_another_mistake", weights()),), ATTENTION)
-    assert "sums to" not in told.shows
+    diagnosis = in_own_words(
+        DIAGNOSIS, library, (result("of_another_mistake", weights()),), ATTENTION
+    )
+    assert "sums to" not in diagnosis.shows
 
 
 def test_where_the_code_raised_is_the_line() -> None:
     library = fingerprints.load("attention")
     raised = Finding("Your code raised.", places=(Place("attention.py", 7, "att = ..."),))
-    told = in_own_words(DIAGNOSIS, library, (result("agrees_with_torch", raised),), ATTENTION)
-    assert told.shows == "attention.py, line 7: `att = ...`"
+    diagnosis = in_own_words(DIAGNOSIS, library, (result("agrees_with_torch", raised),), ATTENTION)
+    assert diagnosis.shows == "attention.py, line 7: `att = ...`"
 
 
 def test_a_wrong_shape_is_quoted_rather_than_numbers_of_a_later_check() -> None:
@@ -89,18 +91,18 @@ def test_no_line_is_quoted_where_two_are_as_likely() -> None:
 
 def test_a_line_that_is_a_known_wrong_one_word_for_word_is_shown_without_a_search() -> None:
     library = fingerprints.load("attention")
-    told = Diagnosis(("scaled-by-a-constant",), "Your scale is a fixed number.\nAlways?")
+    diagnosis = Diagnosis(("scaled-by-a-constant",), "Your scale is a fixed number.\nAlways?")
     same = stubs.reference_source("attention").replace("math.sqrt(query.size(-1))", "8.0")
-    assert "/ 8.0" in in_own_words(told, library, (), same, lambda _: False).shows
+    assert "/ 8.0" in in_own_words(diagnosis, library, (), same, lambda _: False).shows
     like = same.replace("scores", "scaled")
-    assert "/ 8.0" in in_own_words(told, library, (), like, lambda _: True).shows
-    assert not in_own_words(told, library, (), like, lambda _: False).shows
+    assert "/ 8.0" in in_own_words(diagnosis, library, (), like, lambda _: True).shows
+    assert not in_own_words(diagnosis, library, (), like, lambda _: False).shows
 
 
 def test_what_was_quoted_stands_in_the_report() -> None:
-    told = Diagnosis(("a",), "Tells.\nAsks?", (), "At row 0 you have 1; 2 is expected.")
-    result = ExerciseResult("attention", Status.FAILED, 0.0, 15.0, diagnoses=(told,))
-    assert exercise_result(exercise_fields(result)).diagnoses == (told,)
+    diagnosis = Diagnosis(("a",), "Tells.\nAsks?", (), "At row 0 you have 1; 2 is expected.")
+    result = ExerciseResult("attention", Status.FAILED, 0.0, 15.0, diagnoses=(diagnosis,))
+    assert exercise_result(exercise_fields(result)).diagnoses == (diagnosis,)
 
 
 @pytest.mark.parametrize(

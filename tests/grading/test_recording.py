@@ -62,9 +62,9 @@ def test_special_ids_are_never_those_of_padding(pad_id: int) -> None:
         assert (ids != pad_id).all()
 
 
-def values(found: Tensor) -> frozenset[float]:
+def values(tensor: Tensor) -> frozenset[float]:
     """The numbers in a tensor that tell one tensor from another."""
-    numbers = found.detach().double().flatten().tolist() if found.is_floating_point() else []
+    numbers = tensor.detach().double().flatten().tolist() if tensor.is_floating_point() else []
     return frozenset(number for number in numbers if abs(number) not in (0.0, 1.0, math.inf))
 
 
@@ -83,11 +83,13 @@ class Watched(Recorder):
         if number in self.waits:
             self.awaited.clear()
         held = [item for item in map(values, tensors(request)) if len(item) > 1]
-        if any(found <= one for found in held if not found <= self.known for one in self.awaited):
+        if any(
+            used <= earlier for used in held if not used <= self.known for earlier in self.awaited
+        ):
             self.told.append(number)
         self.known.update(*held)
         out = (values(tensor) for tensor in tensors(reply))
-        self.awaited += [found for found in out if not found <= self.known]
+        self.awaited += [made for made in out if not made <= self.known]
         return reply
 
 

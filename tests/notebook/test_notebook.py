@@ -48,10 +48,10 @@ def graded(judge: Judge, exercise: str, *cells: Cell) -> ExerciseResult:
 
 
 def said(result: ExerciseResult) -> str:
-    found = result.finding
-    assert found is not None
-    places = [f"{place.file}, line {place.line}: {place.source}" for place in found.places]
-    return "\n".join([found.headline, found.help, *places])
+    finding = result.finding
+    assert finding is not None
+    locations = [f"{place.file}, line {place.line}: {place.source}" for place in finding.places]
+    return "\n".join([finding.headline, finding.help, *locations])
 
 
 MASKS = (
@@ -181,8 +181,10 @@ def test_what_the_sandbox_keeps_from_an_answer_is_told() -> None:
         "FileNotFoundError: [Errno 2] No such file or directory: 'sizes.txt'",
     )]  # fmt: skip
     stood = layout([code("import socket\n" + "".join(MASKS), "masks"), code("", "masks-points")])
-    told = [cell_report.report("masks", CellNotes((note,)), stood, passed=False) for note in notes]
-    assert ["other processes" in (item.headline if item else "") for item in told] == [1, 1, 0]
+    findings = [
+        cell_report.report("masks", CellNotes((note,)), stood, passed=False) for note in notes
+    ]
+    assert ["other processes" in (item.headline if item else "") for item in findings] == [1, 1, 0]
 
 
 def full(judge: Judge, *sources: str) -> bool:
@@ -246,8 +248,8 @@ def test_what_is_printed_takes_no_memory(judge: Judge) -> None:
 
 
 def test_the_kit_is_not_there_for_a_notebook(judge: Judge) -> None:
-    looks = "import grader.checks, grader.judge as asked\nassert repr(asked) == 'nothing'\n"
-    assert full(judge, looks)
+    imports = "import grader.checks, grader.judge as asked\nassert repr(asked) == 'nothing'\n"
+    assert full(judge, imports)
     assert not full(judge, "import solutions\nseen = 1\n", "assert seen == 1\n")
 
 

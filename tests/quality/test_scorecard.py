@@ -66,9 +66,9 @@ def test_a_lazy_answer_is_caught_when_it_earns_nothing() -> None:
 
 
 def test_of_a_slip_without_a_name_the_line_is_told() -> None:
-    def slip(*told: int) -> Score:
+    def slip(*shown_lines: int) -> Score:
         score = Score("masks")
-        lines = tuple(SuspectLine(Place("masks.py", line), "axis", "") for line in told)
+        lines = tuple(SuspectLine(Place("masks.py", line), "axis", "") for line in shown_lines)
         add(score, Case("slip", "one", False, (), "", 7), replace(graded(4), lines=lines))
         return score
 

@@ -69,11 +69,11 @@ def contents(folder: Path) -> Iterator[tuple[str, str]]:
 
 
 @pytest.mark.parametrize(
-    "asked", [CORE, NAMES, ("encoder",), ("decoder", "embedding"), ("masks", "multi_head")]
+    "assigned", [CORE, NAMES, ("encoder",), ("decoder", "embedding"), ("masks", "multi_head")]
 )
-def test_no_line_of_an_answer_is_in_it(tmp_path: Path, asked: Sequence[str]) -> None:
-    made = edition.make(tmp_path / "edition", asked)
-    assert made.exercises == tuple(name for name in NAMES if name in asked)
+def test_no_line_of_an_answer_is_in_it(tmp_path: Path, assigned: Sequence[str]) -> None:
+    made = edition.make(tmp_path / "edition", assigned)
+    assert made.exercises == tuple(name for name in NAMES if name in assigned)
     lines = answers(made.exercises)
     assert all(lines.values())
     work = [
@@ -145,35 +145,35 @@ def test_a_student_works_in_it(tmp_path: Path) -> None:
     """Board, hint, reset, help, notebook: all without the kit."""
     made = edition.make(tmp_path / "edition", CORE)
     student = Student(made.folder)
-    status, said = student.run("pytest")
+    status, output = student.run("pytest")
     assert status == 1
-    assert "Points" not in said
-    assert "tokens" not in said
+    assert "Points" not in output
+    assert "tokens" not in output
     # The core eight are done with what is handed out.
     for name in CORE:
         answer = stubs.reference_source(name)
         (made.folder / "exercises" / f"{name}.py").write_text(answer, "utf-8")
-    status, said = student.run("pytest", "exercises/")
-    assert status == 0, said
-    assert said.count("all public tests pass") == len(CORE)
-    assert "Points" not in said
-    assert "done" not in said
-    assert "grader grade" not in said
+    status, output = student.run("pytest", "exercises/")
+    assert status == 0, output
+    assert output.count("all public tests pass") == len(CORE)
+    assert "Points" not in output
+    assert "done" not in output
+    assert "grader grade" not in output
     # Something is wrong; a hint; and back to the beginning.
     file = made.folder / "exercises" / "attention.py"
     file.write_text(file.read_text("utf-8").replace("math.sqrt(query.size(-1))", "query.size(-1)"))
     for _ in range(3):  # what works, a question, the mistake
-        status, said = student.run("pytest", "exercises/test_attention.py", "--hint")
+        status, output = student.run("pytest", "exercises/test_attention.py", "--hint")
     assert status == 1
-    assert "Your scores are divided by d_k, not by its square root." in said
-    status, said = student.run("grader", "reset", "attention")
+    assert "Your scores are divided by d_k, not by its square root." in output
+    status, output = student.run("grader", "reset", "attention")
     assert (status, stubs.is_untouched(file.read_text("utf-8"))) == (0, True)
     assert "query.size(-1)" in file.with_name("attention.py.1").read_text("utf-8")
-    status, said = student.run("grader", "reset", "tokens")
-    assert (status, said.strip()) == (2, "tokens is not part of this edition.")
-    status, said = student.run("grader", "--help")
-    assert "watch" in said
-    assert "release" not in said
+    status, output = student.run("grader", "reset", "tokens")
+    assert (status, output.strip()) == (2, "tokens is not part of this edition.")
+    status, output = student.run("grader", "--help")
+    assert "watch" in output
+    assert "release" not in output
     assert edition.zipped(made).is_file()
     with zipfile.ZipFile(edition.zipped(made)) as archive:
         assert "edition/exercises/attention.py" in archive.namelist()
@@ -197,9 +197,9 @@ def test_the_notebook_of_an_assignment_works_with_it_alone(tmp_path: Path) -> No
     notebook = nbformat.writes(building.notebook("transformer", ["attention"]))
     (made.folder / "assignment.ipynb").write_text(notebook, "utf-8")
     (made.folder / "run_cells.py").write_text(CELLS, "utf-8")
-    status, said = Student(made.folder).run("run_cells")
+    status, output = Student(made.folder).run("run_cells")
     assert status == 0
-    assert len(re.findall(r"attention: passed, (\d+) of \1 tests passed\.", said)) == 2, said
+    assert len(re.findall(r"attention: passed, (\d+) of \1 tests passed\.", output)) == 2, output
 
 
 @pytest.mark.full(seconds=8)

@@ -65,8 +65,8 @@ def test_a_student_works_with_it(installed: Path, tmp_path: Path) -> None:
     assert {f"{name}.py" for name in NAMES} <= files
     attention = tmp_path / "mine" / "exercises" / "attention.py"
     attention.write_text(stubs.reference_source("attention"), encoding="utf-8")
-    said = grader(installed, tmp_path / "mine", "pytest", "exercises/test_attention.py")
-    assert "attention" in said
+    output = grader(installed, tmp_path / "mine", "pytest", "exercises/test_attention.py")
+    assert "attention" in output
     (masks := attention.with_name("masks.py")).write_text("nothing", encoding="utf-8")
     grader(installed, tmp_path / "mine", "grader", "reset", "masks")
     assert stubs.is_untouched(masks.read_text(encoding="utf-8"))

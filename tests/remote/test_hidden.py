@@ -61,7 +61,9 @@ def test_every_python_function_that_a_rule_replaces_is_hidden() -> None:
         file = module.removeprefix("torch.").replace(".", "/")
         if file in shown and "." not in name:
             patterns = next(
-                HIDDEN[one] for one in HIDDEN if one.startswith((f"{file}.py", f"{file}/__init__"))
+                HIDDEN[hidden_file]
+                for hidden_file in HIDDEN
+                if hidden_file.startswith((f"{file}.py", f"{file}/__init__"))
             )
             assert any(fnmatchcase(name, pattern) for pattern in patterns), (module, name)
 

@@ -19,7 +19,7 @@ VARIANTS = sorted((DATA / "variants").glob("*/*.py"))
 
 
 @pytest.mark.parametrize(
-    ("line", "what"),
+    ("line", "access"),
     [
         ("import gc", "gc"),
         ("import ctypes.util", "ctypes.util"),
@@ -39,9 +39,9 @@ VARIANTS = sorted((DATA / "variants").glob("*/*.py"))
         ("from torch import nn; nn.modules._functions", "nn.modules._functions"),
     ],
 )  # fmt: skip
-def test_a_place_to_look_at(line: str, what: str) -> None:
+def test_a_place_to_look_at(line: str, access: str) -> None:
     result = remarks({"masks": f"x = 1\n{line}\n"})
-    assert f"masks.py, line 2: looks at {what}" in result["masks"]
+    assert f"masks.py, line 2: looks at {access}" in result["masks"]
 
 
 def test_not_too_many_and_each_once() -> None:

@@ -126,14 +126,14 @@ HARMLESS = ("batch_norm", "_backward", "celu", "gru", "lstm", "rnn_", "_addmm_ac
 
 def test_what_torch_takes_apart_in_python_is_forbidden_too() -> None:
     """A second implementation of a forbidden operator, where its kernels are never asked."""
-    places = [torch._decomp.decompositions, torch._refs, torch._refs.nn.functional]
+    modules = [torch._decomp.decompositions, torch._refs, torch._refs.nn.functional]
     left = set()
     for exercise in curriculum.NAMES:
         targets = {item for listed in together([exercise]).values() for item in listed}
         for name in {target.partition("::")[2] for target in targets} - {""}:
-            for place in places:
-                function = inspect.unwrap(getattr(place, name, torch.sin))
+            for module in modules:
+                function = inspect.unwrap(getattr(module, name, torch.sin))
                 home = f"{function.__module__}:{function.__name__}"
                 if isinstance(function, types.FunctionType) and home not in targets:
-                    left |= set() if any(one in name for one in HARMLESS) else {(exercise, home)}
+                    left |= set() if any(word in name for word in HARMLESS) else {(exercise, home)}
     assert not left

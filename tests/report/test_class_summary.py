@@ -118,16 +118,16 @@ def test_a_copy_under_other_names_is_found_and_honest_answers_are_not() -> None:
     assert not summarise(honest).alike
     copied = honest[2].submission
     code = (folder / f"{copied}.py").read_text("utf-8")
-    found = summarise([*honest, with_code("copy", renamed(code))]).alike
-    assert [(item.left, item.right) for item in found] == [(2, len(honest))]
+    pairs = summarise([*honest, with_code("copy", renamed(code))]).alike
+    assert [(item.left, item.right) for item in pairs] == [(2, len(honest))]
 
 
 def test_the_page_is_made_of_a_kept_report(tmp_path: Path) -> None:
     write_json(Report(7, "jail", CLASS), tmp_path / "grades.json")
     kept = report_from(json.loads((tmp_path / "grades.json").read_text("utf-8")))
     page = html.write_pages(kept, tmp_path / "pages").read_text("utf-8")
-    for told in ("You did shifted.", "Who is stuck where", "Two are wrong.", "0002-bo.html#masks"):
-        assert told in page
+    for text in ("You did shifted.", "Who is stuck where", "Two are wrong.", "0002-bo.html#masks"):
+        assert text in page
     with pytest.raises(ValueError, match="a report"):
         report_from({"something": "else"})
 

@@ -66,20 +66,20 @@ def points(grades: Path) -> dict[str, float | None]:
 
 
 def test_a_check_gets_the_points_that_are_given_with_the_note(grades: Path, ran: Ran) -> None:
-    status, said = override(ran, "2.5", "--note", GIVEN.note)
+    status, output = override(ran, "2.5", "--note", GIVEN.note)
     assert status == 0
-    assert "Points by hand: 2.5 of 3, not 0. A slip of the grader's." in said
-    assert "ada has 5.5 of 15 points" in said
+    assert "Points by hand: 2.5 of 3, not 0. A slip of the grader's." in output
+    assert "ada has 5.5 of 15 points" in output
     assert points(grades) == {"ada": 5.5, "bob": 3.0}
     assert overrides.read(overrides.path_of(grades)) == (GIVEN,)
 
 
 def test_it_is_shown_in_table_pages_csv_and_json(grades: Path, ran: Ran) -> None:
     override(ran, "2.5", "--note", "=A slip <b>of</b> ours")
-    status, said = ran("report", "grades.json", "--html", "pages", "--csv", "grades.csv")
+    status, output = ran("report", "grades.json", "--html", "pages", "--csv", "grades.csv")
     assert status == 0
-    assert "5.5*" in said
-    assert "* ada, attention, The output … Points by hand: 2.5 of 3, not 0." in said
+    assert "5.5*" in output
+    assert "* ada, attention, The output … Points by hand: 2.5 of 3, not 0." in output
     index = (grades.parent / "pages" / "index.html").read_text()
     page = (grades.parent / "pages" / "0001-ada.html").read_text()
     for shown in (index, page):
@@ -91,8 +91,8 @@ def test_it_is_shown_in_table_pages_csv_and_json(grades: Path, ran: Ran) -> None
     assert (bob["points"], bob["by_hand"]) == ("3.0", "")
     check = json.loads(grades.read_text())["submissions"][0]["exercises"][0]["checks"][1]
     assert check["override"] == {"graded": 0.0, "note": "=A slip <b>of</b> ours"}
-    told = as_gradescope(kept_report(grades).submissions[0])
-    assert "Points by hand: 2.5 of 3" in told
+    gradescope = as_gradescope(kept_report(grades).submissions[0])
+    assert "Points by hand: 2.5 of 3" in gradescope
 
 
 def test_a_second_one_replaces_the_first_and_it_can_be_taken_back(grades: Path, ran: Ran) -> None:
@@ -148,9 +148,9 @@ def test_a_name_that_is_not_there_is_told_with_the_near_ones(
     ran: Ran, grades: Path, names: tuple[str, ...], says: str
 ) -> None:
     before = grades.read_bytes()
-    status, said = ran("override", "grades.json", *names, "1", "--note", "why")
+    status, output = ran("override", "grades.json", *names, "1", "--note", "why")
     assert status == 2
-    assert says in said
+    assert says in output
     assert grades.read_bytes() == before
     assert not overrides.path_of(grades).exists()
 
@@ -227,9 +227,9 @@ def test_a_damaged_file_is_told_before_anything_is_written(
         ("report", "grades.json"),
         ("override", "grades.json", "ada", "attention", "the output", "1", "--note", "why"),
     ):
-        status, said = ran(*command)
+        status, output = ran(*command)
         assert status == 2
-        assert said.startswith(f"{file.name} cannot be read")
+        assert output.startswith(f"{file.name} cannot be read")
     assert file.read_text() == text
 
 

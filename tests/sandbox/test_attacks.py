@@ -61,16 +61,16 @@ class Attack:
 
 def read(path: Path) -> Attack:
     source = path.read_text(encoding="utf-8")
-    said = dict(re.findall(r"^# (exercise|isolation|expect): (.+)$", source, re.MULTILINE))
-    exercise = said.get("exercise", "attention")
+    headers = dict(re.findall(r"^# (exercise|isolation|expect): (.+)$", source, re.MULTILINE))
+    exercise = headers.get("exercise", "attention")
     best = "process" if PROBLEMS else "jail"
-    isolations = {"one": (best,), "jail": ("jail",)}.get(said.get("isolation", ""), ISOLATIONS)
+    isolations = {"one": (best,), "jail": ("jail",)}.get(headers.get("isolation", ""), ISOLATIONS)
     return Attack(
         name=f"{path.parent.name}-{path.stem}",
         source=f"{PRELUDE}\n{source}" if exercise == "attention" else source,
         exercise=exercise,
         isolations=isolations,
-        expect=said.get("expect", "loses"),
+        expect=headers.get("expect", "loses"),
     )
 
 
@@ -127,17 +127,19 @@ def _begin(prisons: list[Prison], number: Any) -> None:
 @pytest.fixture(scope="module")
 def verdicts(request: pytest.FixtureRequest, recordings: Recordings) -> Iterator[Verdicts]:
     """The results of all attacks of this run, many at a time: most of them only wait."""
-    asked: list[tuple[str, Attack]] = [
+    attacks_by_level: list[tuple[str, Attack]] = [
         cast(Any, (item.callspec.params["isolation"], item.callspec.params["attack"]))
         for item in request.session.items
         if isinstance(item, pytest.Function) and item.originalname == "test_an_attack_gains_nothing"
     ]
     if PROBLEMS:
-        asked = [(isolation, attack) for isolation, attack in asked if isolation != "jail"]
-    for exercise in {attack.exercise for _, attack in asked}:
+        attacks_by_level = [
+            (isolation, attack) for isolation, attack in attacks_by_level if isolation != "jail"
+        ]
+    for exercise in {attack.exercise for _, attack in attacks_by_level}:
         recordings.of(exercise)
-    count = min(AT_ONCE, len(asked))
-    isolations = sorted({isolation for isolation, _ in asked})
+    count = min(AT_ONCE, len(attacks_by_level))
+    isolations = sorted({isolation for isolation, _ in attacks_by_level})
     hosts = {isolation: Host.several(count, PROGRAM, isolation) for isolation in isolations}
     prisons = [
         Prison({isolation: hosts[isolation][n] for isolation in isolations}, recordings)
@@ -145,12 +147,12 @@ def verdicts(request: pytest.FixtureRequest, recordings: Recordings) -> Iterator
     ]
     fork = get_context("fork")
     # Of each kind some at any time, so that those that take all memory do not come together.
-    asked.sort(key=lambda pair: zlib.crc32(f"{pair[0]}-{pair[1].name}".encode()))
+    attacks_by_level.sort(key=lambda pair: zlib.crc32(f"{pair[0]}-{pair[1].name}".encode()))
     try:
         with ProcessPoolExecutor(count, fork, _begin, (prisons, fork.Value("i", 0))) as pool:
             yield {
                 (isolation, attack.name): pool.submit(attacked, isolation, attack)
-                for isolation, attack in asked
+                for isolation, attack in attacks_by_level
             }
             pool.shutdown(cancel_futures=True)
     finally:

@@ -370,9 +370,9 @@ def test_a_judge_that_hangs_up_takes_only_its_own_children_along(host: Host) -> 
     leaving.sock.settimeout(None)
     assert leaving.sock.recv(1) == b""
     assert call(staying, "answer") == 2
-    with line(other.fork()) as another:
-        load(another, "def answer():\n    return 3\n")
-        assert call(another, "answer") == 3
+    with line(other.fork()) as second_line:
+        load(second_line, "def answer():\n    return 3\n")
+        assert call(second_line, "answer") == 3
     other.close()
     assert fork_server.returncode is not None
 

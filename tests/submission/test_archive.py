@@ -153,9 +153,9 @@ def test_a_bomb_is_refused_by_its_ratio(tmp_path: Path, kind: str) -> None:
 def test_too_many_files_and_too_deep_folders_are_refused(tmp_path: Path) -> None:
     many = zipped_names({f"{number}.txt": b"" for number in range(archive.STUDENT.files + 1)})
     assert "more than 5,000 files" in problem(tmp_path / ".", "eve.zip", many)
-    with tempfile.TemporaryDirectory() as place:
+    with tempfile.TemporaryDirectory() as path:
         deep = zipped_names({"a/" * 20 + "attention.py": RIGHT})
-        assert "more than 12 deep" in problem(Path(place), "eve.zip", deep)
+        assert "more than 12 deep" in problem(Path(path), "eve.zip", deep)
 
 
 @pytest.mark.parametrize("name", ["eve.zip", "eve.tar", "eve.tgz"])

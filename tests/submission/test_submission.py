@@ -215,8 +215,8 @@ def test_a_folder_that_may_not_be_opened_is_that_students_problem(inside: str) -
     """An archive may bring folders that nobody may open; the others are graded all the same."""
     me = os.geteuid()
     # pytest's own folders are root's alone, and root may open everything.
-    with tempfile.TemporaryDirectory() as place:
-        folder = Path(place)
+    with tempfile.TemporaryDirectory() as path:
+        folder = Path(path)
         folder.chmod(0o755)
         write(folder / "ada" / "attention.py")
         write(folder / "bob" / inside / "attention.py")
@@ -230,5 +230,7 @@ def test_a_folder_that_may_not_be_opened_is_that_students_problem(inside: str) -
             os.seteuid(me)
             locked.chmod(0o755)
     assert list(ada.sources) == ["attention"]
-    (told,) = set(bob.problems.values())
-    assert told.startswith("The folder could not be read: Permission denied. Let it be read (chmod")
+    (message,) = set(bob.problems.values())
+    assert message.startswith(
+        "The folder could not be read: Permission denied. Let it be read (chmod"
+    )

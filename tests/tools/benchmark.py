@@ -172,15 +172,15 @@ def mixed_class(folder: Path, count: int, isolation: str, rounds: int) -> None:
     """`grader grade` on a class in which a quarter of the files are wrong, and on a right one."""
     if lockdown.linux():
         lockdown.adopt_orphans()
-    everybody: dict[str, list[dict[str, str]]] = {
+    members_by_kind: dict[str, list[dict[str, str]]] = {
         "right": [{} for _ in range(count)],
         "mixed": wrong_answers(count, known=True),
         "slips": wrong_answers(count, known=False),
     }
-    for kind, members in everybody.items():
+    for kind, members in members_by_kind.items():
         (folder / kind).mkdir()
-        for number, others in enumerate(members):
-            write_submission(folder / kind / f"student{number:03}", f"number {number}", others)
+        for number, answers in enumerate(members):
+            write_submission(folder / kind / f"student{number:03}", f"number {number}", answers)
     grade = [sys.executable, "-m", "grader", "grade", "--isolation", isolation, "--seed", "1"]
     sides: dict[str, list[str | Path]] = {
         "all right": [*grade, folder / "right"],
@@ -196,8 +196,8 @@ def mixed_class(folder: Path, count: int, isolation: str, rounds: int) -> None:
             times[side].append(processor_seconds(command))
     right = statistics.mean(times["all right"])
     print(f"CPU time of grader grade, {count} submissions of {len(CORE)} exercises")
-    for side, found in times.items():
-        mean = statistics.mean(found)
+    for side, seconds in times.items():
+        mean = statistics.mean(seconds)
         print(f"  {side:<31} {mean:6.1f} s   {mean / right:.2f} × the right one")
 
 

@@ -76,11 +76,11 @@ def write(submissions: list[Submission], folder: Path) -> Path:
     return folder
 
 
-def cost_of(few: Path, many: Path, further: int, *options: str) -> tuple[Cost, Cost]:
+def cost_of(small: Path, large: Path, further: int, *options: str) -> tuple[Cost, Cost]:
     """What a class of a few costs, and each further submission."""
     command = ["-m", "grader", "grade", "--seed", "7", "--isolation", ISOLATION, *options]
-    start = costs.of_command([*command, few], few.parent)
-    return start, (costs.of_command([*command, many], few.parent) - start) / further
+    start = costs.of_command([*command, small], small.parent)
+    return start, (costs.of_command([*command, large], small.parent) - start) / further
 
 
 def at_once(
@@ -114,13 +114,13 @@ def handed_out(plan: workers.Plan, answer: SubmissionResult, handed_in: list[Sub
 
 
 def table(count: int) -> None:
-    with tempfile.TemporaryDirectory() as place:
-        few = write(a_class(FEW), Path(place) / "few")
-        many = write(a_class(FEW + count), Path(place) / "many")
+    with tempfile.TemporaryDirectory() as path:
+        small = write(a_class(FEW), Path(path) / "few")
+        large = write(a_class(FEW + count), Path(path) / "many")
         ways = {"--jobs 2": ("--jobs", str(JOBS)), "--on dask:local": ("--on", "dask:local")}
         results: dict[str, list[tuple[Cost, Cost]]] = {way: [] for way in ways}
         for way in ("--jobs 2", "--on dask:local") * 2:
-            start, each = cost_of(few, many, count, *ways[way])
+            start, each = cost_of(small, large, count, *ways[way])
             results[way].append((start, each))
             print(f"{way:<16}a class of {FEW}  {start}", flush=True)
             print(f"{way:<16}each further{each}", flush=True)

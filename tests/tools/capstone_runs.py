@@ -66,7 +66,7 @@ class Answered:
 
 
 def run(
-    own: dict[str, str], *asked: str, steps: int = 1, task: str = "dates"
+    own: dict[str, str], *questions: str, steps: int = 1, task: str = "dates"
 ) -> list[Event | Progress | Learnt]:
     """All that the process would say of these files after a few steps, and to what is asked.
 
@@ -79,21 +79,21 @@ def run(
         {**made.job, "patience": 60.0},
         {"faults": True},
         {"answers": [question.source for question in exam.questions]},
-        *({"translate": text} for text in asked),
+        *({"translate": text} for text in questions),
     ]
     writing = StringIO()
     reading = StringIO("".join(json.dumps(line) + "\n" for line in lines))
     child.Worker(reading, writing).work()
     events = [event_from(line) for line in writing.getvalue().splitlines()]
-    (place,) = [number for number, event in enumerate(events) if isinstance(event, Faults)]
-    outcome, result, answers = events[place - 1 : place + 2]
+    (position,) = [number for number, event in enumerate(events) if isinstance(event, Faults)]
+    outcome, result, answers = events[position - 1 : position + 2]
     before: list[Event | Progress | Learnt] = []
-    for event in events[: place - 1]:
+    for event in events[: position - 1]:
         assert isinstance(event, Report)
         before.append(exam.progress(event, None))
     assert isinstance(result, Faults)
     if isinstance(outcome, Trained):
         learnt = exam.hold(outcome, Answered(answers))
-        return [*before, replace(learnt, faults=result.faults), *events[place + 2 :]]
+        return [*before, replace(learnt, faults=result.faults), *events[position + 2 :]]
     assert isinstance(outcome, Failure)
     return [*before, replace(outcome, faults=[*result.faults, *outcome.faults])]

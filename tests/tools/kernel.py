@@ -82,11 +82,11 @@ def _apart(path: Path, exercise: str) -> dict[str, bool]:
         os._exit(0)
     os.close(writing)
     with os.fdopen(reading) as report:
-        said = report.read()
+        reply = report.read()
     os.waitpid(child, 0)
-    if not said:
+    if not reply:
         sys.exit(f"{path.name}: the process of {exercise} ended without a result")
-    result: dict[str, bool] = json.loads(said)
+    result: dict[str, bool] = json.loads(reply)
     return result
 
 

@@ -60,7 +60,7 @@ def put(name: str, source: str) -> None:
 def failures(name: str, source: str, first_only: bool = False) -> dict[str, str]:
     """What the public tests of an exercise say about this source, by the name of the test."""
     names: dict[str, object] = {"__name__": f"test_{name}"}
-    said: dict[str, str] = {}
+    messages: dict[str, str] = {}
     with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
@@ -76,10 +76,10 @@ def failures(name: str, source: str, first_only: bool = False) -> dict[str, str]
                 with time_limit():
                     calm(body)()
             except (Exception, SystemExit, TookTooLong) as error:
-                said[test] = _words(error)
+                messages[test] = _words(error)
                 if first_only:
                     break
-    return said
+    return messages
 
 
 def missed(name: str, edits: bool = False) -> tuple[list[str], int]:
@@ -92,7 +92,7 @@ def missed(name: str, edits: bool = False) -> tuple[list[str], int]:
             (f"line {mutant.line}, {mutant.what}: {lines[mutant.line - 1].strip()}", mutant.source)
             for mutant in mutants(source)
         ]
-    return [told for told, source in wrong if not failures(name, source, True)], len(wrong)
+    return [label for label, source in wrong if not failures(name, source, True)], len(wrong)
 
 
 def refused(name: str) -> dict[str, dict[str, str]]:

@@ -65,21 +65,21 @@ def functions(inside: Sequence[str]) -> Iterator[str]:
         for attribute, value in sorted(vars(sys.modules[name]).items())
     ]
     inner = [(name, *pair) for name, attribute, value in outer for pair in _inner(attribute, value)]
-    for name, path, found in (*outer, *inner):
-        if id(found) not in seen and _is_torchs(found):
-            seen.add(id(found))
+    for name, path, function in (*outer, *inner):
+        if id(function) not in seen and _is_torchs(function):
+            seen.add(id(function))
             yield f"{name}:{path}"
 
 
 def _inner(attribute: str, value: object) -> list[tuple[str, object]]:
     if isinstance(value, dict):
-        return [(f"{attribute}[{key}]", found) for key, found in list(value.items())]
+        return [(f"{attribute}[{key}]", item) for key, item in list(value.items())]
     if not isinstance(value, type) or not str(value.__module__).startswith("torch"):
         return []
     free = [
         name
-        for name, found in list(vars(value).items())
-        if isinstance(found, (staticmethod, classmethod))
+        for name, member in list(vars(value).items())
+        if isinstance(member, (staticmethod, classmethod))
         # A layer's own methods are tried on objects of it; those of an autograd function are free.
     ] + ["apply"] * issubclass(value, torch.autograd.Function)
     return [(f"{attribute}.{name}", getattr(value, name, None)) for name in free]
@@ -160,9 +160,9 @@ def resolve(name: str) -> Callable[..., Any]:
     return result  # type: ignore[no-any-return]
 
 
-def candidates(task: Task, name: str, found: Callable[..., Any]) -> list[Sequence[Any]]:
+def candidates(task: Task, name: str, function: Callable[..., Any]) -> list[Sequence[Any]]:
     """What each argument may be, for every argument that has no default."""
-    everything = [*task.tensors, *task.numbers, *task.lists, None, False, True]
+    all_values = [*task.tensors, *task.numbers, *task.lists, None, False, True]
     if "::" in name:
         schema = torch._C._dispatch_find_schema_or_throw(*(name + ".").split(".")[:2]).schema()
         kinds: dict[str, list[Any]] = {
@@ -194,41 +194,41 @@ def candidates(task: Task, name: str, found: Callable[..., Any]) -> list[Sequenc
             else:
                 chosen.append(numbers or [1])
         return chosen
-    if not isinstance(found, types.FunctionType) or found.__name__ == "<lambda>":
-        return [everything] * 3
+    if not isinstance(function, types.FunctionType) or function.__name__ == "<lambda>":
+        return [all_values] * 3
     wanted = [
         one
-        for one in inspect.signature(found).parameters.values()
+        for one in inspect.signature(function).parameters.values()
         if one.default is one.empty and one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)
     ]
-    rest = any(
-        one.kind is one.VAR_POSITIONAL for one in inspect.signature(found).parameters.values()
+    is_variadic = any(
+        one.kind is one.VAR_POSITIONAL for one in inspect.signature(function).parameters.values()
     )
-    return [everything] * (len(wanted) or (3 if rest else 0))
+    return [all_values] * (len(wanted) or (3 if is_variadic else 0))
 
 
-def combinations(task: Task, name: str, found: Callable[..., Any]) -> Iterator[list[Any]]:
+def combinations(task: Task, name: str, function: Callable[..., Any]) -> Iterator[list[Any]]:
     """Lists of arguments, the likeliest first: tensors in their order, then numbers in theirs."""
-    chosen = candidates(task, name, found)
+    chosen = candidates(task, name, function)
     if "::" in name:
         yield from sampled(chosen)
         return
-    yield from by_name(task, found)
+    yield from by_name(task, function)
     pool = [*task.tensors, *task.numbers, *task.lists, None, False, True]
     for length in (
-        {len(chosen), 1, 2, 3} if not isinstance(found, types.FunctionType) else {len(chosen)}
+        {len(chosen), 1, 2, 3} if not isinstance(function, types.FunctionType) else {len(chosen)}
     ):
         for start in range(min(length, len(task.tensors)), 0, -1):
-            rest = itertools.product(pool, repeat=length - start)
-            for others in itertools.islice(rest, COMBINATIONS // 3):
-                yield [*task.tensors[:start], *others]
+            tails = itertools.product(pool, repeat=length - start)
+            for tail in itertools.islice(tails, COMBINATIONS // 3):
+                yield [*task.tensors[:start], *tail]
         yield from map(list, itertools.islice(itertools.product(pool, repeat=length), 50))
 
 
-def by_name(task: Task, found: Callable[..., Any]) -> Iterator[list[Any]]:
+def by_name(task: Task, function: Callable[..., Any]) -> Iterator[list[Any]]:
     """What the names of the parameters suggest: with all that are known, and with the needed."""
     try:
-        parameters = inspect.signature(found).parameters.values()
+        parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
         return
     needed = [
@@ -276,8 +276,8 @@ def copies(arguments: Sequence[Any]) -> list[Any]:
     ]
 
 
-def carry_out(found: Callable[..., Any], arguments: Sequence[Any]) -> Any:
+def carry_out(function: Callable[..., Any], arguments: Sequence[Any]) -> Any:
     """The call with copies of these arguments, of which the last may be those with names."""
     given = copies(arguments)
     named = given.pop() if given and isinstance(given[-1], Named) else {}
-    return found(*given, **named)
+    return function(*given, **named)

@@ -84,7 +84,9 @@ def tasks(dtype: torch.dtype) -> dict[str, Task]:
         "multi_head": _multi_head(dtype),
         "rope": _rope(dtype),
         "training": _training(dtype),
-        "embedding": Task((table, ids), (torch.stack([table[one] for one in ids]),), (-1, 0, 1)),
+        "embedding": Task(
+            (table, ids), (torch.stack([table[token] for token in ids]),), (-1, 0, 1)
+        ),
         "linear": Task(
             (x, matrix, _drawn(6, dtype=dtype)),
             (x @ matrix.T, x @ matrix.T + _drawn(6, dtype=dtype)),
@@ -217,14 +219,14 @@ def describe(task: Task, arguments: Sequence[Any]) -> list[Any]:
 def recall(task: Task, described: Sequence[Any]) -> list[Any]:
     """The arguments that `describe` described."""
     results: list[Any] = []
-    for one in described:
-        if isinstance(one, dict) and "tensor" in one:
-            results.append(task.tensors[one["tensor"]].clone())
-        elif isinstance(one, dict) and "named" in one:
-            values = recall(task, [*one["named"].values()])
-            results.append(Named(zip(one["named"], values, strict=True)))
-        elif isinstance(one, dict):
-            results.append([task.tensors[item].clone() for item in one["tensors"]])
+    for part in described:
+        if isinstance(part, dict) and "tensor" in part:
+            results.append(task.tensors[part["tensor"]].clone())
+        elif isinstance(part, dict) and "named" in part:
+            values = recall(task, [*part["named"].values()])
+            results.append(Named(zip(part["named"], values, strict=True)))
+        elif isinstance(part, dict):
+            results.append([task.tensors[item].clone() for item in part["tensors"]])
         else:
-            results.append(one)
+            results.append(part)
     return results

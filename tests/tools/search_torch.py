@@ -97,18 +97,18 @@ def main() -> None:
     F.layer_norm(torch.ones(2), (2,))
     names = [] if arguments.functions else [*operators()]
     names += [] if arguments.operators else [*functions(arguments.inside)]
-    found: dict[str, Any] = {"torch": torch.__version__}
+    record: dict[str, Any] = {"torch": torch.__version__}
     if arguments.add:
-        found = json.loads(arguments.out.read_text(encoding="utf-8"))
+        record = json.loads(arguments.out.read_text(encoding="utf-8"))
     for dtype in (getattr(torch, name) for name in arguments.dtypes):
         for exercise in arguments.exercises:
             task = tasks(dtype)[exercise]
             pairs = search(task, names)
-            entry = found.setdefault(exercise, {})
+            entry = record.setdefault(exercise, {})
             kind = str(dtype).removeprefix("torch.")
             entry |= {name: [kind, given] for name, given in pairs.items() if name not in entry}
             print(f"{exercise:<12} {kind} {len(pairs):4} of {len(names)}", flush=True)
-            arguments.out.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+            arguments.out.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

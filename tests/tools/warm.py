@@ -57,11 +57,11 @@ def run(
         source.write(typed.encode())
         source.seek(0)
         status = server.run(words, cwd or Path.cwd(), env or os.environ, (source, out, err))
-        said = []
+        outputs = []
         for file in (out, err):
             file.seek(0)
-            said.append(file.read().decode("utf-8", "replace"))
-    return subprocess.CompletedProcess(["python", *words], status, *said)
+            outputs.append(file.read().decode("utf-8", "replace"))
+    return subprocess.CompletedProcess(["python", *words], status, *outputs)
 
 
 @cache
@@ -75,13 +75,13 @@ class Server:
     """The process that forks. It ends when this one does."""
 
     def __init__(self, libraries: tuple[str, ...]) -> None:
-        self.socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        command = [sys.executable, __file__, str(theirs.fileno()), *libraries]
+        self.socket, child_end = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        command = [sys.executable, __file__, str(child_end.fileno()), *libraries]
         environment = {**os.environ, "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
         self.process = subprocess.Popen(
-            command, env=environment, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL
+            command, env=environment, pass_fds=[child_end.fileno()], stdin=subprocess.DEVNULL
         )
-        theirs.close()
+        child_end.close()
 
     def run(
         self,

@@ -159,11 +159,11 @@ def _name(drawing: Drawing, x: float, y: float, name: str, exercise: str) -> Non
 
 def _legend(drawing: Drawing) -> None:
     drawing.text(20, 30, "Three kinds of attention", "large")
-    for number, (name, who, mask) in enumerate(_KINDS, start=1):
+    for number, (name, querying, mask) in enumerate(_KINDS, start=1):
         top = 62 * number
         _badge(drawing, 32, top, number)
         drawing.text(54, top + 4.5, name)
-        drawing.text(54, top + 21, who, "small")
+        drawing.text(54, top + 21, querying, "small")
         drawing.text(54, top + 36, f"masks: {mask}", "small")
     with drawing.group("transformer"):
         drawing.text(20, 256, "Small print: the exercises. The whole: transformer.", "small")

@@ -74,21 +74,21 @@ def beam(answer: ModuleType) -> Drawing:
         "each. The best two are kept; both are finished, so the search ends and b end wins. Greedy "
         "decoding keeps only a after the first step, and ends with a end and 0.30.",
     )
-    places: list[list[tuple[float, float]]] = []
+    boxes: list[list[tuple[float, float]]] = []
     for step, candidates in enumerate(grown):
         left = 20 + 200 * step
-        places.append([])
+        boxes.append([])
         drawing.text(left + 62, 24, f"step {step}" if step else "start", "middle small")
         for position, hypothesis in enumerate(candidates[:_SHOWN]):
             top = 40 + _ROW * position if step else 40 + _ROW / 2
             kept = position < WIDTH
             if step:
-                start = places[step - 1][hypothesis.parent]
+                start = boxes[step - 1][hypothesis.parent]
                 drawing.line(
                     [(start[0] + 124, start[1]), (left, top + 20)],
                     "line" if kept else "quiet dashed",
                 )
-            places[step].append((left, top + 20))
+            boxes[step].append((left, top + 20))
             drawing.rectangle(left, top, 124, 42, "box" if kept else "empty dashed", 4)
             drawing.text(
                 left + 62, top + 18, " ".join(hypothesis.words[1:]) or WORDS[START], "middle small"

@@ -150,8 +150,8 @@ def waves(answer: ModuleType) -> Drawing:
         for column, number in enumerate(numbers):
             level = round((number + 1) / 2 * (len(_CIVIDIS) - 1))
             levels.setdefault(level, []).append((row, column))
-    for level, places in sorted(levels.items()):
-        drawing.cells(left, top, (width, height), places, _CIVIDIS[level])
+    for level, cells in sorted(levels.items()):
+        drawing.cells(left, top, (width, height), cells, _CIVIDIS[level])
     for column in range(0, features, 4):
         drawing.text(left + width * column + 6, top - 6, str(column), "middle small")
     for row in range(0, positions, 5):
@@ -245,13 +245,13 @@ def norms(answer: ModuleType) -> Drawing:
         length = 64
         connection = answer.SublayerConnection(length, dropout=0.0, norm_first=norm_first)
         x = torch.tensor([[[math.sin(1.7 * i) * math.sqrt(2) for i in range(length)]]])
-        told = []
+        words = []
         for depth in range(1, 17):
             with torch.no_grad():
                 x = connection(x, lambda y: 0.5 * y.roll(1, -1))
             if depth in (1, 4, 16):
-                told.append(f"{x.norm().item():.1f}")
-        return ", ".join(told)
+                words.append(f"{x.norm().item():.1f}")
+        return ", ".join(words)
 
     def chart(left: float, name: str, norm_first: bool) -> None:
         middle = left + 80

@@ -52,8 +52,8 @@ def embedding(answer: ModuleType) -> Drawing:
     drawing.text(251, _TOP + 60, "× √d_model", "middle small")
     _table(drawing, 332, "tokens", tokens, words, followed)
     drawing.text(492, _TOP + 75, "+", "middle large")
-    places = [str(position) for position in range(len(words))]
-    _table(drawing, 524, "positions", positions, places, [False] * len(words))
+    names = [str(position) for position in range(len(words))]
+    _table(drawing, 524, "positions", positions, names, [False] * len(words))
     drawing.text(684, _TOP + 75, "=", "middle large")
     _table(drawing, 736, "input of layer 1", total, words, followed)
     drawing.text(62, 252, "One row per token of the vocabulary: its name and its id.", "small")

@@ -88,11 +88,11 @@ _LEADS = (
 
 def path(pieces: Sequence[Piece]) -> Drawing:
     """Boxes with arrows from each exercise to those that are built of it."""
-    places = dict(_PLACES)
-    others = [piece.name for piece in pieces if piece.name not in places]
-    for number, name in enumerate(others):
-        places[name] = (number % 5, 12 + number // 5)
-    rows = max(places[piece.name][1] for piece in pieces)
+    grid = dict(_PLACES)
+    new_pieces = [piece.name for piece in pieces if piece.name not in grid]
+    for number, name in enumerate(new_pieces):
+        grid[name] = (number % 5, 12 + number // 5)
+    rows = max(grid[piece.name][1] for piece in pieces)
     drawing = Drawing(
         800,
         round(_corner((0, rows))[1]) + 90,
@@ -111,12 +111,12 @@ def path(pieces: Sequence[Piece]) -> Drawing:
     for piece in pieces:
         for need in piece.needs:
             if not _implied(need, piece, pieces):
-                _arrow(drawing, places[need], places[piece.name], "line")
+                _arrow(drawing, grid[need], grid[piece.name], "line")
     for before, after in _LEADS:
         if {before, after} <= here:
-            _arrow(drawing, places[before], places[after], "line dashed")
+            _arrow(drawing, grid[before], grid[after], "line dashed")
     for piece in pieces:
-        x, y = _corner(places[piece.name])
+        x, y = _corner(grid[piece.name])
         kind = "other" if piece.name in _AFTER_THE_PAPER else "box" if piece.core else "empty"
         drawing.box(x, y, _WIDTH, _HEIGHT, piece.name, kind)
         if piece.core:
@@ -129,8 +129,8 @@ def path(pieces: Sequence[Piece]) -> Drawing:
     return drawing
 
 
-def _corner(place: tuple[float, float]) -> tuple[float, float]:
-    return 20 + 160 * place[0], 20 + 46 * place[1]
+def _corner(cell: tuple[float, float]) -> tuple[float, float]:
+    return 20 + 160 * cell[0], 20 + 46 * cell[1]
 
 
 def _implied(need: str, piece: Piece, pieces: Sequence[Piece]) -> bool:
