@@ -225,6 +225,13 @@ def test_the_stack() -> None:
             own.layers[index].load_state_dict(with_torchs_names(layer))
         if norm is not None:
             norm.load_state_dict(decoder.norm.state_dict())
+        what = f"Decoder output with norm_first={norm_first}"
+        help = "Each layer gets what the one before it returns as x, and the memory as it was."
+        found, expected = decoder(x.clone(), memory.clone()), own(x, memory)
+        own.norm = None
+        asks = {"Is the norm after the layers applied?": own(x, memory)} if norm_first else {}
+        assert_matches(found, expected, what, axes=AXES, help=help, asks=asks)
+        own.norm = norm
         masks = {"tgt_mask": ~tgt_mask, "memory_mask": ~memory_mask}
         expected = own(x, memory, **masks)
         asks = {
@@ -232,10 +239,7 @@ def test_the_stack() -> None:
             "Does tgt_mask reach every layer?": own(x, memory, memory_mask=~memory_mask),
             "Do the masks reach every layer?": own(x, memory),
         }
-        if norm is not None:
-            own.norm = None
-            asks["Is the norm after the layers applied?"] = own(x, memory, **masks)
-        what = f"Decoder output with norm_first={norm_first} and both masks"
+        what += " and both masks"
         help = "Each layer gets what the one before it returns, the memory and both masks."
         found = decoder(x.clone(), memory.clone(), tgt_mask, memory_mask)
         assert_matches(found, expected, what, axes=AXES, help=help, asks=asks)

@@ -117,7 +117,7 @@ def test_in_pieces_through_caches(lengths: list[int]) -> None:
     at_once = model(ids)
     for length in lengths:
         found = model(ids[:, past : past + length], caches)
-        what = f"logits for {length} tokens with {past} in the caches"
+        what = f"logits for a piece of length {length} with {past} in the caches"
         expected = at_once[:, past : past + length]
         help = "What is the position of the first new token? How many columns does the mask have?"
         assert_matches(

@@ -26,6 +26,9 @@ def test_gradients_are_clipped_together() -> None:
     clipping, and leaves gradients that are short enough.
     """
     first, second = parameter(1.0, 1.0, gradient=(3.0, 0.0)), parameter(1.0, gradient=(4.0,))
+    alone = {
+        "This is clipped alone. What is the norm of all together?": torch.tensor([1.0, 0.0]),
+    }
     for limit, expected in ((6.0, ([3.0, 0.0], [4.0])), (1.0, ([0.6, 0.0], [0.8]))):
         norm = clip_gradients([first, second], max_norm=limit)
         assert norm is not None, "clip_gradients returns nothing. It should return the norm."
@@ -34,7 +37,11 @@ def test_gradients_are_clipped_together() -> None:
         )
         for number, gradient in zip((first, second), expected, strict=True):
             assert_matches(
-                number.grad, torch.tensor(gradient), f"gradient after clipping to {limit:g}"
+                number.grad,
+                torch.tensor(gradient),
+                f"gradient after clipping to {limit:g}",
+                help="A norm of 5 is more than 1 and less than 6. What is scaled, and by what?",
+                asks=alone,
             )
 
 

@@ -118,6 +118,7 @@ def test_cross_entropy_by_hand() -> None:
         cross_entropy(logits, labels),
         torch.tensor(2 * log(2)),
         "cross_entropy",
+        help="Each row gives one number, the one at its label. Which numbers enter your mean?",
         asks={
             "Is the sign right? The logarithm of a probability is negative.": torch.tensor(
                 -2 * log(2)

@@ -85,9 +85,11 @@ def test_the_rate_by_hand() -> None:
         (64, 1 / 32),
     ):
         rate = noam_rate(step, d_model=16, warmup=4)
+        terms = f"{step**-0.5:.4g} and {step / 8:.4g}" if step else "not needed at step 0"
         assert rate == pytest.approx(expected, abs=1e-9), (
             f"noam_rate({step}, d_model=16, warmup=4) is {rate}; it should be {expected}. "
-            "The factor of d_model is 1/4. Print yours, and both terms. Which term is smaller here?"
+            f"The factor of d_model is 1/4, the two terms are {terms}. Which of the three differs "
+            "in your code? The smaller term counts."
         )
     top = noam_rate(4000, d_model=512)
     assert noam_rate(3900, d_model=512) < top > noam_rate(4100, d_model=512), (

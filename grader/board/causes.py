@@ -17,17 +17,16 @@ from typing import Any, get_args, get_origin
 
 from torch import Tensor, nn
 
+from grader.board.misplaced import EXCHANGED, ONE, SEVERAL
 from grader.board.workspace import HANDED_OUT, Workspace
 from grader.feedback.finding import Place
 from grader.recognition.likeness import parsed
 
-_EXCHANGED = "{call} is {how} with {wrong}. {asks} Its `def` line has them in this order: {names}."
-_ONE, _SEVERAL = "Is each argument in its place?", "Are two arguments swapped?"
 _NO_FUNCTION = ", where a function or a layer belongs"
 _UNRAISED = "`{name}(…)` only makes the error: `raise {name}(…)` raises it."
 _MADE = "It came from {call}."
 _WIDTH = (
-    "`{layer}` of {owner} was made for {takes} features and gets {gets}: the shape of its input is "
+    "`{layer}` of {owner} was made for {takes} and gets {gets}: the shape of its input is "
     "{shape}. Is this the right layer, with the right input, and made with the right sizes?"
 )
 
@@ -68,11 +67,11 @@ def _exchanged(frame: FrameType) -> str:
         return ""
     self, name = frame.f_locals.get("self"), frame.f_code.co_name
     is_made = name == "__init__"
-    return _EXCHANGED.format(
+    return EXCHANGED.format(
         call=f"`{type(self).__name__ if is_made or name == 'forward' else name}`",
         how="made" if is_made else "called",
         wrong=" and ".join(wrong),
-        asks=_SEVERAL if len(wrong) > 1 else _ONE,
+        asks=SEVERAL if len(wrong) > 1 else ONE,
         names=", ".join(given),
     )
 
@@ -92,7 +91,7 @@ def width_of_layer(traceback: TracebackType | None) -> str:
                 return _WIDTH.format(
                     layer=name,
                     owner=type(owner).__name__,
-                    takes=layer.in_features,
+                    takes=f"{layer.in_features} feature{'s' * (layer.in_features != 1)}",
                     shape=tuple(given.shape),
                     gets=given.size(-1),
                 )

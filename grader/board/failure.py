@@ -31,6 +31,7 @@ _ENDLESS = "Your code didn't finish and was stopped. Is there an infinite loop?"
 # Errors that the shapes of the tensors in the line explain, and what they make unnecessary.
 _ABOUT_SIZES = r"\bsizes?\b|\bshapes?\b|\b[Dd]imensions?\b"
 _PRINT = r" Print (?:both shapes|its shape)\."
+_WRONG_PART = r", not with `(\w+)`\.$"  # of `where_to_look`
 _FLAKY = Finding(
     "Your code gives different results for the same input.",
     help="Is something random left on, or kept from one call to the next?",
@@ -103,6 +104,10 @@ def _mismatch_places(
     if error.place is not None:
         return (error.place,)
     cause = error.__cause__
+    part = re.search(_WRONG_PART, error.finding.help)
+    used = workspace.use(exercise, part[1]) if part is not None else None
+    if used is not None:
+        return (used,)
     frames = [place for _, place in workspace.places(cause.__traceback__)] if cause else []
     return tuple(frames[-1:]) or _answers(
         error.finding.headline, test, workspace, exercise, error.points_at
@@ -167,7 +172,8 @@ def _explain_error(
         made = constructor_call(error.__traceback__, workspace, result.exercise)
         line = f"{line}\n{made}" if made else line
     width = width_of_layer(error.__traceback__) if "cannot be multiplied" in line else ""
-    hint = width or hint_for(line, frames[-1][1].source if frames else "")
+    called = values.uncallable(error.__traceback__, workspace) if "callable" in line else ""
+    hint = called or width or hint_for(line, frames[-1][1].source if frames else "")
     if "NoneType" in line:
         named = values.nones(error.__traceback__, workspace)
         hint = hint.replace(SOMETHING_IS_NONE, named) if named else hint
@@ -241,7 +247,8 @@ def _one_line(error: BaseException) -> str:
     """ "Type: text", on one line and not too long."""
     text = " ".join(_text(error).split())
     text = text if len(text) <= 300 else f"{text[:300]} ..."
-    return type_name(error) if text in ("", "None") else f"{type_name(error)}: {text}"
+    said_nothing = text == "" or (text == "None" and not isinstance(error, KeyError))
+    return type_name(error) if said_nothing else f"{type_name(error)}: {text}"
 
 
 def _text(error: BaseException) -> str:

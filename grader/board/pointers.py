@@ -16,6 +16,7 @@ from typing import Any
 
 from grader.board import known
 from grader.board.dead_ends import dropped, unused_parts
+from grader.board.misplaced import ONE, SEVERAL, misplaced
 from grader.board.result import Result
 from grader.board.workspace import Workspace
 from grader.curriculum import CurriculumError, find
@@ -51,6 +52,8 @@ def point(
         knowledge = known.load(exercise) if known.is_at_hand(exercise) else None
     except (known.NoHintsError, CurriculumError):
         return
+    if _say_what_is_misplaced(exercise, failures, workspace, limit):
+        return
     named: list[tuple[str, ...]] = []
     if knowledge is not None and (theirs := module()) is not None:
         named = known.diagnose(knowledge, theirs, patient=False)
@@ -72,7 +75,11 @@ def point(
     help = shown.finding.help if shown.names_cause else " Or: ".join(asks)
     places = shown.finding.places
     if not shown.is_comparison:
-        if place is None or place in places or not limit.allows("line"):
+        if place is None or not limit.allows("line"):
+            return
+        if place in places:
+            if re.match(_ERROR, shown.finding.headline):  # nothing but what Python says
+                _say(failures, f"{shown.finding.help} {help}".strip(), places)
             return
         said_already = [shown.finding.help] if shown.finding.help else []
         help, places = "\n".join([*said_already, f"{help} {_IS_IT}"]), (place,)
@@ -81,6 +88,27 @@ def point(
     elif place is not None and limit.allows("line"):
         help, places = f"{help} {_IS_IT}", (place,)
     _say(failures, help, places)
+
+
+def _say_what_is_misplaced(
+    exercise: str, failures: Sequence[Result], workspace: Workspace, limit: HintLimit
+) -> bool:
+    """Name the call with arguments in each other's place, if there is one that matters here."""
+    shown = failures[0]
+    assert shown.finding is not None
+    others = [workspace.source(name) for name in find(exercise).needs]
+    found = misplaced(workspace.source(exercise), others)
+    if ONE in shown.finding.headline or SEVERAL in shown.finding.headline:
+        return True  # the error says it already
+    if len(found) != 1 or not limit.allows("line"):
+        return False
+    told, number = found[0]
+    place = workspace.line(exercise, number, _around(workspace.source(exercise), number))
+    if not _concerns(place, shown, exercise, workspace):
+        return False
+    asked = f"{shown.finding.help}\n" if shown.names_cause or not shown.is_comparison else ""
+    _say(failures, f"{asked}{told}", (place,))
+    return True
 
 
 def _end(

@@ -15,6 +15,19 @@ from grader.board.workspace import Workspace
 
 _COLUMN = " Should one of them be a column, `[:, None]`, so that each number meets each?"
 
+_UNCALLABLE = (
+    "`{}` is called like a function here, but it holds {}, {!r}. Where does it get its value?"
+)
+_KINDS = {
+    bool: "a truth value",
+    int: "a number",
+    float: "a number",
+    str: "a text",
+    list: "a list",
+    tuple: "a tuple",
+    dict: "a dictionary",
+}
+
 
 def sizes(traceback: TracebackType | None, workspace: Workspace) -> str:
     """Return the shapes of the tensors that the student's last line names, in a sentence, or ""."""
@@ -35,6 +48,29 @@ def nones(traceback: TracebackType | None, workspace: Workspace) -> str:
     """Return which names in the student's last line are None, in a sentence, or ""."""
     names = [f"`{name}`" for name, value in _values(traceback, workspace) if value is None]
     return f"{names[0]} is None here." if len(names) == 1 else ""
+
+
+def uncallable(traceback: TracebackType | None, workspace: Workspace) -> str:
+    """Return which name in the student's last line is called and holds a plain value, or ""."""
+    frames = list(workspace.frames(traceback))
+    _, frame, number = frames[-1] if frames else (None, None, 0)
+    if frame is None:
+        return ""
+    statement = at_line("".join(linecache.getlines(frame.f_code.co_filename)), number)
+    for node in ast.walk(statement) if statement is not None else ():
+        if not isinstance(node, ast.Call):
+            continue
+        called = node.func
+        if isinstance(called, ast.Name):
+            value = frame.f_locals.get(called.id)
+        elif isinstance(called, ast.Attribute) and isinstance(called.value, ast.Name):
+            owner = frame.f_locals.get(called.value.id)
+            value = vars(owner).get(called.attr) if isinstance(owner, nn.Module) else None
+        else:
+            continue
+        if isinstance(value, bool | int | float | str | list | tuple | dict):
+            return _UNCALLABLE.format(ast.unparse(called), _KINDS[type(value)], value)
+    return ""
 
 
 def _values(traceback: TracebackType | None, workspace: Workspace) -> Iterator[tuple[str, Any]]:

@@ -192,6 +192,21 @@ class Workspace:
                     empty = empty or place
         return empty
 
+    def use(self, exercise: str, name: str) -> Place | None:
+        """Return the line that uses `self.NAME` outside of `__init__`, if it is a single one."""
+        for owner in self._tree(exercise).body:
+            if not isinstance(owner, ast.ClassDef):
+                continue
+            for method in owner.body:
+                if not isinstance(method, ast.FunctionDef) or method.name == "__init__":
+                    continue
+                used = [n for n in ast.walk(method) if isinstance(n, ast.Attribute)]
+                lines = {n.lineno for n in used if ast.unparse(n) == f"self.{name}"}
+                if len(lines) == 1:
+                    inside = f"{owner.name}.{method.name}"
+                    return self._place(self.code_path(exercise), lines.pop(), inside)
+        return None
+
     def line(self, exercise: str, number: int, inside: str) -> Place:
         """Return a line of the text that `source` gives of an exercise."""
         return self._place(self.code_path(exercise), number, inside)

@@ -16,7 +16,8 @@ _TOGETHER = (
     "before it?"
 )
 _SUMS = (
-    "Even where all sublayers return zeros, the output is wrong. Look at the sums and the norms."
+    "Even where all sublayers return zeros, the output is wrong. A connection adds x and "
+    "normalises. Is there one around each sublayer, and is nothing added or normalised besides?"
 )
 _SOME = (
     "With one sublayer at a time, the others returning zeros: right with {right}, not with {wrong}."

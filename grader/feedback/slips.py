@@ -107,6 +107,16 @@ SLIPS: tuple[Hint, ...] = (
         "A size is a whole number, and `/` gives a fraction. `//` divides whole numbers.",
     ),
     Hint(
+        r"^KeyError: None$",
+        "A dictionary was asked for the key None. Which value is None here, and should it be "
+        "looked up at all in this case?",
+    ),
+    Hint(
+        r"^KeyError: ('.+')$",
+        "The dictionary has no key {0}. Compare it with the keys that it has, letter by letter: is "
+        "one of them made in another way?",
+    ),
+    Hint(
         r"selected index k out of range",
         "`topk` was asked for more numbers than that axis has.",
     ),
@@ -116,6 +126,12 @@ SLIPS: tuple[Hint, ...] = (
         r"arange\(\): argument '\w+' \(position \d+\) must be Number, not (Tensor)",
         "A size is a whole number, and this is a {0}. Of a tensor, `x.size(1)` is the size of "
         "axis 1.",
+    ),
+    Hint(
+        r"must be Tensor, not (?:function|method)\b|"
+        r"^TypeError: unsupported operand type\(s\) for .*'(?:function|method)'",
+        "A function stands here where its result is needed. Is it called with its input, as in "
+        "`f(x)`?",
     ),
     Hint(
         r"argument '\w+' \(position \d+\) must be Tensor, not (?!tuple|NoneType|list|int|float|str|"

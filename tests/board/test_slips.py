@@ -171,7 +171,7 @@ def read(solved: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Read]:
             "return self.sublayers[1](x, self.feed_forward)",
             "return self.sublayers[1](x, lambda y: 2 * self.feed_forward(y))",
             "right with `self_attn`, not with `feed_forward`.",
-            "",
+            "return self.sublayers[1](x, lambda y: 2 * self.feed_forward(y))",
         ),
         (
             "multi_head",
@@ -366,6 +366,76 @@ def read(solved: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Read]:
             "With tie_weights=True, embedding and lm_head of LanguageModel hold two parameters.",
             "language_model.py:",
         ),
+        (
+            "encoder",
+            "lambda y: self.self_attn(y, y, y, mask)",
+            "lambda y: self.self_attn(x, x, x, mask)",
+            "right with `feed_forward`, not with `self_attn`.",
+            "x = self.sublayers[0](x, lambda y: self.self_attn(x, x, x, mask))",
+        ),
+        (
+            "encoder",
+            "x = self.sublayers[0](x, lambda",
+            "x = x + self.sublayers[0](x, lambda",
+            "is nothing added or normalised besides?",
+            "",
+        ),
+        (
+            "sublayer",
+            "self.norm(x + self.dropout(sublayer(x)))",
+            "self.norm(x + self.dropout(sublayer))",
+            "A function stands here where its result is needed.",
+            "return self.norm(x + self.dropout(sublayer))",
+        ),
+        (
+            "tokens",
+            "return vocab[token] if unknown is None or token in vocab else vocab[unknown]",
+            "return vocab.get(token) or vocab[unknown]",
+            "A dictionary was asked for the key None.",
+            "return vocab.get(token) or vocab[unknown]",
+        ),
+        (
+            "tokens",
+            "for token in tokenize(text)]",
+            "for token in text.split()]",
+            "The dictionary has no key 'B'.",
+            "for token in text.split()]",
+        ),
+        (
+            "feed_forward",
+            'nn.ReLU() if activation == "relu" else nn.GELU()',
+            "activation",
+            "`self.activation` is called like a function here, but it holds a text, 'relu'.",
+            "hidden = self.dropout(self.activation(self.linear1(x)))",
+        ),
+        (
+            "optimiser",
+            "gradient.mul_(max_norm / norm)",
+            "gradient.mul_(max_norm / gradient.norm())",
+            "This is clipped alone. What is the norm of all together?",
+            "",
+        ),
+        (
+            "softmax",
+            "log_p.gather(-1, labels.unsqueeze(-1)).mean()",
+            "log_p[labels].mean()",
+            "Each row gives one number, the one at its label.",
+            "return -log_p[labels].mean()",
+        ),
+        (
+            "decoder",
+            "            x = layer(x, memory, tgt_mask, memory_mask)",
+            "            memory = layer(x, memory, tgt_mask, memory_mask)",
+            "Each layer gets what the one before it returns as x, and the memory as it was.",
+            "",
+        ),
+        (
+            "training",
+            "warmup**-1.5",
+            "warmup**1.5",
+            "the two terms are 1 and 0.125. Which of the three differs in your code?",
+            "",
+        ),
     ],
     ids=[
         "a result for a function", "sizes exchanged", "dropout and max_len", "no return",
@@ -378,6 +448,9 @@ def read(solved: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Read]:
         "a number for a layer", "no raise", "no bias", "two lines make the bias",
         "no column", "an axis too many", "a layer too few", "one layer", "only the padding",
         "another beta", "tied the wrong way round",
+        "attention of the outer x", "a residual too many", "a sublayer not called", "id 0 is false",
+        "another tokenizer", "a text called", "each clipped alone", "other rows", "another memory",
+        "another power",
     ],
 )  # fmt: skip
 def test_the_first_message_leads_to_the_slip(
@@ -480,6 +553,41 @@ def test_what_leads_nowhere_is_named(
     """Where no known mistake gives a line, the file may show one that computes for nothing."""
     monkeypatch.setattr(known, "is_at_hand", lambda _: False)
     assert says in read(exercise, (old, new), pointed=True)
+
+
+@pytest.mark.parametrize(
+    ("exercise", "old", "new", "says"),
+    [
+        (
+            "transformer", "self.decode(tgt, self.encode(src), src)",
+            "self.decode(src, self.encode(src), tgt)",
+            "`self.decode` is called with `src` for `tgt` and `tgt` for `src`. Are two arguments "
+            "swapped? Its `def` line has them in this order: tgt, memory, src.",
+        ),
+        (
+            "positional", "(max_len, d_model))", "(d_model, max_len))",
+            "`sinusoidal_table` is called with `d_model` for `max_len` and `max_len` for",
+        ),
+        (
+            "transformer", "Decoder(num_layers, d_model, n_heads, d_ff,",
+            "Decoder(d_model, n_heads, d_ff, num_layers,",
+            "`Decoder` is made with `d_model` for `num_layers`, `n_heads` for `d_model`, `d_ff`",
+        ),
+        (
+            "transformer", "TransformerEmbedding(src_vocab_size, d_model, dropout, max_len)",
+            "TransformerEmbedding(src_vocab_size, d_model, max_len, dropout)",
+            "`TransformerEmbedding` is made with dropout=5000 and max_len=0.1. Are two arguments",
+        ),
+    ],
+)  # fmt: skip
+def test_arguments_in_each_others_place_are_named(
+    read: Read, monkeypatch: pytest.MonkeyPatch, exercise: str, old: str, new: str, says: str
+) -> None:
+    """The error comes up elsewhere; the call is where the names are."""
+    monkeypatch.setattr(known, "is_at_hand", lambda _: False)
+    said = read(exercise, (old, new), pointed=True)
+    assert says in said
+    assert new in said
 
 
 @pytest.mark.full(seconds=40)

@@ -1,0 +1,139 @@
+"""Arguments in each other's place, by their names: `FeedForward(d_ff, d_model)`.
+
+    self.decode(src, memory, tgt)     # where `decode` takes tgt, memory, src
+
+A call is looked at where its `def` line is known: a function or class of the student's own files,
+a method of the same class, or a module that `__init__` keeps under a name. An argument is in the
+place of another if it has the name of a parameter and is passed for another one, and that parameter
+does not get it. Right code has none of these, as a rule.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator, Mapping
+
+from grader.recognition.likeness import parsed
+
+EXCHANGED = "{call} is {how} with {wrong}. {asks} Its `def` line has them in this order: {names}."
+ONE, SEVERAL = "Is each argument in its place?", "Are two arguments swapped?"
+
+_Parameters = tuple[str, ...]
+
+
+def misplaced(source: str, others: Iterable[str] = ()) -> list[tuple[str, int]]:
+    """Return a sentence on each call with arguments in each other's place, and its line, in order.
+
+    `others` are the sources that this one imports from.
+    """
+    tree = parsed(source)
+    functions, classes = _defined([*(parsed(other) for other in others), tree])
+    found = [_told(call, functions, classes, {}, "") for call in _calls(tree, outside=True)]
+    for node in tree.body:
+        if isinstance(node, ast.ClassDef):
+            parts = _parts(node, classes)
+            found += [_told(call, functions, classes, parts, node.name) for call in _calls(node)]
+    return sorted({one for one in found if one is not None}, key=lambda pair: pair[1])
+
+
+def _defined(
+    trees: Iterable[ast.Module],
+) -> tuple[dict[str, _Parameters], dict[str, dict[str, _Parameters]]]:
+    """Return the parameters of every function, and those of every method of every class."""
+    functions, classes = {}, {}
+    for tree in trees:
+        for node in tree.body:
+            if isinstance(node, ast.FunctionDef):
+                functions[node.name] = _parameters(node)
+            elif isinstance(node, ast.ClassDef):
+                methods = [part for part in node.body if isinstance(part, ast.FunctionDef)]
+                classes[node.name] = {part.name: _parameters(part)[1:] for part in methods}
+    return functions, classes
+
+
+def _parameters(node: ast.FunctionDef) -> _Parameters:
+    return tuple(argument.arg for argument in (*node.args.posonlyargs, *node.args.args))
+
+
+def _calls(node: ast.AST, outside: bool = False) -> Iterator[ast.Call]:
+    """Yield the calls in a node, with `outside` only those that are in no class."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.Call):
+            yield child
+        if not (outside and isinstance(child, ast.ClassDef)):
+            yield from _calls(child, outside)
+
+
+def _parts(owner: ast.ClassDef, classes: Mapping[str, object]) -> dict[str, str]:
+    """Return the class of each module that a class keeps, by the text that calls it.
+
+    For a list of modules, that is `self.layers[…]` and the variable of a loop over it.
+    """
+    parts: dict[str, str] = {}
+    lists: dict[str, str] = {}
+    for node in ast.walk(owner):
+        if not isinstance(node, ast.Assign):
+            continue
+        made = [
+            call.func.id
+            for call in ast.walk(node.value)
+            if isinstance(call, ast.Call)
+            and isinstance(call.func, ast.Name)
+            and call.func.id in classes
+        ]
+        is_one = isinstance(node.value, ast.Call) and ast.unparse(node.value.func) in classes
+        for target in node.targets if len(set(made)) == 1 else ():
+            (parts if is_one else lists)[ast.unparse(target)] = made[0]
+    for node in ast.walk(owner):
+        if isinstance(node, ast.For) and isinstance(node.target, ast.Name):
+            kind = lists.get(ast.unparse(node.iter))
+            if kind is not None:
+                parts[node.target.id] = kind
+        elif isinstance(node, ast.Subscript) and ast.unparse(node.value) in lists:
+            parts[ast.unparse(node)] = lists[ast.unparse(node.value)]
+    return parts
+
+
+def _told(
+    call: ast.Call,
+    functions: Mapping[str, _Parameters],
+    classes: Mapping[str, Mapping[str, _Parameters]],
+    parts: Mapping[str, str],
+    owner: str,
+) -> tuple[str, int] | None:
+    """Return the sentence on one call, and its line; None where nothing is misplaced."""
+    name = ast.unparse(call.func)
+    takes = functions.get(name)
+    is_made = name in classes
+    if is_made:
+        takes = classes[name].get("__init__")
+    elif name in parts:
+        takes = classes[parts[name]].get("forward")
+    elif owner and name.startswith("self."):
+        takes = classes[owner].get(name.removeprefix("self."))
+    if takes is None or any(isinstance(argument, ast.Starred) for argument in call.args):
+        return None
+    given = dict(zip(takes, map(_name, call.args), strict=False))
+    given |= {word.arg: _name(word.value) for word in call.keywords if word.arg is not None}
+    wrong = [
+        f"`{value}` for `{parameter}`"
+        for parameter, value in given.items()
+        if value in takes and value != parameter and given.get(value) != value
+    ]
+    if not wrong:
+        return None
+    told = EXCHANGED.format(
+        call=f"`{name}`",
+        how="made" if is_made else "called",
+        wrong=" and ".join(filter(None, (", ".join(wrong[:-1]), wrong[-1]))),
+        asks=SEVERAL if len(wrong) > 1 else ONE,
+        names=", ".join(takes),
+    )
+    return told, call.lineno
+
+
+def _name(value: ast.expr) -> str:
+    """Return the name that a value has as a variable or attribute, or ""."""
+    if isinstance(value, ast.Attribute):
+        return value.attr
+    return value.id if isinstance(value, ast.Name) else ""

@@ -1,0 +1,66 @@
+"""Arguments in each other's place are seen by their names, and never in right code."""
+
+from __future__ import annotations
+
+import pytest
+
+from grader.board.misplaced import misplaced
+from grader.curriculum import NAMES, find, stubs
+
+_OTHER = """
+class Layer(nn.Module):
+    def __init__(self, size, heads, dropout=0.1):
+        pass
+    def forward(self, x, memory, mask=None):
+        return x
+"""
+_STACK = """
+def table(length, size):
+    pass
+class Stack(nn.Module):
+    def __init__(self, size, heads, dropout, n):
+        self.layers = nn.ModuleList(Layer(size, heads, dropout) for _ in range(n))
+        self.first = Layer(size, heads, dropout=dropout)
+        self.table = table(n, size)
+    def forward(self, x, memory, mask):
+        x = self.first(x, memory, mask)
+        for layer in self.layers:
+            x = layer(x, memory, mask)
+        return self.layers[0](x, x, mask)
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says", "number"),
+    [
+        (
+            "Layer(size, heads, dropout) for",
+            "Layer(heads, size, dropout) for",
+            "`Layer` is made",
+            6,
+        ),
+        ("dropout=dropout", "dropout=heads", "with `heads` for `dropout`", None),
+        ("self.first(x, memory,", "self.first(memory, x,", "`self.first` is called with", 10),
+        ("= layer(x, memory,", "= layer(memory, x,", "`memory` for `x` and `x` for `memory`", 12),
+        ("(x, x, mask)", "(x, mask, x)", "`self.layers[0]` is called with `mask` for `memory`", 13),
+    ],
+)
+def test_a_call_with_misplaced_arguments_is_named(
+    old: str, new: str, says: str, number: int | None
+) -> None:
+    """Where a class is made, a module called, a layer of a list called in a loop."""
+    assert misplaced(_STACK, [_OTHER]) == []
+    found = misplaced(_STACK.replace(old, new), [_OTHER])
+    if number is None:  # `heads` gets heads as well
+        assert found == []
+        return
+    ((told, at),) = found
+    assert says in told
+    assert at == number
+
+
+@pytest.mark.parametrize("exercise", NAMES)
+def test_nothing_is_misplaced_in_a_right_answer(exercise: str) -> None:
+    """Names of parameters in the place of others are a reason to doubt only where they are rare."""
+    others = [stubs.solution(name) for name in find(exercise).needs]
+    assert misplaced(stubs.solution(exercise), others) == []
