@@ -31,10 +31,9 @@ from grader.course.limits import Allowance, TooMuchError
 from grader.course.preprocessors import MIME
 from grader.course.progress import show_progress
 from grader.course.submitted import destination_of
-from grader.feedback.finding import Status
 from grader.feedback.html import by_class, printable
 from grader.feedback.results import ExerciseResult, exercise_result
-from grader.report.html import templates
+from grader.report.html import first_to_fix, templates
 from grader.submission.cells import POINTS
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -85,7 +84,7 @@ class Feedback(Exporter):
             about=about,
             rows=rows,
             parts=parts,
-            first=_first(parts),
+            first=first_to_fix((one, part.anchor) for part in parts for one in part.results),
             results=results,
             code_style=_style(),
         )
@@ -152,29 +151,6 @@ class Row:
     name: str
     graded: Part | None
     commented: Part | None
-
-
-@dataclass(frozen=True)
-class First:
-    """What to fix first: the exercise, where it is on the page, and what is said of it."""
-
-    name: str
-    anchor: str
-    says: str
-
-
-def _first(parts: list[Part]) -> First | None:
-    """The first exercise on the page that lost points for a reason that can be named."""
-    for part in parts:
-        for result in part.results:
-            if result.status in (Status.PASSED, Status.TODO, Status.MISSING):
-                continue
-            for diagnosis in result.diagnoses:
-                return First(result.exercise, part.anchor, diagnosis.message.partition("\n")[0])
-            findings = [result.finding, *(check.finding for check in result.checks)]
-            for finding in filter(None, findings):
-                return First(result.exercise, part.anchor, finding.headline)
-    return None
 
 
 def _rows(parts: list[Part]) -> list[Row]:

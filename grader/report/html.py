@@ -5,7 +5,8 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +43,9 @@ def write_pages(report: Report, folder: Path) -> Path:
         slug = re.sub(r"[^A-Za-z0-9]+", "-", result.submission).strip("-")[:60]
         pages.append(f"{number:04}-{slug}.html")
         title = f"{result.submission}: {points(result)} points"
-        write(folder / pages[-1], page.render(title=title, submission=result, report=report))
+        first = first_to_fix((one, one.exercise) for one in result.exercises)
+        text = page.render(title=title, submission=result, report=report, first=first)
+        write(folder / pages[-1], text)
     index = made.get_template("index.html.j2").render(
         title="The class" if len(report.submissions) > 1 else "Grades",
         report=report,
@@ -61,6 +64,31 @@ def write_pages(report: Report, folder: Path) -> Path:
     )
     write(folder / "index.html", index)
     return folder / "index.html"
+
+
+@dataclass(frozen=True)
+class First:
+    """What to fix first: the exercise, where it is on the page, and what is said of it."""
+
+    name: str
+    anchor: str
+    says: str
+
+
+def first_to_fix(places: Iterable[tuple[ExerciseResult, str]]) -> First | None:
+    """Return the first exercise that lost points for a reason that can be named.
+
+    `places` are the results on a page, each with its anchor.
+    """
+    for result, anchor in places:
+        if result.status in (Status.PASSED, Status.TODO, Status.MISSING):
+            continue
+        for diagnosis in result.diagnoses:
+            return First(result.exercise, anchor, diagnosis.message.partition("\n")[0])
+        findings = [result.finding, *(check.finding for check in result.checks)]
+        for finding in filter(None, findings):
+            return First(result.exercise, anchor, finding.headline)
+    return None
 
 
 def _script() -> str:

@@ -171,3 +171,13 @@ def test_the_only_script_of_the_page_is_its_own(tmp_path: Path) -> None:
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     assert f"script-src 'sha256-{digest}'\"" in page
     assert "script" not in (tmp_path / "0002-ada.html").read_text("utf-8")
+
+
+def test_a_page_says_first_what_to_fix_first(tmp_path: Path) -> None:
+    html.write_pages(Report(1, "jail", CLASS), tmp_path)
+    pages = {page.stem[5:]: page.read_text("utf-8") for page in tmp_path.glob("0*.html")}
+    start, _, rest = pages["bo"].partition('Fix first: <a href="#masks">masks</a>')
+    assert "All shifted." not in start
+    assert rest.index("You did shifted.") < rest.index("All shifted.")
+    assert "Two are wrong." in pages["dee"].partition("Fix first")[2]
+    assert all("Fix first" not in pages[name] for name in ("ada", "gil"))
