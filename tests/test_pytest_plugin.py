@@ -106,7 +106,7 @@ def test_a_test_of_ones_own_gets_the_student(class_folder: Path) -> None:
         "    _, weights = student.attention(x, x, x)\n"
         "    assert torch.allclose(weights.sum(-1), torch.ones(2, 3))\n"
     )
-    done = warm.run("-m", "pytest", "-q", "test_mine.py", "--submission", "ada", cwd=one)
+    done = warm.run("-m", "pytest", "-q", "test_mine.py", "--submission", "ada", cwd=class_folder)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
