@@ -18,13 +18,14 @@ MOST_WRONG = 3
 class AnswerTask(Task):
     """A task of `examples`, such as dates; `right` is said of those answered without a fault.
 
-    `loss` names what the training minimises. `unseen_attention` is said where the attention
-    cannot be drawn.
+    `loss` names what the training minimises, `exact` is the title of the share of right answers.
+    `unseen_attention` is said where the attention cannot be drawn.
     """
 
     examples: str
     right: str
     loss: str
+    exact: str
     unseen_attention = "Its attention could not be seen from outside, so it is not drawn."
 
     def measured(self, event: Progress) -> str:
@@ -63,7 +64,10 @@ class AnswerTask(Task):
         """The loss, what the task draws, and what each head attends to in some answers."""
         drawn = {
             "loss": drawing.loss(history, self.loss),
-            **self.pictures(learnt, history),
+            "exact": drawing.looks(
+                history, lambda event: event.exact, f"unseen {self.examples}", self.exact, "share"
+            ),
+            **self.pictures(learnt),
         }
         for number, answer in enumerate(learnt.translations, 1):
             picture = drawing.heads(
@@ -73,9 +77,9 @@ class AnswerTask(Task):
                 drawn[f"attention-{number}"] = picture
         return drawn
 
-    def pictures(self, learnt: Learnt, history: Sequence[Progress]) -> dict[str, Any]:
+    def pictures(self, learnt: Learnt) -> dict[str, Any]:
         """Pictures of this task alone."""
-        del learnt, history
+        del learnt
         return {}
 
     @abstractmethod

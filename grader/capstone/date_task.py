@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from grader import pictures
-from grader.capstone import drawing, symptoms
+from grader.capstone import symptoms
 from grader.capstone.answer_task import AnswerTask
 from grader.capstone.dates import SMOOTHING, Dates, source_characters, target_size
 from grader.capstone.events import Translation
@@ -67,6 +67,7 @@ class DateTask(AnswerTask):
     examples = "dates"
     right = "are right in every character"
     loss = "label-smoothed loss"
+    exact = "Dates translated without a fault"
     unseen_attention = "Its cross-attention could not be seen from outside, so it is not drawn."
 
     def exam(self, plan: Plan) -> Exam:
@@ -131,17 +132,9 @@ class DateTask(AnswerTask):
             )
         yield from symptoms.nothing_learnt(learnt, history, "training")
 
-    def pictures(self, learnt: Learnt, history: Sequence[Progress]) -> dict[str, Any]:
-        """The share of exact translations, the positions, and the embedding in the plane."""
-        exact = drawing.looks(
-            history,
-            lambda event: event.exact,
-            "unseen dates",
-            "Dates translated without a fault",
-            "share",
-        )
-        positions = pictures.positions(learnt.positions, "Your positions")
-        drawn = {"exact": exact, "positions": positions}
+    def pictures(self, learnt: Learnt) -> dict[str, Any]:
+        """The positions, and the embedding in the plane."""
+        drawn = {"positions": pictures.positions(learnt.positions, "Your positions")}
         if points := _by_script(learnt.embedding):
             title = "The trained embedding of every source character, in two dimensions"
             drawn["embedding"] = pictures.scatter(points, title)

@@ -25,6 +25,7 @@ class SortTask(AnswerTask):
     examples = "sequences"
     right = "are sorted without a fault"
     loss = "cross-entropy of the sorted digits"
+    exact = "Sequences sorted without a fault"
     unseen_attention = (
         "Your attention returns no weights of the shape (batch, heads, queries, keys), "
         "so they are not drawn."

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping
 
-from grader.capstone import drawing, sums
+from grader.capstone import sums
 from grader.capstone.answer_task import AnswerTask
 from grader.capstone.events import Translation
-from grader.capstone.exam import AnswerExam, Exam, Example, Learnt, Progress
+from grader.capstone.exam import AnswerExam, Exam, Example, Learnt
 from grader.capstone.language_task import LANGUAGE_MODEL, USED, LanguageTask
 from grader.capstone.sums import UNSEEN, Sums
 from grader.capstone.task import Plan
@@ -27,6 +26,7 @@ class SumTask(LanguageTask, AnswerTask):
     examples = "sums"
     right = "are right in every digit"
     loss = "cross-entropy of the answer"
+    exact = "Sums added without a fault"
 
     def exam(self, plan: Plan) -> Exam:
         """Sums that training never sees."""
@@ -55,18 +55,6 @@ class SumTask(LanguageTask, AnswerTask):
     def wrong(self, example: Example) -> str:
         """A sum as the model wrote it, with the digits in their usual order."""
         return f"{example.source}{example.got[::-1]}, not {example.expected[::-1]}"
-
-    def pictures(self, learnt: Learnt, history: Sequence[Progress]) -> dict[str, Any]:
-        """The share of exact sums."""
-        del learnt
-        exact = drawing.looks(
-            history,
-            lambda event: event.exact,
-            "unseen sums",
-            "Sums added without a fault",
-            "share",
-        )
-        return {"exact": exact}
 
     def read(self, answer: Translation) -> list[str]:
         """The question as the model reads it, and what it had written."""
