@@ -236,13 +236,16 @@ class Judge:
             for result in results
             if result.status in _ANSWERED
         }
-        diagnostician, source = self._diagnostician(name), examination.process.sources.get(name, "")
+        library, source = (
+            self._diagnostician(name).library,
+            examination.process.sources.get(name, ""),
+        )
         diagnosed = self._diagnosed(examination, passed)
         confirms = partial(self._confirms, wrong, examination.process) if searches else None
-        diagnoses = (
-            in_own_words(mistake, diagnostician.library, results, source, confirms)
-            for mistake in diagnosed.mistakes
-        )
+        diagnoses = [
+            in_own_words(mistake, library, results, source, confirms, branch)
+            for mistake, branch in zip(diagnosed.mistakes, diagnosed.configurations, strict=True)
+        ]
         wrong = replace(wrong, diagnoses=tuple(diagnoses))
         if not searches:
             return wrong

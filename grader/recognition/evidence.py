@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from grader.recognition.canonical_form import ACCEPTED, RAISED
+from grader.recognition.canonical_form import ACCEPTED
 from grader.recognition.features import Fingerprints, Prints
 from grader.recognition.thresholds import (
     AGAINST,
@@ -101,8 +101,8 @@ class Evidence:
         # Whether code raises may depend on the sizes that were drawn: a check that was passed then
         # says nothing of it.
         passed = ~((self.wrong.float() @ known.columns) > 0)[known.checks]
-        self.shown = known.shown & student.said & ~(_raised(known.known) & passed)
-        self.crashed = self.wrong & _raised(student)
+        self.shown = known.shown & student.said & ~(known.known.raised & passed)
+        self.crashed = self.wrong & student.raised
         self.zeros = self.wrong & known.calls & (student.size == 0) & (student.rounding > 0)
         self.accepted = self.wrong & (student.codes == ACCEPTED)
         self.left = self.wrong.clone()
@@ -241,7 +241,3 @@ class Evidence:
     def _sights(self, where: Tensor) -> Tensor:
         """In how many checks something is."""
         return (where.float() @ self.known.columns > 0).sum(dim=-1)
-
-
-def _raised(prints: Prints) -> Tensor:
-    return (prints.codes & RAISED != 0) & (prints.codes > 0)

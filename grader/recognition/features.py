@@ -15,7 +15,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from grader.recognition.canonical_form import PROJECTIONS, Mark, Marks, marks, told
+from grader.recognition.canonical_form import PROJECTIONS, RAISED, Mark, Marks, marks, told
 from grader.recognition.configuration import Settings
 
 UNSAID = -1
@@ -35,9 +35,14 @@ class Branch:
     also: tuple[str, ...] = ()
 
     @property
+    def values(self) -> tuple[str, ...]:
+        """Every value that the configuration has, in words."""
+        return (self.value, *self.also)
+
+    @property
     def words(self) -> str:
         """The configuration in words."""
-        return " and ".join((self.value, *self.also))
+        return " and ".join(self.values)
 
 
 @dataclass(frozen=True)
@@ -171,6 +176,11 @@ class Prints:
     def _of(cls, operation: Any, items: Sequence[Prints]) -> Prints:
         fields = ("codes", "values", "size", "rounding")
         return cls(*(operation([getattr(item, name) for item in items]) for name in fields))
+
+    @property
+    def raised(self) -> Tensor:
+        """Where there is an exception, or none where there should be one."""
+        return (self.codes & RAISED != 0) & (self.codes > 0)
 
     def __getitem__(self, index: Any) -> Prints:
         return Prints(self.codes[index], self.values[index], self.size[index], self.rounding[index])

@@ -13,7 +13,7 @@ import re
 import warnings
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from grader.recognition.thresholds import ALIKE, CLEAR, NAME
 
@@ -57,14 +57,14 @@ def simple_statements(source: str) -> list[tuple[int, str]]:
     return [(node.lineno, ast.unparse(node)) for node in nodes]
 
 
-def likely_line(source: str, wrong: Iterable[Words]) -> int | None:
-    """The number of the line that is most like one of the wrong ones.
+def likely_line(source: str, wrong: Iterable[Words], excluded: Collection[int] = ()) -> int | None:
+    """The number of the line that is most like one of the wrong ones, and not `excluded`.
 
     None where no line is like them, or a second one nearly as much, or the source is no Python, too
     long or too deep.
     """
     try:
-        lines = list(_lines(parsed(source)))
+        lines = [line for line in _lines(parsed(source)) if line[0] not in excluded]
     except RecursionError:
         return None
     common = Counter(word for _, made_of in lines for word in made_of)

@@ -9,7 +9,7 @@ Those that a single branch does not read stand with it: "EncoderLayer.forward.ma
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from grader.recognition.likeness import parsed
 
@@ -83,10 +83,7 @@ def _branches(
     for index, statement in enumerate(body):
         if not isinstance(statement, ast.If):
             continue
-        test, value = statement.test, True
-        if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
-            test, value = test.operand, False
-        name = test.attr if isinstance(test, ast.Attribute) else getattr(test, "id", "")
+        name, value = _asked_flag(statement)
         if name not in flags:
             continue
         before, after = [*body[:index], ast.Expr(statement.test)], body[index + 1 :]
@@ -94,6 +91,29 @@ def _branches(
             leaves = bool(block) and isinstance(block[-1], (ast.Return, ast.Raise))
             yield f"with `{name}={state}`", [*before, *block, *(() if leaves else after)]
         return
+
+
+def _asked_flag(statement: ast.If) -> tuple[str, bool]:
+    """The name that an `if` asks for, "" if it asks for more, and the value it is taken for."""
+    test, value = statement.test, True
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        test, value = test.operand, False
+    return test.attr if isinstance(test, ast.Attribute) else getattr(test, "id", ""), value
+
+
+def lines_elsewhere(source: str, configurations: Collection[str]) -> frozenset[int]:
+    """The lines that do not run in a configuration, such as "with `norm_first=False`".
+
+    They are those in the other block of an `if` that asks for it.
+    """
+    lines: set[int] = set()
+    for node in ast.walk(parsed(source)):
+        if isinstance(node, ast.If):
+            name, value = _asked_flag(node)
+            for block, state in ((node.body, not value), (node.orelse, value)):
+                if block and f"with `{name}={state}`" in configurations:
+                    lines.update(range(block[0].lineno, (block[-1].end_lineno or 0) + 1))
+    return frozenset(lines)
 
 
 def _is_text(node: ast.stmt) -> bool:

@@ -225,6 +225,40 @@ def test_a_mistake_in_one_branch_is_named_with_the_branch(
     assert explained.message.startswith(branch)
 
 
+@pytest.mark.full(seconds=20)
+@pytest.mark.parametrize(
+    ("edits", "name"),
+    [
+        (
+            (("        first, second = self.sublayers\n        if self.norm_first:",
+              "        first, second = self.sublayers\n        if not self.norm_first:\n"
+              "            second, first = self.sublayers\n        if self.norm_first:"),),
+            "norms_exchanged",
+        ),
+        ((("            y = second.norm(x)\n", ""),), "not_normalised_again"),
+        (
+            (("x = second.norm(x + second.dropout(self.feed_forward(x)))",
+              "x = x + second.norm(second.dropout(self.feed_forward(x)))"),),
+            "norm_of_the_result_alone",
+        ),
+    ],
+)  # fmt: skip
+def test_what_a_layer_does_with_its_norms_in_one_branch_is_named_alone(
+    edits: tuple[tuple[str, str], ...], name: str
+) -> None:
+    assert named("encoder", edited(mistakes.forms("encoder")["unrolled"], *edits)) == [(name,)]
+
+
+@pytest.mark.full
+def test_where_one_of_two_alike_mistakes_is_told_by_what_a_branch_reads() -> None:
+    """In one branch, a mask that attention doesn't get looks as if the stack had lost it."""
+    source = edited(
+        mistakes.forms("encoder")["unrolled"],
+        ("self.self_attn(y, y, y, mask)", "self.self_attn(y, y, y)"),
+    )
+    assert named("encoder", source) == [("mask_not_handed_to_attention",)]
+
+
 def test_a_mistake_of_both_branches_is_named_without_one() -> None:
     (mistake,) = (
         known_mistake

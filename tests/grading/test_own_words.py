@@ -15,6 +15,7 @@ from grader.feedback.results import (
 )
 from grader.grading.diagnosis import fingerprints
 from grader.grading.diagnosis.own_words import in_own_words, line_of
+from grader.recognition.unused import lines_elsewhere
 
 # As somebody else writes it: other names, other calls, a line of its own for each step.
 ATTENTION = """
@@ -65,11 +66,32 @@ def test_numbers_of_a_check_that_the_mistake_passes_are_not_quoted() -> None:
     assert "sums to" not in diagnosis.shows
 
 
-def test_where_the_code_raised_is_the_line() -> None:
+RAISED = Finding("Your code raised.", places=(Place("attention.py", 7, "att = q @ k.T"),))
+
+
+def test_where_the_code_raised_is_the_line_of_a_mistake_that_raises() -> None:
     library = fingerprints.load("attention")
-    raised = Finding("Your code raised.", places=(Place("attention.py", 7, "att = ..."),))
-    diagnosis = in_own_words(DIAGNOSIS, library, (result("agrees_with_torch", raised),), ATTENTION)
-    assert diagnosis.shows == "attention.py, line 7: `att = ...`"
+    mistake = Diagnosis(("key-transposed-on-wrong-axes",), "The axes are wrong.\nWhich are they?")
+    diagnosis = in_own_words(mistake, library, (result("agrees_with_torch", RAISED),), ATTENTION)
+    assert diagnosis.shows == "attention.py, line 7: `att = q @ k.T`"
+
+
+def test_where_the_code_raised_is_not_the_line_of_a_mistake_that_does_not_raise() -> None:
+    library = fingerprints.load("attention")
+    diagnosis = in_own_words(DIAGNOSIS, library, (result("agrees_with_torch", RAISED),), ATTENTION)
+    assert diagnosis.shows == "Is it here? attention.py, line 10: p = F.softmax(att, dim=-2)"
+
+
+def test_the_line_of_a_mistake_in_one_branch_is_in_that_branch() -> None:
+    source = """
+class EncoderLayer:
+    def forward(self, x, mask=None):
+        if self.norm_first:
+            return x + self.feed_forward(x)
+        return self.norm(self.dropout(x) + self.feed_forward(x))
+"""
+    assert lines_elsewhere(source, ["with `norm_first=False`"]) == {5}
+    assert lines_elsewhere(source, ["with `norm_first=True`"]) == frozenset()
 
 
 def test_a_wrong_shape_is_quoted_rather_than_numbers_of_a_later_check() -> None:

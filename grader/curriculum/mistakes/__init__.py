@@ -18,7 +18,7 @@ A mistake of several edits has `edits = [["find", "replace"], ...]`. What is edi
 `solutions/`, or with `form = "unrolled"` another right answer, forms/EXERCISE/unrolled.txt. What
 the same mistake looks like elsewhere stands under it as `[[mistake.also]]`, with its own edits.
 With `each = true` each of its edits is the mistake by itself, too: those at one sublayer connection
-together.
+together. That may also stand under `[[mistake.also]]`.
 With `unused = true`, which stands before `tells`, what the edit leaves unread of a function's
 arguments is proof by itself: code that fails and does not read them either has the mistake.
 """
@@ -119,9 +119,15 @@ def forms(exercise: str) -> dict[str, str]:
 
 def _mistake(exercise: str, row: Mapping[str, Any]) -> Mistake:
     words = {key: value for key, value in row.items() if key not in _EDIT and key != "also"}
-    first, *others = (_edit(part) for part in (row, *row.get("also", ())))
-    edits = (first, *others, *(_single(first) if row.get("each") else ()))
-    return Mistake(exercise=exercise, edits=edits, **words)
+    parts = (row, *row.get("also", ()))
+    whole = [_edit(part) for part in parts]
+    single = (
+        edit
+        for part, several in zip(parts, whole, strict=True)
+        if part.get("each")
+        for edit in _single(several)
+    )
+    return Mistake(exercise=exercise, edits=(*whole, *single), **words)
 
 
 def _single(edit: Edit) -> Iterator[Edit]:

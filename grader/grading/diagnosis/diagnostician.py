@@ -58,10 +58,14 @@ Graded = Callable[[str], Outcome | None]
 
 @dataclass(frozen=True)
 class Diagnosed:
-    """The mistakes that were named, and the failing checks that they do not explain."""
+    """The mistakes that were named, and the failing checks that they do not explain.
+
+    For each mistake that is in one branch alone, `configurations` says in which, in words.
+    """
 
     mistakes: tuple[Diagnosis, ...]
     unexplained: tuple[str, ...]
+    configurations: tuple[tuple[str, ...], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -121,16 +125,22 @@ class Diagnostician:
         for (first, *others), branch in mistakes.either:
             marks = inside_only(self.library, student, branch) if branch else student
             same = dict.fromkeys((*alike(self.library, first, marks), *others))
-            names = self._told_apart(self._by_reading(list(same), unread), passed, held_out, branch)
+            names = self._told_apart(
+                self._by_reading(list(same), _unread_in(unread, branch)), passed, held_out, branch
+            )
             if len(names) <= MAX_ALIKE and not any(set(names) & set(one) for one, _ in named):
                 named.append((names, branch))
         told = [name for names, _ in named for name in names]
         left_unread = self._left_unread(unread, passed, told)
         named[1:1] = [((name,), branch) for name, branch in left_unread.items()]
-        diagnoses = tuple(self._diagnosis(*one) for one in named[:MAX_MISTAKES])
-        if not diagnoses:
+        named = named[:MAX_MISTAKES]
+        if not named:
             return Diagnosed((), tuple(name for name, state in passed.items() if not state))
-        return Diagnosed(diagnoses, self._unexplained(student, mistakes.explains))
+        return Diagnosed(
+            tuple(self._diagnosis(*one) for one in named),
+            self._unexplained(student, mistakes.explains),
+            tuple(branch.values if branch else () for _, branch in named),
+        )
 
     def _by_reading(self, names: list[str], unread: AbstractSet[str]) -> list[str]:
         """Those of mistakes that look the same that leave unread what the student's code does."""
@@ -450,6 +460,14 @@ class Diagnostician:
         if branch is not None:
             message = f"Only {branch.words}: {message}"
         return Diagnosis(names, message, _hints(mistakes[0]) if len(mistakes) == 1 else ())
+
+
+def _unread_in(unread: AbstractSet[str], branch: Branch | None) -> AbstractSet[str]:
+    """The arguments that nothing reads in a branch, with those that nothing reads at all."""
+    if branch is None:
+        return unread
+    parts = [argument.partition(" ") for argument in unread]
+    return unread | {argument for argument, _, words in parts if words in branch.values}
 
 
 def _read(probe: Question, ask: Ask) -> Prints:

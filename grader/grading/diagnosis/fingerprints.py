@@ -117,6 +117,12 @@ class Library(Fingerprints):
         failed = self.failed[rows].any(dim=0).tolist()
         return {probe.check for probe, fails in zip(self.probes, failed, strict=True) if fails}
 
+    def raises(self, names: Sequence[str]) -> set[str]:
+        """The checks in which answers with one of these mistakes raise an exception."""
+        rows = [row for row, name in enumerate(self.names) if name in names]
+        raises = (self.known[rows].raised & self.shown[rows]).any(dim=0)
+        return {self.probes[number].check for number in self.checks[raises].tolist()}
+
     def faults(self, name: str) -> list[str]:
         """What is amiss with an entry: an edit that no check catches, others that look the same."""
         faults = []

@@ -1,12 +1,13 @@
 """What a named mistake looks like in the student's own code: their numbers, and their line.
 
-The numbers are those of a check that the mistake fails. The line is where the code raised; else the
-one most like the line that the mistake is made in, if no other is nearly as like it.
+The numbers are those of a check that the mistake fails. The line is where the code raised, if that
+is what the mistake does; else the one most like the line that the mistake is made in, if no other
+is nearly as like it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from functools import cache
 
@@ -18,6 +19,7 @@ from grader.feedback.results import CheckResult, Diagnosis
 from grader.grading.diagnosis.fingerprints import Library
 from grader.grading.explanation import quoted
 from grader.recognition.likeness import Words, likely_line, simple_statements, words
+from grader.recognition.unused import lines_elsewhere
 
 
 def in_own_words(
@@ -26,21 +28,25 @@ def in_own_words(
     checks: Sequence[CheckResult],
     source: str,
     confirms: Callable[[int], bool] | None = None,
+    configurations: Collection[str] = (),
 ) -> Diagnosis:
     """The diagnosis with what it is seen by, in the results of the checks and in the source.
 
     A line that is only like a wrong one, not the same, is shown if it `confirms` that, where that
-    can be asked.
+    can be asked; and none is that does not run in the `configurations` that the mistake is in.
     """
-    fails = library.fails(diagnosis.mistakes)
-    found = [
-        check.finding for check in checks if check.check in fails and check.finding is not None
-    ]
-    numbers = next(filter(None, map(quoting.numbers, found)), "")
-    raised = [finding.places for finding in found if finding.places]
+    fails, raises = library.fails(diagnosis.mistakes), library.raises(diagnosis.mistakes)
+    found = {
+        check.check: check.finding
+        for check in checks
+        if check.check in fails and check.finding is not None
+    }
+    numbers = next(filter(None, map(quoting.numbers, found.values())), "")
+    # Another fault may raise in a check that this mistake fails as well.
+    raised = [places for check in found if check in raises and (places := found[check].places)]
     line = quoting.line(raised[0]) if raised else ""
     if not line:
-        place = line_of(diagnosis.mistakes, library.exercise, source)
+        place = line_of(diagnosis.mistakes, library.exercise, source, configurations)
         if place is not None and (
             confirms is None
             or _is_known(diagnosis.mistakes, library.exercise, source, place.line)
@@ -50,10 +56,12 @@ def in_own_words(
     return replace(diagnosis, shows="\n".join(filter(None, (numbers, line))))
 
 
-def line_of(names: Sequence[str], exercise: str, source: str) -> Place | None:
+def line_of(
+    names: Sequence[str], exercise: str, source: str, configurations: Collection[str] = ()
+) -> Place | None:
     """The student's line that is most like those in which these mistakes are made, if one is."""
     wrong = [line for name in names for line in wrong_lines(exercise, name)]
-    number = likely_line(source, wrong)
+    number = likely_line(source, wrong, lines_elsewhere(source, configurations))
     return None if number is None else Place(f"{exercise}.py", number, quoted(source, number))
 
 

@@ -54,7 +54,9 @@ KINDS: dict[str, Kind] = {
         said=(BOOLEANS,),
     ),
     "condition": Kind(
-        "When is this branch taken? Try both cases with a pencil.", keeps=True, said=(NONE,)
+        "When is the condition on this line true? Try both cases with a pencil.",
+        keeps=True,
+        said=(NONE,),
     ),
     "constant": Kind("Where does this value come from? Compare it with the formula."),
     "correction": Kind(
