@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import shutil
@@ -10,6 +11,7 @@ import sys
 import sysconfig
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -44,37 +46,108 @@ def as_it_is(entry: Path) -> list[str]:
     return ["--dev-bind", str(entry), str(entry)]
 
 
-@pytest.mark.full(seconds=5)
+class Autograder:
+    """The folder /autograder of a machine of Gradescope's, and what that machine does with it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.root = folder / "autograder"
+        for name in ("source", "submission", "results", "venv/bin"):
+            (self.root / name).mkdir(parents=True)
+        with zipfile.ZipFile(made(folder, "--exercise", "masks")) as archive:
+            archive.extractall(self.root / "source")
+        shutil.copy(self.root / "source" / "run_autograder", self.root)
+        # What setup.sh would install is what runs this test; the kit is the one from the file.
+        grader = self.root / "venv" / "bin" / "grader"
+        packages = sysconfig.get_path("purelib")
+        grader.write_text(
+            f"#!/bin/sh\nexport PYTHONPATH=/autograder/source/kit:{packages}\n"
+            f'exec {sys.executable} -P -m grader "$@"\n'
+        )
+        grader.chmod(0o755)
+        self.home = folder
+
+    def results(self, files: dict[str, bytes | str]) -> dict[str, Any] | None:
+        """What comes of a submission with these files; None if the autograder failed."""
+        for name in ("submission", "results"):
+            shutil.rmtree(self.root / name)
+            (self.root / name).mkdir()
+        for name, content in files.items():
+            file = self.root / "submission" / name
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(content if isinstance(content, bytes) else content.encode())
+        outside = [word for entry in Path("/").iterdir() for word in as_it_is(entry)]
+        outside += ["--tmpfs", str(ROOT), "--bind", str(self.root), "/autograder"]
+        if ROOT in Path(sys.executable).parents:
+            outside = [*outside, "--ro-bind", str(ROOT / ".venv"), str(ROOT / ".venv")]
+        done = subprocess.run(
+            ["bwrap", *outside, "--chdir", "/", "bash", "/autograder/run_autograder"],
+            env={"PATH": os.environ["PATH"], "HOME": str(self.home)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        written = self.root / "results" / "results.json"
+        if done.returncode:
+            assert not written.exists(), done.stderr
+            return None
+        found: dict[str, Any] = json.loads(written.read_text())
+        return found
+
+
+RIGHT = stubs.solution("masks")
+WRONG = RIGHT.replace("!= pad_id", "== pad_id")
+FORGED = '{"score": 100, "tests": []}'
+# What writes the results itself, ends the process, or both.
+FORGES = f"""
+import atexit, os, pathlib, sys
+for place in ("/autograder/results", "results", "../results", "/autograder/submission"):
+    try:
+        pathlib.Path(place).mkdir(parents=True, exist_ok=True)
+        pathlib.Path(place, "results.json").write_text({FORGED!r})
+    except OSError:
+        pass
+"""
+
+
+def zipped(files: dict[str, str], link: str = "") -> bytes:
+    """A zip file; `link` is what a link in it leads to."""
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w") as archive:
+        for name, text in files.items():
+            archive.writestr(name, text)
+        if link:
+            about = zipfile.ZipInfo("results")
+            about.create_system, about.external_attr = 3, 0o120777 << 16
+            archive.writestr(about, link)
+    return content.getvalue()
+
+
+@pytest.mark.full(seconds=60)
 @pytest.mark.skipif(bool(jail.missing()), reason="a root of its own needs bubblewrap")
-def test_a_submission_is_graded_in_a_root_of_its_own(tmp_path: Path) -> None:
-    root = tmp_path / "autograder"
-    for name in ("source", "submission", "results", "venv/bin"):
-        (root / name).mkdir(parents=True)
-    with zipfile.ZipFile(made(tmp_path, "--exercise", "masks")) as archive:
-        archive.extractall(root / "source")
-    shutil.copy(root / "source" / "run_autograder", root)
-    # What setup.sh would install is what runs this test; the kit is the one from the file.
-    grader = root / "venv" / "bin" / "grader"
-    packages = sysconfig.get_path("purelib")
-    grader.write_text(
-        f"#!/bin/sh\nexport PYTHONPATH=/autograder/source/kit:{packages}\n"
-        f'exec {sys.executable} -P -m grader "$@"\n'
-    )
-    grader.chmod(0o755)
-    wrong = stubs.solution("masks").replace("!= pad_id", "== pad_id")
-    (root / "submission" / "masks.py").write_text(wrong)
-    outside = [word for entry in Path("/").iterdir() for word in as_it_is(entry)]
-    outside += ["--tmpfs", str(ROOT), "--bind", str(root), "/autograder"]
-    if ROOT in Path(sys.executable).parents:
-        outside = [*outside, "--ro-bind", str(ROOT / ".venv"), str(ROOT / ".venv")]
-    done = subprocess.run(
-        ["bwrap", *outside, "--chdir", "/", "bash", "/autograder/run_autograder"],
-        env={"PATH": os.environ["PATH"], "HOME": str(tmp_path)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    results = json.loads((root / "results" / "results.json").read_text())
-    assert 0 < results["score"] < 10
-    assert any("padding" in test["output"] for test in results["tests"])
+def test_submissions_are_graded_in_a_root_of_its_own_and_none_writes_its_results(
+    tmp_path: Path,
+) -> None:
+    autograder = Autograder(tmp_path)
+
+    def score(files: dict[str, bytes | str]) -> float:
+        found = autograder.results(files)
+        assert found is not None
+        return float(found["score"])
+
+    assert score({"masks.py": RIGHT}) == 10
+    assert score({"work.zip": zipped({"hw/masks.py": RIGHT})}) == 10
+    found = autograder.results({"masks.py": WRONG})
+    assert found is not None
+    assert 0 < found["score"] < 10
+    assert any("padding" in test["output"] for test in found["tests"])
+    wrong = found["score"]
+    assert score({"masks.py": WRONG + FORGES}) == wrong
+    assert score({"masks.py": WRONG + FORGES + "os._exit(0)\n"}) == 0
+    assert score({"masks.py": WRONG, "results/results.json": FORGED}) == wrong
+    assert score({"masks.py": WRONG, "results.json": FORGED, "grader.py": "raise 1"}) == wrong
+    assert score({"masks.py": WRONG, "conftest.py": FORGES, "sitecustomize.py": FORGES}) == wrong
+    forged = {"../../results/results.json": FORGED, "masks.py": WRONG}
+    assert score({"work.zip": zipped(forged)}) < 10
+    linked = zipped({"masks.py": WRONG}, "/autograder/results")
+    assert score({"work.zip": linked}) < 10
+    assert score({"work.zip": b"PK\3\4 damaged"}) == 0
