@@ -226,7 +226,10 @@ def test_the_stack() -> None:
         if norm is not None:
             norm.load_state_dict(decoder.norm.state_dict())
         what = f"Decoder output with norm_first={norm_first}"
-        help = "Each layer gets what the one before it returns as x, and the memory as it was."
+        help = (
+            "Is each layer used? Each gets what the one before it returns as x, and the memory as "
+            "it was."
+        )
         found, expected = decoder(x.clone(), memory.clone()), own(x, memory)
         own.norm = None
         asks = {"Is the norm after the layers applied?": own(x, memory)} if norm_first else {}

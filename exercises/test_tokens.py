@@ -32,7 +32,7 @@ def test_vocabulary() -> None:
 
 
 def test_ids() -> None:
-    """Each word, as `tokenize` gives it, gets its id; an unknown one that of `unknown`."""
+    """Each word of `tokenize` gets its id, an unknown one that of `unknown`."""
     vocab = {"a": 0, "b": 5, "<unk>": 9}
     assert_equals(encode("B a, a", vocab), [5, 0, 0], f"encode('B a, a', {vocab})")
     found = encode("a zebra b", vocab, unknown="<unk>")

@@ -12,6 +12,7 @@ before its type is known: it may be None, a tuple, a sparse tensor or an object 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import cast
@@ -63,6 +64,10 @@ _IN_PLACE = (
     "slice, a method that ends in `_`, or `inplace=True`?"
 )
 _MANY = 8
+_MADE = "Is it made with nn.Parameter (or a module of nn) and kept under this name?"
+_IN_A_LIST = (
+    "Is it in an nn.ModuleList? Nothing is found in a list of Python's, or too few are made."
+)
 _SWAPPED = "Are two sizes swapped where it is created?"
 _COARSE = (
     "It comes back as {dtype}, which holds only about three digits of a number; keep the dtype of "
@@ -256,8 +261,7 @@ def assert_parameters(
             raise Mismatch(
                 f"{subject} has no parameter `{name}`. {_those_there(name, list(sizes))}",
                 None,
-                help
-                or "Is it made with nn.Parameter (or a module of nn) and kept under this name?",
+                help or (_IN_A_LIST if re.search(r"\.\d+\.", name) else _MADE),
                 "__init__",
             )
         if sizes[name] != tuple(shape):

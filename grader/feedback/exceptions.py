@@ -72,7 +72,7 @@ HINTS: tuple[Hint, ...] = (
     Hint(
         r"mat1 and mat2 shapes cannot be multiplied \((\w+) and (\w+)\)",
         "A matrix product needs equal inner sizes; here {0} meets {1}. "
-        "Which axis should be last in each?",
+        "Which axis should be last in each, and is each made from the right input?",
     ),
     Hint(
         r"Expected size for first two dimensions of batch2 tensor to be: (\[.*?\]) "
@@ -180,7 +180,8 @@ HINTS: tuple[Hint, ...] = (
     ),
     Hint(
         r"tensors used as indices must be|index .* is out of bounds|index out of range",
-        "An index does not fit the tensor that it is used on. Print the index and the shape.",
+        "An index does not fit the tensor that it is used on. Print the index and the shape. Where "
+        "does it come from? `argmax` without a `dim` counts through all numbers.",
     ),
     Hint(
         r"tuple expected at most|not enough values to unpack|too many values to unpack",

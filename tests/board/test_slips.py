@@ -426,8 +426,44 @@ def read(solved: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Read]:
             "decoder",
             "            x = layer(x, memory, tgt_mask, memory_mask)",
             "            memory = layer(x, memory, tgt_mask, memory_mask)",
-            "Each layer gets what the one before it returns as x, and the memory as it was.",
+            "Each gets what the one before it returns as x, and the memory as it was.",
             "",
+        ),
+        (
+            "encoder",
+            "for layer in self.layers:",
+            "for layer in self.layers[1:]:",
+            "Is each layer used?",
+            "",
+        ),
+        (
+            "encoder",
+            "nn.ModuleList(\n            SublayerConnection(d_model, dropout, norm_first) for _ in "
+            "range(2)\n        )",
+            "[SublayerConnection(d_model, dropout, norm_first) for _ in range(2)]",
+            "Is it in an nn.ModuleList?",
+            "self.sublayers = [SublayerConnection(d_model, dropout, norm_first)",
+        ),
+        (
+            "layer_norm",
+            "self.weight * (x - mean) / torch.sqrt(variance + self.eps) + self.bias",
+            "self.bias * (x - mean) / torch.sqrt(variance + self.eps) + self.weight",
+            "Which of the two parameters multiplies, and which is added?",
+            "return self.bias *",
+        ),
+        (
+            "decoding",
+            "logits.argmax(dim=-1)",
+            "logits.argmax()",
+            "`argmax` without a `dim` counts through all numbers.",
+            "",
+        ),
+        (
+            "attention",
+            "query @ key.transpose",
+            "query @ query.transpose",
+            "is each made from the right input?",
+            "return weights @ value, weights",
         ),
         (
             "training",
@@ -450,6 +486,7 @@ def read(solved: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Read]:
         "another beta", "tied the wrong way round",
         "attention of the outer x", "a residual too many", "a sublayer not called", "id 0 is false",
         "another tokenizer", "a text called", "each clipped alone", "other rows", "another memory",
+        "a layer skipped", "a plain list", "weight for bias", "no axis", "no key",
         "another power",
     ],
 )  # fmt: skip
