@@ -36,8 +36,8 @@ class Cluster:
     def scheduler(self) -> subprocess.Popen[bytes]:
         return self._started("scheduler", "--host", "127.0.0.1", "--port", str(self.port))
 
-    def worker(self) -> subprocess.Popen[bytes]:
-        return self._started("worker", self.address, "--nthreads", "1", "--no-nanny")
+    def worker(self, *options: str) -> subprocess.Popen[bytes]:
+        return self._started("worker", self.address, "--nthreads", "1", "--no-nanny", *options)
 
     def _started(self, *command: str) -> subprocess.Popen[bytes]:
         started = subprocess.Popen(
@@ -104,6 +104,25 @@ def test_a_lost_worker_and_a_lost_scheduler_change_no_grade(plan: workers.Plan) 
         assert not fork_servers(last), "a worker keeps a process with torch in it"
     assert spread == alone
     assert {item.points for item in alone.values()} == {0, 3, 10}
+
+
+@pytest.mark.full(seconds=30)
+def test_a_worker_that_sends_junk_costs_nobody_a_grade(plan: workers.Plan, tmp_path: Path) -> None:
+    junk = tmp_path / "junk.py"
+    junk.write_text(
+        "from grader.grading import cluster\n"
+        "cluster.grade_one = lambda plan, recordings, submission: {'points': 10}\n"
+    )
+    submissions = a_class(6)
+    with ExitStack() as stack:
+        found = Cluster(stack)
+        found.scheduler()
+        found.worker("--preload", str(junk))
+        found.worker()
+        results = graded(workers.grade(submissions, plan, cluster.recruit(f"dask:{found.address}")))
+    assert {name: one.points for name, one in results.items()} == {
+        f"student {number}": (10, 3, 0)[number % 3] for number in range(6)
+    }
 
 
 def test_a_worker_with_another_version_is_refused(
