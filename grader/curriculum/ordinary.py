@@ -7,6 +7,7 @@ rules that nobody has thought of is at least seen.
 from __future__ import annotations
 
 import json
+import re
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -27,10 +28,45 @@ def is_ordinary(name: str, exercise: str) -> bool:
     )
 
 
+def known(exercise: str) -> tuple[list[str], list[str], list[str]]:
+    """Return the names that `is_ordinary`, those that they begin with, and those that are not."""
+    made = _made()
+    names = [*made["everywhere"], *made["in"].get(exercise, ())]
+    return names, [f"{module}." for module in made["modules"]], made["not in"].get(exercise, [])
+
+
 def is_ordinary_word(word: str, exercise: str) -> bool:
     """Whether a name of torch's stands in right answers, where the exercise does not forbid it."""
     known = _made()
     return word in known["words"] and word not in known["words not in"].get(exercise, ())
+
+
+def is_ordinary_text(text: str) -> bool:
+    """Whether right answers import what a text imports, and have the special names that it has."""
+    made = _made()
+    return imported(text) <= set(made["imports"]) and special(text) <= set(made["special"])
+
+
+# Imports as far as they are statements; in a text a line may look like one.
+_IMPORT = re.compile(
+    r"(?:^|[;:])[ \t\f]*(?:from[ \t\f]+([\w.]+)[ \t\f]*import\b|import[ \t\f]+([^;\n#]+))",
+    re.MULTILINE,
+)
+_SPECIAL = re.compile(r"\b__\w+__\b")
+
+
+def imported(text: str) -> set[str]:
+    """The modules that a source imports, by the first parts of their names."""
+    names = set()
+    for match in _IMPORT.finditer(text):
+        for name in (match[1] or match[2]).split(","):
+            names.add(re.split(r"\W", name.strip(), maxsplit=1)[0])
+    return names - {""}
+
+
+def special(text: str) -> set[str]:
+    """The names in a source that begin and end with two underscores."""
+    return set(_SPECIAL.findall(text))
 
 
 @cache

@@ -176,8 +176,8 @@ _NORMS: Targets = {
         # Over ragged rows it is written in Python, out of ordinary operators.
         "torch.nested._internal.ops:native_layer_norm_default",
         # The gradient for the scale is made of the normalised numbers.
-        "torch._decomp.decompositions:native_layer_norm_backward",
-        "torch._decomp.decompositions_for_jvp:native_layer_norm_backward",
+        "torch._decomp.decompositions:*layer_norm*",
+        "torch._decomp.decompositions_for_jvp:*layer_norm*",
         "torch.nested._internal.ops:native_layer_norm_backward_default",
     ),
     # Of twice as many channels as there are, it divides by the root of their mean square.
@@ -186,7 +186,7 @@ _NORMS: Targets = {
     "F.rms_norm": (
         "aten::rms_norm",
         "aten::_fused_rms_norm",
-        "torch._decomp.decompositions:_fused_rms_norm",
+        "torch._decomp.decompositions:*rms_norm*",
     ),
     "nn.BatchNorm": ("torch.nn.modules.batchnorm:_BatchNorm.forward",),
     "F.batch_norm": (
@@ -199,7 +199,8 @@ _NORMS: Targets = {
         "aten::_native_batch_norm_legit",
         "aten::_native_batch_norm_legit_functional",
         "aten::_native_batch_norm_legit_no_training",
-        "torch._decomp.decompositions:native_batch_norm_helper",
+        "torch._decomp.decompositions:*batch_norm*",
+        "torch._decomp.decompositions_for_jvp:*batch_norm*",
     ),
     "nn.GroupNorm": ("torch.nn:GroupNorm.forward",),
     "F.group_norm": (
@@ -207,6 +208,7 @@ _NORMS: Targets = {
         "aten::native_group_norm",
         "torch._refs.nn.functional:group_norm",
         "torch._refs:native_group_norm",
+        "torch._decomp.decompositions:*group_norm*",
     ),
     "nn.InstanceNorm": ("torch.nn.modules.instancenorm:_InstanceNorm.forward",),
     "F.instance_norm": ("aten::instance_norm",),
@@ -279,6 +281,10 @@ _SOFTMAX: Targets = {
         "torch._decomp.decompositions:_softmax",
     ),
     "nn.Softmax": ("torch.nn:Softmax", "torch.nn:Softmax2d"),
+    # Stated nowhere: who meets it is looking for it.
+    "SoftmaxTransform of torch.distributions": (
+        "torch.distributions.transforms:SoftmaxTransform._call",
+    ),
     "F.log_softmax": (
         "aten::log_softmax",
         "aten::_log_softmax",

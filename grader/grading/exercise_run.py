@@ -13,6 +13,7 @@ from hypothesis import Phase
 
 from grader import curriculum
 from grader.checks.framework import Check
+from grader.curriculum import ordinary
 from grader.curriculum.rules import rule
 from grader.feedback.finding import Finding, Status
 from grader.feedback.results import CheckResult
@@ -22,6 +23,7 @@ from grader.grading.recording import Example, Recording
 from grader.grading.student_process import StudentProcess
 from grader.remote.budget import Budget
 from grader.remote.channel import Channel, decoded
+from grader.remote.operators import View
 from grader.remote.proxy import Student
 from grader.remote.session import (
     Diverged,
@@ -40,8 +42,6 @@ SHARED_SECONDS, SHARED_IDLE = 5.0, 1.0
 MAX_LOSSES = 2
 MAX_REMEMBERED = 100_000
 SHRINK_SECONDS = 0.2
-# For how long an answer that may call something unusual is watched.
-WATCH_SECONDS = 0.3
 NOT_RUN = Finding("Not run, since your code hung or died before.")
 TAMPERED = "Your code interferes with its own grading: a forbidden call was made."
 
@@ -93,6 +93,7 @@ class ExerciseRun:
     such a run before the doubt: right replies are right wherever they were made, and the check is
     not run again. With `shrink` the first failure is reported with the smallest case that shows it.
     `refused` are the marks of the replies that checks refused, `largest` those to the largest case.
+    With a `view` it is noted what of torch the code calls that is not ordinary.
     """
 
     def __init__(
@@ -103,8 +104,10 @@ class ExerciseRun:
         alone: bool = True,
         shrink: bool = True,
         passed: Mapping[str, CheckResult] | None = None,
+        view: View | None = None,
     ) -> None:
         self.exercise = exercise
+        self.view = view
         self.process = process
         self.right = right
         self.alone = alone
@@ -183,8 +186,17 @@ class ExerciseRun:
                 said = f"Where the tests of {self.exercise} stand, nothing is called {listed}."
                 raise NotImportableError(Finding(said))
             self._probe(channel)
+            if self.view is not None:
+                self._watch(channel, self.view)
             self.channel = channel
         return self.channel
+
+    def _watch(self, channel: Channel, view: View) -> None:
+        texts = self.process.texts(self.exercise)
+        try:
+            channel.watch(self.exercise, texts, view, ordinary.known(self.exercise))
+        except StudentError as error:
+            raise NotImportableError(explain(error, self.process.sources)) from None
 
     def _probe(self, channel: Channel) -> None:
         """Make a forbidden call in the channel. Raises `Lost` if it is not refused there."""
@@ -272,21 +284,14 @@ class ExerciseRun:
             pass
         return None
 
-    def watched(self, requests: Sequence[Any]) -> list[TorchCall] | None:
-        """What the code calls of torch when it is asked this; None if it does not survive.
-
-        The frame holds what the replies to its own requests have to be: it is for answers whose
-        points are known.
-        """
-        if self.channel is None:  # the replies of an earlier run were right
-            return []
-        try:
-            texts = self.process.texts(self.exercise)
-            return self.channel.operators(self.exercise, texts, requests, WATCH_SECONDS)
-        except StudentError:
+    def seen(self) -> list[TorchCall] | None:
+        """What of torch was called in the checks, with a `view`; None if the process is gone."""
+        if self.channel is None:
             return None
+        self.channel.budget = Budget("The reply", 1.0, 1.0)
+        try:
+            return self.channel.seen()
         except Interrupted:
-            self.lose()
             return None
 
     def outcome(self, recording: Recording) -> Outcome | None:

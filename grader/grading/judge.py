@@ -6,6 +6,7 @@ import contextlib
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
+from typing import get_args
 
 from grader import curriculum
 from grader.checks import framework
@@ -31,7 +32,8 @@ from grader.grading.student_process import StudentProcess
 from grader.recognition.unused import unused
 from grader.remote.budget import Budget
 from grader.remote.channel import Times
-from grader.remote.session import Interrupted, clean
+from grader.remote.operators import View
+from grader.remote.session import Interrupted, TorchCall, clean
 from grader.sandbox.host import Host
 from grader.submission import Submission
 from grader.submission.notebook import Layout
@@ -41,6 +43,9 @@ SUBMISSION_SECONDS, SUBMISSION_IDLE = 120.0, 20.0
 MAX_DIAGNOSED = 10_000
 _NO_WORDS = "The grader failed while it looked for the cause; the points stand"
 _UNWATCHED = "The code hung or died when it ran once more to see what of torch it calls"
+_OTHERWISE = "The code was right, and wrong when it ran once more to see what of torch it calls"
+# What a run that is watched may take of the processor, and idle.
+WATCH_SECONDS, WATCH_IDLE = 3.0, 2.0
 # Where the student's code came back, with whatever.
 _ANSWERED = {Status.PASSED, Status.FAILED, Status.ERROR, Status.TODO}
 
@@ -204,7 +209,7 @@ class Judge:
         remarks = tuple(examination.process.remarks.get(name, ()))
         result = replace(summary(name, results, examination.verdict), remarks=remarks)
         if result.points:
-            remarks = (*remarks, *self._unusual_calls(examination))
+            remarks = (*remarks, *self._unusual_calls(examination, result))
             result = replace(result, remarks=remarks)
         if result.status is Status.PASSED or examination.verdict is not None:
             return result
@@ -216,15 +221,45 @@ class Judge:
             failed = f"{_NO_WORDS} ({type(error).__name__}: {clean(str(error))})."
             return replace(result, remarks=(*remarks, failed))
 
-    def _unusual_calls(self, examination: ExerciseRun) -> list[str]:
-        """Remarks on what the answer calls that no known right answer does."""
-        texts = examination.process.texts(examination.exercise)
-        if not ordinary_calls.needs_watching(examination.exercise, texts.values()):
+    def _unusual_calls(self, examination: ExerciseRun, result: ExerciseResult) -> list[str]:
+        """Remarks on what the answer calls that no known right answer does.
+
+        It runs once more for each view, in a new process: there it cannot know what it was asked
+        before, and what earned points has to be right there, too.
+        """
+        name, process = examination.exercise, examination.process
+        if not ordinary_calls.needs_watching(name, process.texts(name).values()):
             return []
-        calls = examination.watched(self.recordings.watched(examination.exercise))
-        if calls is None:
-            return [_UNWATCHED]
-        return ordinary_calls.remarks(examination.exercise, calls)
+        earned = {check.check for check in result.checks if check.points}
+        recordings = [one for one in self.recordings.of(name) if one.check.name in earned]
+        calls: list[TorchCall] = []
+        for view in get_args(View):
+            seen = self._watched(name, process, recordings, view, WATCH_SECONDS)
+            if seen is None:  # it is slow, and what is small is soon done
+                smallest = [one.smallest for one in recordings]
+                seen = self._watched(name, process, smallest, view, 2 * WATCH_SECONDS)
+            if isinstance(seen, str):
+                return [seen]
+            if seen is None:
+                return [_UNWATCHED]
+            calls += seen
+        return ordinary_calls.remarks(name, calls)
+
+    def _watched(
+        self,
+        name: str,
+        process: StudentProcess,
+        recordings: Sequence[Recording],
+        view: View,
+        seconds: float,
+    ) -> list[TorchCall] | str | None:
+        """The unusual calls of one view, or a remark; None if the process hung or died."""
+        budget = Budget("The run that is watched", seconds, WATCH_IDLE)
+        with process.another(process.rules, budget, process.times) as anew:
+            run = ExerciseRun(name, anew, self.right, shrink=False, view=view)
+            again = [run.check(recording) for recording in recordings]
+            seen = None if run.losses else run.seen()
+        return seen if seen is None or all(check.points for check in again) else _OTHERWISE
 
     def _explained(
         self, wrong: ExerciseResult, examination: ExerciseRun, searches: bool

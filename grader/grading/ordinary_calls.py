@@ -38,16 +38,14 @@ _PUBLIC = (
 # Torch loads this module at its first use, and with it its compiler, which takes a second.
 _UNLOADED = "torch.nn.attention.bias"
 _WORD = re.compile(r"\w+")
-# What finds functions by names that are made of text, or without any name; and builtins that do.
+# What finds functions by names that are made of text, or without any name: these builtins, and what
+# is in modules, or under special names, that right answers do not use.
 _MAKERS = re.compile(
-    r"\b(?:__builtins__|__call__|__class__|__code__|__dict__|__getattr__|__getattribute__|"
-    r"__globals__|__import__|__loader__|__self__|__subclasses__|__torch_dispatch__|"
-    r"__torch_function__|_getframe|attrgetter|builtins|concurrent|ctypes|gc|getattr_static|"
-    r"getmembers|import_module|importlib|inspect|marshal|methodcaller|multiprocessing|pickle|"
-    r"runpy|scipy|sys|threading)\b|"
+    r"\b(?:_getframe|attrgetter|get_type_hints|make_dataclass|methodcaller|ForwardRef)\b|"
     r"(?<![.\w])(?:compile|dir|eval|exec|getattr|globals|locals|vars)\b|"
     r"import[\s\\(]*\*"
 )
+_CONTINUED = re.compile(r"\\\r?\n")
 _DERIVATIVES = ("_backward_data", "_backward")
 
 
@@ -75,7 +73,8 @@ def needs_watching(exercise: str, texts: Iterable[str]) -> bool:
     for text in texts:
         written = "\n".join(line for line in text.split("\n") if line.strip() not in handed_out)
         written = written if written.isascii() else "".join(map(_as_name, written))
-        if _MAKERS.search(written):
+        written = _CONTINUED.sub(" ", written)
+        if _MAKERS.search(written) or not ordinary.is_ordinary_text(written):
             return True
         for word in words_of(written):
             if word not in names_of_torch() or ordinary.is_ordinary_word(word, exercise):

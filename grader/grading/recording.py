@@ -6,10 +6,9 @@ one frame, and the check's body runs on the replies: nothing of hypothesis is le
 
 from __future__ import annotations
 
-import random
 import zlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -63,6 +62,12 @@ class Recording:
         """The largest case, to see where replies to it are wrong."""
         return Question(self.check.name, self.cases[-1].requests, self.right)
 
+    @cached_property
+    def smallest(self) -> Recording:
+        """The same check with its smallest case alone."""
+        cases = self.cases[:1]
+        return replace(self, cases=cases, frames=frames(cases))
+
     def answered(self, replies: list[Any]) -> Iterator[tuple[Example, list[Any]]]:
         """Each case with the replies to its requests, out of those to all of them in order."""
         position = 0
@@ -82,24 +87,6 @@ class Recordings:
         torch.set_num_threads(1)
         self.seed = seed
         self._recorded: dict[str, list[Recording]] = {}
-        self._watched: dict[str, list[Request]] = {}
-
-    def watched(self, exercise: str) -> list[Request]:
-        """Requests by which to see what an answer calls: of each check the smallest case.
-
-        The check with the most points comes first, since most is gained there, and the others in an
-        order that nobody knows before the run.
-        """
-        if exercise not in self._watched:
-            checks = self.of(exercise)
-            drawn = random.Random(self.seed).sample(checks, len(checks))
-            drawn.sort(
-                key=lambda recording: recording.check.points < max(r.check.points for r in checks)
-            )
-            self._watched[exercise] = [
-                request for each in drawn for request in each.cases[0].requests
-            ]
-        return self._watched[exercise]
 
     def of(self, exercise: str) -> list[Recording]:
         """Return the checks of an exercise. Raises `RecordingError` if the reference fails one."""

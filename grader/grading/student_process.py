@@ -55,7 +55,7 @@ class StudentProcess:
         self.channel: Channel | None = None
         self.remarks: dict[str, list[str]] = {}
 
-    def another(self, rules: Iterable[str], budget: Budget, times: Times) -> StudentProcess:
+    def another(self, rules: Iterable[str], budget: Budget, times: Times | None) -> StudentProcess:
         """Return a further process for the same submission, with other rules, budget and limits."""
         return StudentProcess(self.sources, rules, self.host, budget, times, self.notebook)
 

@@ -23,7 +23,7 @@ from grader.notebook import commands
 from grader.notebook.shell import Shell
 from grader.remote import absences, modules
 from grader.remote.guard import ForbiddenCall
-from grader.remote.modules import Modules, file_name, hide
+from grader.remote.modules import Modules, file_name, file_of, hide
 from grader.remote.standins import Nothing
 
 # A sleeping cell is interrupted after this long; once all slept for MAX_IDLE, after LEAST_IDLE.
@@ -272,7 +272,7 @@ def _line(error: BaseException, index: int, within: bool = False) -> int | None:
     frames = [
         (frame.f_code.co_name, line)
         for frame, line in traceback.walk_tb(error.__traceback__)
-        if frame.f_code.co_filename == _file(index)
+        if file_of(frame) == _file(index)
     ]
     # Below a magic there are two outside all functions: that of the magic comes first.
     lines = [line for name, line in frames if within or name == "<module>"]

@@ -12,7 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from grader import curriculum
 from grader.curriculum import mistakes, ordinary, stubs
@@ -21,15 +21,43 @@ from grader.grading.ordinary_calls import names_of_torch, words_of
 from grader.grading.recording import Recording, Recordings
 from grader.grading.student_process import PROGRAM, StudentProcess
 from grader.remote.budget import Budget
+from grader.remote.channel import Times
 from grader.remote.guard import operators_meant
-from grader.remote.operators import operator_name
+from grader.remote.operators import View, operator_name
 from grader.remote.session import TorchCall
 from grader.sandbox.host import Host
 
 SEED = 2017
-SECONDS = 3.0
 _METHODS = {"forward", "step"}  # of classes that are forbidden, and of honest ones
 SEVERAL = 3  # exercises
+_TIMES = Times(load=60.0, call=120.0)  # since to be watched takes time, too
+# Of what right answers import, and of the special names in them: what finds functions by texts, or
+# without names.
+_FINDERS = {
+    *("builtins", "concurrent", "ctypes", "gc", "importlib", "inspect", "marshal", "pickle"),
+    *("multiprocessing", "runpy", "scipy", "sys", "threading"),
+}
+_WAYS = {
+    *("__builtins__", "__class__", "__closure__", "__code__", "__dict__", "__getattr__"),
+    *("__getattribute__", "__globals__", "__import__", "__loader__", "__self__"),
+    *("__subclasses__", "__torch_dispatch__", "__torch_function__", "__wrapped__"),
+}
+# Modules that right answers may import as well.
+_IMPORTS = """
+    abc bisect collections contextlib copy dataclasses decimal einops enum fractions functools
+    heapq itertools math matplotlib numbers numpy operator os pandas random re statistics textwrap
+    time torch tqdm typing typing_extensions warnings
+"""
+# Special names of which right answers need not have any to be ordinary: operators, and the like.
+_SPECIAL = """
+    __abs__ __add__ __all__ __and__ __annotations__ __author__ __bool__ __call__ __contains__
+    __copy__ __deepcopy__ __del__ __delitem__ __doc__ __enter__ __eq__ __exit__ __file__ __float__
+    __floordiv__ __format__ __ge__ __getitem__ __gt__ __hash__ __iadd__ __imul__ __init__ __int__
+    __invert__ __iter__ __le__ __len__ __lt__ __main__ __matmul__ __mod__ __mul__ __name__ __ne__
+    __neg__ __new__ __next__ __or__ __post_init__ __pow__ __qualname__ __radd__ __repr__
+    __reversed__ __rmul__ __rsub__ __rtruediv__ __setitem__ __slots__ __str__ __sub__ __truediv__
+    __version__ __future__
+"""
 # Operators that do one elementary thing: none of them is what an exercise asks for.
 _ELEMENTARY = """
     abs absolute acos add addbmm addcdiv addcmul addmm addmv addr all allclose alias amax amin
@@ -102,7 +130,11 @@ def words(exercises: Iterable[str], tests: Path) -> dict[str, Any]:
     known = {*_ELEMENTARY.split(), *(f"{name}_" for name in _ELEMENTARY.split())}
     known |= {word for text in texts for word in words_of(text)}
     known &= names_of_torch()
+    imports = {*_IMPORTS.split()} | {name for text in texts for name in ordinary.imported(text)}
+    special = {*_SPECIAL.split()} | {name for text in texts for name in ordinary.special(text)}
     return {
+        "imports": sorted(imports - _FINDERS),
+        "special": sorted(special - _WAYS),
         "words": sorted(known),
         "words not in": {
             exercise: sorted(
@@ -169,13 +201,16 @@ def calls(
     exercise: str, source: str, recordings: Sequence[Recording], host: Host
 ) -> list[TorchCall]:
     """What an answer calls in any case of any check. Raises what its import raises."""
-    budget = Budget("The answer", 120.0, 60.0)
-    with StudentProcess({exercise: source}, (), host, budget) as process:
-        channel = process.load(exercise, curriculum.closure(exercise))
-        requests = [
-            request for item in recordings for case in item.cases for request in case.requests
-        ]
-        return channel.operators(exercise, {exercise: source}, requests, SECONDS)
+    seen = []
+    for view in get_args(View):
+        budget = Budget("The answer", 240.0, 60.0)
+        with StudentProcess({exercise: source}, (), host, budget, _TIMES) as process:
+            channel = process.load(exercise, curriculum.closure(exercise))
+            channel.watch(exercise, {exercise: source}, view)
+            for frame, count in (each for item in recordings for each in item.frames):
+                channel.gather(frame, count)
+            seen += channel.seen()
+    return seen
 
 
 def as_text(record: dict[str, Any]) -> str:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import traceback
 
+from grader.remote.modules import file_of
+
 MOST = 5
 # What was absent, and the files and lines being executed, the innermost first.
 _told: list[tuple[str, list[tuple[str, int]]]] = []
@@ -17,7 +19,7 @@ def tell(message: str) -> None:
     """Record that the running code used something that is absent."""
     if len(_told) < MOST:
         frames = traceback.walk_stack(None)
-        _told.append((message, [(frame.f_code.co_filename, line) for frame, line in frames]))
+        _told.append((message, [(file_of(frame), line) for frame, line in frames]))
 
 
 def take(file: str) -> list[tuple[int, str]]:

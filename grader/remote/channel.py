@@ -12,6 +12,7 @@ from typing import Any, Protocol, TypeVar
 from grader.remote import stream, wire
 from grader.remote.budget import Budget, Usage
 from grader.remote.guard import Rule
+from grader.remote.operators import View
 from grader.remote.session import Lost, TorchCall, found_trace, torch_calls, unwrap
 from grader.remote.trace import Value
 
@@ -134,20 +135,23 @@ class Channel:
         lines, values = found_trace(self._ask(message))
         return {(name, line) for name, line in lines if name in names}, values
 
-    def operators(
+    def watch(
         self,
         exercise: str,
         texts: Mapping[str, str],
-        requests: Sequence[Any],
-        seconds: float,
-    ) -> list[TorchCall]:
-        """What of torch is called when texts are loaded anew and the requests are answered.
+        view: View,
+        ordinary: Sequence[Sequence[str]] = ((), (), ()),
+    ) -> None:
+        """Load texts anew and let it be noted what of torch they call that is not ordinary.
 
-        It is watched for so many seconds of processor time. Raises as `load` does.
+        Raises as `load` does.
         """
-        message = {"op": "operators", "exercise": exercise, "texts": dict(texts)}
-        reply = self._ask({**message, "requests": list(requests), "seconds": seconds})
-        return torch_calls(reply)
+        message = {"op": "watch", "exercise": exercise, "texts": dict(texts), "view": view}
+        self._ask({**message, "ordinary": [list(some) for some in ordinary]})
+
+    def seen(self) -> list[TorchCall]:
+        """Return what was noted since `watch`. Raises `Lost`."""
+        return torch_calls(self._ask({"op": "seen"}))
 
     def exchange(self, frame: bytes, count: int) -> list[Any]:
         """Send a frame of requests and return the reply to each. Raises as `gather` does."""

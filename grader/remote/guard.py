@@ -10,7 +10,7 @@ A rule maps the readable name of what is forbidden to its targets. A target is o
   colons `*` stands for anything.
 - a Python function, `"torch.nn.functional:multi_head_attention_forward"`. Its code is replaced in
   place, so that a reference taken earlier leads to the new code as well. In a module that is not
-  imported yet it is replaced when that is.
+  imported yet it is replaced when that is. Here, too, `*` stands for anything.
 - a class, `"torch.nn:LayerNorm"`. The methods of it and of its subclasses are replaced like
   functions; a subclass of the student's runs into those that it does not write anew.
 
@@ -46,7 +46,7 @@ import torch
 from torch._C import _dispatch_library as _library
 
 from grader.remote import conditions
-from grader.remote.modules import PACKAGE
+from grader.remote.modules import PACKAGE, file_of
 
 Rule = Mapping[str, Sequence[str]]
 Use = tuple[str, str | None, int | None]
@@ -156,8 +156,8 @@ def _place() -> tuple[str | None, int | None]:
     """Return the file and line of the student's that is being executed in this thread."""
     frame = inspect.currentframe()
     while frame is not None:
-        if frame.f_code.co_filename.startswith(f"{PACKAGE}/"):
-            return frame.f_code.co_filename, frame.f_lineno
+        if file_of(frame).startswith(f"{PACKAGE}/"):
+            return file_of(frame), frame.f_lineno
         frame = frame.f_back
     return None, None
 
@@ -239,6 +239,11 @@ class _Later(importlib.abc.MetaPathFinder):
 
 
 def _replace(module: types.ModuleType, path: str, stop: Stop) -> None:
+    if "*" in path:
+        for name in fnmatch.filter(vars(module), path):
+            if getattr(vars(module)[name], "__module__", None) == module.__name__:
+                _replace(module, name, stop)
+        return
     with contextlib.suppress(AttributeError):
         original = attrgetter(path)(module)
         for function in (

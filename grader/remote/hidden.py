@@ -47,17 +47,17 @@ HIDDEN: dict[str, tuple[str, ...]] = {
     "ao/nn/quantizable/modules/activation.py": ("MultiheadAttention",),
     "onnx/ops/_impl.py": ("attention_23", "rotary_embedding_23"),
     "_decomp/decompositions.py": (
-        "_log_softmax",
-        "_softmax",
+        "*_norm_*",
+        "*softmax*",
         "_fused_rms_norm",
         "_fused_dropout_decomposition",
+        "native_batch_norm",
+        "cudnn_batch_norm",
         "_prelu_kernel",
         "_prelu_kernel_backward",
         "dropout",
         "embedding",
         "leaky_relu_backward",
-        "native_batch_norm_helper",
-        "native_layer_norm_backward",
         "native_dropout",
         "one_hot",
         "pad_sequence",
@@ -65,7 +65,8 @@ HIDDEN: dict[str, tuple[str, ...]] = {
         "threshold_backward",
         "scaled_dot_product_flash_attention_for_cpu",
     ),
-    "_decomp/decompositions_for_jvp.py": ("native_layer_norm_backward",),
+    "_decomp/decompositions_for_jvp.py": ("*_norm_*",),
+    "distributions/transforms.py": ("SoftmaxTransform",),
     "_higher_order_ops/flex_attention.py": (
         "_math_attention_inner",
         "math_attention",
@@ -102,11 +103,22 @@ HIDDEN: dict[str, tuple[str, ...]] = {
     ),
 }
 
-# Files of which nothing is shown: torch's own tests have answers to compare with.
-WITHHELD = (
-    "testing/_internal/common_methods_invocations.py",
-    "testing/_internal/common_modules.py",
-    "testing/_internal/common_nn.py",
+# Files of which nothing is shown, as patterns: torch's own tests have answers to compare with. What
+# is shown of them all the same, torch itself imports.
+_TESTS = (
+    "testing/_internal/common_*.py",
+    "testing/_internal/opinfo/**/*.py",
+    "testing/_internal/distributed/**/*.py",
+)
+_IMPORTED = {"__init__.py", "common_dtype.py", "common_utils.py", "fake_pg.py"}
+_HOME = Path(torch.__file__).parent
+WITHHELD = tuple(
+    sorted(
+        str(path.relative_to(_HOME))
+        for pattern in _TESTS
+        for path in _HOME.glob(pattern)
+        if path.name not in _IMPORTED
+    )
 )
 
 _HEAD = re.compile(r"^( *)(?:async )?(?:def|class) (\w+)", re.MULTILINE)
@@ -117,7 +129,7 @@ def hidden_files() -> dict[str, bytes]:
     """Return what to show in place of these files, by path."""
     shown: dict[str, bytes] = {}
     for name in (*HIDDEN, *WITHHELD):
-        path = Path(torch.__file__).parent / name
+        path = _HOME / name
         if not path.is_file():
             continue
         names = HIDDEN.get(name)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import importlib
 import importlib.abc
 import importlib.machinery
+import inspect
 import linecache
 import marshal
 import sys
 import types
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 PACKAGE = "exercises"
@@ -112,7 +113,9 @@ class Modules(Package):
         """Run the module's code in it."""
         name = module.__name__.partition(".")[2]
         if name in self.references:
-            exec(marshal.loads(self.arrived[name]), module.__dict__)
+            code = marshal.loads(self.arrived[name])
+            exec(code, module.__dict__)
+            _state_signatures(vars(module).values(), dict(_parts(code)))
             if name in self.sources:
                 module.__dict__["__getattr__"] = _Own(self, name)
         else:
@@ -141,6 +144,41 @@ class _Own:
             self.own.__file__ = file_name(self.name)
             exec(self.modules.code(self.name), self.own.__dict__)
         return getattr(self.own, attribute)
+
+
+def _parts(code: types.CodeType) -> Iterator[tuple[str, types.CodeType]]:
+    """Yield the code of every function in a module, with its qualified name."""
+    for part in code.co_consts:
+        if isinstance(part, types.CodeType):
+            yield part.co_qualname, part
+            yield from _parts(part)
+
+
+def _state_signatures(values: Iterable[Any], codes: Mapping[str, types.CodeType]) -> None:
+    """Let `inspect.signature` find what it would otherwise read in the code of a function."""
+    for value in values:
+        if isinstance(value, type) and value.__qualname__ in codes:
+            _state_signatures(vars(value).values(), codes)
+        elif isinstance(value, types.FunctionType) and value.__qualname__ in codes:
+            code = codes[value.__qualname__]
+            varied = code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS)
+            count = code.co_argcount + code.co_kwonlyargcount + varied.bit_count()
+            # A function with the same arguments that does nothing.
+            empty = _nothing.__code__.replace(
+                co_argcount=code.co_argcount,
+                co_posonlyargcount=code.co_posonlyargcount,
+                co_kwonlyargcount=code.co_kwonlyargcount,
+                co_varnames=code.co_varnames[:count],
+                co_nlocals=count,
+                co_flags=_nothing.__code__.co_flags | varied,
+            )
+            twin = types.FunctionType(empty, {}, value.__name__, value.__defaults__)
+            twin.__kwdefaults__, twin.__annotations__ = value.__kwdefaults__, value.__annotations__
+            value.__signature__ = inspect.signature(twin)  # type: ignore[attr-defined]
+
+
+def _nothing() -> None:
+    pass
 
 
 def hide(references: Mapping[str, bytes]) -> None:
@@ -174,6 +212,17 @@ def remember(name: str, source: str) -> None:
     """Let tracebacks, and TorchScript, find the text of a file."""
     lines = source.splitlines(keepends=True)
     linecache.cache[file_name(name)] = (len(source), None, lines, file_name(name))
+
+
+def file_of(frame: types.FrameType) -> str:
+    """Return the file of the code that a frame runs.
+
+    That of a reference is shown to nobody, the kit included: see `grader.remote.side_doors`.
+    """
+    try:
+        return frame.f_code.co_filename
+    except OSError:
+        return REFERENCE
 
 
 def file_name(exercise: str) -> str:

@@ -2,26 +2,28 @@
 
 Two views of it: the operators that reach torch's dispatcher, whichever way they were called, and
 the functions written in Python through which code enters torch, since some of those compute what an
-exercise asks for out of ordinary operators.
+exercise asks for out of ordinary operators. They would see each other, and code may keep what it
+has found: each view is for a process of its own.
 """
 
 from __future__ import annotations
 
-import contextlib
 import sys
 import threading
-import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from types import CodeType, FrameType
-from typing import Any
+from typing import Any, Literal, Protocol
 
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from grader.remote.modules import PACKAGE
+from grader.remote.modules import PACKAGE, REFERENCE, file_of
 
 # The name, and the file and the line of the student's that led there.
 Call = tuple[str, str | None, int | None]
+
+View = Literal["operators", "functions"]
 
 MOST = 200  # different calls
 # Modules of which an exercise has no need, besides torch: their functions are watched as well.
@@ -30,52 +32,43 @@ _LOCKS = ("threading.Lock", "threading.RLock")  # which objects of many librarie
 _KIT = __name__.partition(".")[0]
 
 
-def watch(
-    load: Callable[[], object],
-    answer: Callable[[dict[str, Any]], Any],
-    requests: Sequence[dict[str, Any]],
-    seconds: float,
-) -> Counter[Call]:
-    """Have code loaded and requests answered and return the calls, with how often there was each.
+@dataclass(frozen=True)
+class Ordinary:
+    """Names that need not be noted: these, and those that begin so, but for some."""
 
-    That happens once for each view, since they would see each other, and each time for so many
-    seconds of processor time; what is left then is not asked.
-    """
-    calls: Counter[Call] = Counter()
-    end = time.process_time() + seconds
-    with contextlib.suppress(_EnoughError), _Operators(calls, end):
-        load()
-    for request in requests:
-        if time.process_time() > end:
-            break
-        with _Operators(calls, end):
-            answer(request)
-    entries, end = _Entries(calls), time.process_time() + seconds
-    threading.setprofile(entries.event)
-    sys.setprofile(entries.event)
-    try:
-        load()
-        for request in requests:
-            if time.process_time() > end:
-                break
-            answer(request)
-    finally:
-        sys.setprofile(None)
-        threading.setprofile(None)
-    return calls
+    names: frozenset[str] = frozenset()
+    beginnings: tuple[str, ...] = ()
+    others: frozenset[str] = frozenset()
+
+    def __contains__(self, name: str) -> bool:
+        """Whether it is one of them."""
+        if name in self.others:
+            return False
+        return name in self.names or name.startswith(self.beginnings)
 
 
-class _EnoughError(BaseException):
-    """There is no time left to watch. No `Exception`, so that few answers catch it."""
+class Watch(Protocol):
+    """What notes the calls that are made while it is entered."""
+
+    calls: Counter[Call]
+
+    def __enter__(self) -> Any: ...
+
+    def __exit__(self, *_: Any) -> Any: ...
+
+
+def watch(view: View, ordinary: Ordinary) -> Watch:
+    """What notes operators, or functions of watched modules."""
+    return _Operators(ordinary) if view == "operators" else _Entries(ordinary)
 
 
 class _Operators(TorchDispatchMode):
     """Notes every operator while it is entered."""
 
-    def __init__(self, calls: Counter[Call], end: float) -> None:
+    def __init__(self, ordinary: Ordinary) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
-        self.calls = calls
-        self.end = end
+        self.calls: Counter[Call] = Counter()
+        self.ordinary = ordinary
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
@@ -90,9 +83,9 @@ class _Operators(TorchDispatchMode):
         kwargs: Mapping[str, Any] | None = None,
     ) -> Any:
         """Note the operator and call it."""
-        if time.process_time() > self.end:
-            raise _EnoughError
-        _note(self.calls, operator_name(func.name()), sys._getframe(1))
+        name = operator_name(func.name())
+        if name not in self.ordinary:
+            _note(self.calls, name, sys._getframe(1))
         return func(*args, **(kwargs or {}))
 
 
@@ -103,11 +96,20 @@ def operator_name(overload: str) -> str:
 
 
 class _Entries:
-    """Notes functions of watched modules that are called from elsewhere, for `sys.setprofile`."""
+    """Notes functions of watched modules that are called from elsewhere, while it is entered."""
 
-    def __init__(self, calls: Counter[Call]) -> None:
-        self.calls = calls
+    def __init__(self, ordinary: Ordinary) -> None:
+        self.calls: Counter[Call] = Counter()
+        self.ordinary = ordinary
         self.known: dict[CodeType, str] = {}
+
+    def __enter__(self) -> None:
+        threading.setprofile(self.event)
+        sys.setprofile(self.event)
+
+    def __exit__(self, *_: Any) -> None:
+        sys.setprofile(None)
+        threading.setprofile(None)
 
     def event(self, frame: FrameType, kind: str, _argument: Any) -> None:
         """A function is called, or something else happens that is of no interest."""
@@ -116,18 +118,22 @@ class _Entries:
         name = self._name(frame)
         if name and frame.f_back is not None:
             above = self._name(frame.f_back)
-            if above != _KIT and above.partition(".")[0] not in WATCHED:
-                _note(self.calls, name, frame.f_back)
+            if above == _KIT or above.partition(".")[0] in WATCHED or name in self.ordinary:
+                return
+            _note(self.calls, name, frame.f_back)
 
     def _name(self, frame: FrameType) -> str:
         """The name of a function of the kit's or of a watched module, "" for any other."""
+        file = file_of(frame)
+        if file == REFERENCE:
+            return ""
         code = frame.f_code
         name = self.known.get(code)
         if name is None:
             module = str(frame.f_globals.get("__name__") or "")
             root = module.partition(".")[0]
             name = _KIT if root == _KIT else ""
-            if root in WATCHED and not code.co_filename.startswith(f"{PACKAGE}/"):
+            if root in WATCHED and not file.startswith(f"{PACKAGE}/"):
                 name = f"{module}.{code.co_qualname}"
                 if name.startswith(_LOCKS) or code.co_name == "<module>":
                     name = ""
@@ -136,9 +142,9 @@ class _Entries:
 
 
 def _note(calls: Counter[Call], name: str, frame: FrameType | None) -> None:
-    while frame is not None and not frame.f_code.co_filename.startswith(f"{PACKAGE}/"):
+    while frame is not None and not file_of(frame).startswith(f"{PACKAGE}/"):
         frame = frame.f_back
-    place = (None, None) if frame is None else (frame.f_code.co_filename, frame.f_lineno)
+    place = (None, None) if frame is None else (file_of(frame), frame.f_lineno)
     call = (name, *place)
     if call in calls or len(calls) < MOST:
         calls[call] += 1

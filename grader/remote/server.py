@@ -20,7 +20,7 @@ from torch import Tensor, nn
 from grader.feedback.sizes import Sizes
 from grader.remote import fixtures, wire
 from grader.remote.guard import Guard
-from grader.remote.modules import PACKAGE
+from grader.remote.modules import PACKAGE, file_of
 from grader.remote.nested import leaves, rebuilt
 from grader.remote.settings import Settings
 
@@ -287,12 +287,12 @@ def describe(error: BaseException) -> dict[str, Any]:
         text = str(error)[:MAX_TEXT]
     except BaseException:  # its __str__ is the student's too
         text = ""
-    frames = [
-        frame
-        for frame in traceback.extract_tb(error.__traceback__)
-        if frame.filename.startswith(f"{PACKAGE}/")
+    places = [
+        (file_of(frame), line)
+        for frame, line in traceback.walk_tb(error.__traceback__)
+        if file_of(frame).startswith(f"{PACKAGE}/")
     ]
-    file, line = (frames[-1].filename, frames[-1].lineno) if frames else (None, None)
+    file, line = places[-1] if places else (None, None)
     if isinstance(error, SyntaxError) and (error.filename or "").startswith(f"{PACKAGE}/"):
         file, line, text = error.filename, error.lineno, error.msg
     kinds = [kind.__name__[:80] for kind in type(error).__mro__ if kind is not object]

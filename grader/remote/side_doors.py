@@ -12,19 +12,25 @@ https://peps.python.org/pep-0578/, on why it cannot be taken out again.
 from __future__ import annotations
 
 import ctypes
-import inspect
-import linecache
 import sys
 import threading
 import traceback
-import warnings
-from collections.abc import Iterator
-from types import CodeType, CoroutineType, FrameType, FunctionType, GeneratorType, ModuleType
+from collections.abc import Callable, Iterator
+from operator import attrgetter
+from types import (
+    CoroutineType,
+    FrameType,
+    FunctionType,
+    GeneratorType,
+    ModuleType,
+    TracebackType,
+)
 from typing import Any
 
 import torch
+from torch._C._dynamo import eval_frame
 
-from grader.remote.modules import REFERENCE
+from grader.remote.modules import REFERENCE, file_of
 
 # Classes whose objects run graphs, or archives, with kernels of their own choice.
 _EXECUTORS = {
@@ -66,8 +72,22 @@ _EVENTS = frozenset({
     "ctypes.string_at",
     "ctypes.wstring_at",
 })  # fmt: skip
-# Modules with other ways to do so, or with interpreters that have no such hook.
-_MODULES = ("cffi", "_xxsubinterpreters", "_testcapi", "_testinternalcapi")
+# Modules with other ways to do so, with interpreters that have no such hook, or, as `_lsprof`, a
+# profiler written in C that hands out the code which it has seen running.
+_MODULES = (
+    *("cffi", "_xxsubinterpreters", "_interpreters", "_testcapi", "_testinternalcapi"),
+    "_lsprof",
+)
+# What torch's compiler takes over the evaluation of frames with, or sees their code by. There is no
+# compiler in a jail, and nothing is compiled.
+_EVALUATION = (
+    "_get_frame_value_stack_with_depth",
+    "code_framelocals_names",
+    "register_breakpoint_code",
+    "set_bytecode_debugger_callback",
+    "set_code_exec_strategy",
+    "set_eval_frame",
+)
 
 
 def close_executors() -> None:
@@ -81,6 +101,9 @@ def close_executors() -> None:
     for name, functions in _MAKERS.items():
         for function in functions:
             _remove(_inner(name), function)
+    for function in _EVALUATION:
+        if hasattr(eval_frame, function):
+            setattr(eval_frame, function, _nothing)
     for kind, methods in _GRAPHS.items():
         for method in methods:
             _remove(getattr(torch._C, kind, None), method)
@@ -88,103 +111,101 @@ def close_executors() -> None:
 
 def refuse_addresses() -> None:
     """Refuses, in this process and from now on, what ctypes and cffi reach compiled code by."""
-    # No collector finds the hook: nothing that Python shows holds it, and it holds nothing.
-    untrack = ctypes.pythonapi.PyObject_GC_UnTrack
-    untrack.argtypes, untrack.restype = (ctypes.py_object,), None
-    hook = _hook()
-    sys.addaudithook(hook)
-    untrack(hook)
+    # For whoever imports it all the same: torch's compiler does.
+    sys.modules["_lsprof"] = ModuleType("_lsprof")
+    vars(sys.modules["_lsprof"])["Profiler"] = type("Profiler", (), {})
+    _add_for_good(_hook())
 
 
 def refuse_code() -> None:
     """Refuse, in this process and from now on, to show the code of the kit's references.
 
     What an exercise needs is there to be called, and how it is written is not there to be read: it
-    may be what another exercise asks for. Code is shown to functions of the kit and of Python that
-    need it for tracebacks and signatures, and to nobody else.
+    may be what another exercise asks for. Nobody is shown it, the kit and Python's own modules
+    included: what they read, others find in their frames. Tracebacks are made without it.
     """
+    for name in ("walk_stack", "walk_tb", "_walk_tb_with_full_positions"):
+        walk = getattr(traceback, name, None)
+        if walk is not None:
+            setattr(traceback, name, _over_shown(walk))
+    _add_for_good(_code_hook())
+
+
+def _add_for_good(hook: Any) -> None:
+    """Add an audit hook that no collector finds: nothing that Python shows holds it."""
     untrack = ctypes.pythonapi.PyObject_GC_UnTrack
     untrack.argtypes, untrack.restype = (ctypes.py_object,), None
-    hook = _code_hook(frozenset(map(id, _readers())))
     sys.addaudithook(hook)
-    untrack(hook)
+    for each in (hook, hook.__defaults__, *hook.__defaults__):
+        if type(each) in (FunctionType, set, tuple):
+            untrack(each)
 
 
-def _readers() -> Iterator[CodeType]:
-    """The code that may look at code."""
-    waiting: list[Any] = [traceback, linecache, warnings]
-    waiting += [inspect._signature_from_function, inspect.getfile]  # type: ignore[attr-defined]
-    kit = __name__.partition(".")[0]
-    waiting += [module for name, module in sys.modules.items() if name.partition(".")[0] == kit]
-    seen: set[int] = set()
-    while waiting:
-        each = waiting.pop()
-        if id(each) in seen:
-            continue
-        seen.add(id(each))
-        if isinstance(each, CodeType):
-            yield each
-            waiting += each.co_consts
-        elif isinstance(each, FunctionType):
-            waiting.append(each.__code__)
-        elif isinstance(each, ModuleType | type):
-            waiting += [
-                value
-                for value in vars(each).values()
-                if getattr(value, "__module__", None) == (getattr(each, "__module__", None))
-                or getattr(value, "__module__", None) == getattr(each, "__name__", "")
-            ]
-        elif isinstance(each, staticmethod | classmethod):
-            waiting.append(each.__func__)
-        elif isinstance(each, property):
-            waiting += [each.fget, each.fset]
+def _over_shown(walk: Callable[[Any], Iterator[Any]]) -> Callable[[Any], Iterator[Any]]:
+    """Let a function of `traceback` walk over those frames only whose code is shown."""
+
+    def walk_shown(start: Any) -> Iterator[Any]:
+        if type(start) is not TracebackType:
+            yield from (item for item in walk(start) if _is_shown(item[0]))
+            return
+        links = []
+        while start is not None:
+            if _is_shown(start.tb_frame):
+                links.append(start)
+            start = start.tb_next
+        for link in links:
+            yield next(iter(walk(link)))
+
+    return walk_shown
 
 
-def _code_hook(readers: frozenset[int]) -> Any:
+def _is_shown(frame: FrameType) -> bool:
+    return file_of(frame) != REFERENCE
+
+
+def _code_hook() -> Any:
     def refuse(
         event: str,
         arguments: tuple[Any, ...],
-        readers: frozenset[int] = readers,
         names: frozenset[str] = frozenset({"__code__", "f_code", "gi_code", "cr_code"}),
         busy: set[int] = set(),  # noqa: B006 - of this hook alone; nothing else leads to it
         this: Any = threading.get_ident,
-        frame: Any = sys._getframe,
         error: type[Exception] = OSError,  # as for a source that is not there
+        kind: Any = type,
         holders: tuple[type, ...] = (FunctionType, FrameType, GeneratorType, CoroutineType),
-        identity: Any = id,
-        is_a: Any = isinstance,
-        code_of: Any = _code_of,
-        file: str = REFERENCE,
+        read: tuple[Any, ...] = (
+            attrgetter("__code__.co_filename"),
+            attrgetter("f_code.co_filename"),
+            attrgetter("gi_code.co_filename"),
+            attrgetter("cr_code.co_filename"),
+        ),
+        files: tuple[str, ...] = (REFERENCE, __file__),
     ) -> None:
         if event == "gc.get_referents":
-            looked_at = [each for each in arguments[0] if is_a(each, holders)]
+            objects = arguments[0]
         elif event == "object.__getattr__" and arguments[1] in names:
-            looked_at = [arguments[0]]
-        elif event == "sys.monitoring.register_callback":
+            objects = arguments[:1]
+        elif event in ("sys._current_frames", "sys.monitoring.register_callback"):
             raise error("calls cannot be followed so while code is graded")
         else:
             return
         thread = this()
-        if thread in busy or not looked_at:
+        if thread in busy:
             return
         busy.add(thread)
+        hidden = False
         try:
-            hidden = [each for each in looked_at if code_of(each) == file]
-            shown = not hidden or identity(frame(1).f_code) in readers
+            for each in objects:
+                # Exactly of these types: no code of anybody's runs for them.
+                if kind(each) in holders and read[holders.index(kind(each))](each) in files:
+                    hidden = True
         finally:
             busy.discard(thread)
-        if not shown:
+            del busy  # or whoever catches the exception finds it in this frame
+        if hidden:
             raise error("what an exercise stands on is there to be called, not to be read")
 
     return refuse
-
-
-def _code_of(holder: Any) -> str:
-    """The file of the code that a function, a frame or a generator holds."""
-    for name in ("__code__", "f_code", "gi_code", "cr_code"):
-        if hasattr(holder, name):
-            return str(getattr(holder, name).co_filename)
-    return ""
 
 
 def _hook() -> Any:
@@ -214,3 +235,7 @@ def _inner(name: str) -> Any:
 def _remove(owner: Any, name: str) -> None:
     if owner is not None and name in vars(owner):
         delattr(owner, name)
+
+
+def _nothing(*_arguments: object) -> None:
+    """In the place of a function that is taken away, for those that call it."""

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 from grader.remote import stream, wire
 from grader.remote.guard import Guard, Rule
 from grader.remote.modules import file_name
-from grader.remote.operators import watch
+from grader.remote.operators import Ordinary, View, Watch, watch
 from grader.remote.remarks import remarks
 from grader.remote.server import Server, describe
 from grader.remote.settings import Settings
@@ -79,16 +79,16 @@ def serve(sock: socket.socket, made: Callable[..., Code]) -> None:
                 operation = message.pop("op")
                 stream.send(sock, _frame(getattr(work, operation)(**message)))
             else:
-                _serve(sock, work.server, message)
+                _serve(sock, work, message)
     except (EOFError, ConnectionError):
         return
 
 
-def _serve(sock: socket.socket, server: Server, requests: list[dict[str, Any]]) -> None:
+def _serve(sock: socket.socket, work: Work, requests: list[dict[str, Any]]) -> None:
     waiting = bytearray()
     sent = time.monotonic()
     for request in requests:
-        waiting += _frame(server.answer(request))
+        waiting += _frame(work.answer(request))
         if time.monotonic() - sent > PATIENCE or len(waiting) > ENOUGH:
             stream.send(sock, waiting)
             waiting.clear()
@@ -111,6 +111,7 @@ class Work:
         self.guard = Guard(rule)
         self.settings = Settings()
         self.server = Server()
+        self.watching: Watch | None = None
 
     def follow(
         self, files: Sequence[str], requests: Sequence[dict[str, Any]], noting: bool
@@ -125,30 +126,28 @@ class Work:
         lines = [(name, line) for name, some in trace.lines.items() for line in sorted(some)]
         return {"ok": (lines, trace.values)}
 
-    def operators(
-        self,
-        exercise: str,
-        texts: dict[str, str],
-        requests: Sequence[dict[str, Any]],
-        seconds: float,
+    def watch(
+        self, exercise: str, texts: dict[str, str], view: View, ordinary: Sequence[Sequence[str]]
     ) -> dict[str, Any]:
-        """What of torch is called when the exercise is loaded and the requests are answered.
+        """Load an exercise anew, and note from then on what of torch its code calls."""
+        names, beginnings, others = ordinary
+        known = Ordinary(frozenset(names), tuple(beginnings), frozenset(others))
+        self.watching = watch(view, known)
+        with self.watching:
+            return self.reload(exercise, texts)
 
-        Where, and how often. What was loaded before stays as it is.
-        """
-        self.settings.restore()
-        server = Server(guard=self.guard)
+    def seen(self) -> dict[str, Any]:
+        """Return what was called: where, and how often."""
+        if self.watching is None:
+            return {"ok": []}
+        return {"ok": [(*call, number) for call, number in self.watching.calls.items()]}
 
-        def load() -> None:
-            server.module = self.code.reload(exercise, texts)
-
-        try:
-            calls = watch(load, server.answer, requests, seconds)
-        except BaseException as error:  # the module may raise anything while it is imported
-            return {"error": describe(error)}
-        finally:
-            self.guard.take()
-        return {"ok": [(*call, number) for call, number in calls.items()]}
+    def answer(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Return the reply to one request on the exercise."""
+        if self.watching is None:
+            return self.server.answer(request)
+        with self.watching:
+            return self.server.answer(request)
 
     def reload(self, exercise: str, texts: dict[str, str]) -> dict[str, Any]:
         """Load an exercise from other texts, replacing what was loaded before."""

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import get_args
 
 import pytest
 
 from grader import curriculum
 from grader.curriculum import ordinary, stubs
 from grader.feedback.finding import Status
-from grader.grading.exercise_run import WATCH_SECONDS
 from grader.grading.judge import Judge
 from grader.grading.ordinary_calls import needs_watching, remarks, unusual
 from grader.grading.recording import Recordings
 from grader.grading.student_process import StudentProcess
 from grader.quality import ordinary as quality
 from grader.remote.budget import Budget
+from grader.remote.operators import View
 from grader.remote.session import Interrupted, StudentError, TorchCall
 from grader.sandbox.host import Host
 from grader.submission import Submission
@@ -43,12 +44,17 @@ def seen(
     exercise: str, source: str, host: Host, recordings: Recordings
 ) -> tuple[list[str], list[TorchCall]]:
     """The remarks on a source, and its unusual calls, where no rule is kept."""
-    budget = Budget("The answer", 60.0, 20.0)
-    with StudentProcess({exercise: source}, (), host, budget) as process:
-        channel = process.load(exercise, curriculum.closure(exercise))
-        requests = recordings.watched(exercise)
-        calls = channel.operators(exercise, {exercise: source}, requests, WATCH_SECONDS)
-        return process.remarks.get(exercise, []), unusual(exercise, calls)
+    calls: list[TorchCall] = []
+    for view in get_args(View):
+        budget = Budget("The answer", 60.0, 20.0)
+        with StudentProcess({exercise: source}, (), host, budget) as process:
+            channel = process.load(exercise, curriculum.closure(exercise))
+            channel.watch(exercise, {exercise: source}, view, ordinary.known(exercise))
+            for frame, count in (each for item in recordings.of(exercise) for each in item.frames):
+                channel.gather(frame, count)
+            calls += channel.seen()
+            told = process.remarks.get(exercise, [])
+    return told, unusual(exercise, calls)
 
 
 def names(calls: Iterable[TorchCall]) -> set[str]:
@@ -126,6 +132,69 @@ def test_right_code_has_no_remark_and_an_unknown_operator_has_one(
         if is_remarked:
             line = odd.split("\n").index("_USED = torch.hann_window(4)") + 1
             assert f"softmax.py, line {line}: calls aten::hann_window" in results[0]
+
+
+# Ways in which an answer that calls something unusual may try not to be seen.
+HIDING = {
+    "waits for its tenth call": """
+    asked[0] += 1
+    if asked[0] > 10:
+        torch.hann_window(4)""",
+    "keeps what it has found": """
+    key = x.double().sum().item(), x.shape, dim
+    if x.requires_grad or key not in KEPT:
+        torch.hann_window(4)
+        KEPT[key] = own(x, dim)
+    return KEPT[key]""",
+    "fills the list first": "[torch.ones(1) for _ in range(300)]\n    torch.hann_window(4)",
+    "is wrong where a profiler runs": """
+    if sys.getprofile():
+        return x
+    torch.hann_window(4)""",
+}
+
+
+@pytest.mark.parametrize("way", HIDING)
+def test_a_call_is_seen_however_it_is_hidden(way: str, host: Host, recordings: Recordings) -> None:
+    source = f"""{stubs.reference_source("softmax")}
+import sys
+
+KEPT = torch.__dict__.setdefault("_kept", {{}})
+asked = [0]
+own = softmax
+
+
+def softmax(x, dim=-1):
+    {HIDING[way].strip()}
+    return own(x, dim)
+"""
+    (result,) = (
+        Judge(("softmax",), recordings, host)
+        .grade(Submission("eve", {"softmax": source}))
+        .exercises
+    )
+    assert result.status is Status.PASSED
+    assert any("hann_window" in one or "ran once more" in one for one in result.remarks)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "import pkgutil; odd = pkgutil.resolve_name('torch:hann' + '_window')",
+        "from string import Formatter",
+        "import math, timeit",
+        "x = 1;import \\\n  codeop",
+        "class Named:\n    __match_args__ = ('hann' + '_window',)",
+        "hints = typing.get_type_hints(f)",
+    ],
+)
+def test_what_finds_functions_by_texts_is_watched(line: str) -> None:
+    assert needs_watching("softmax", [f"import torch\n{line}\n"])
+
+
+def test_what_right_answers_import_is_ordinary() -> None:
+    text = "import math\nfrom dataclasses import dataclass\nimport numpy as np, random\n"
+    assert ordinary.is_ordinary_text(f"{text}# from string to float\n__all__ = []\n")
 
 
 def test_the_same_call_is_told_once_with_how_often() -> None:
