@@ -42,7 +42,7 @@ LEAVES, OFF = 3.0, 0.5  # and of one that leaves the way of right answers first,
 DIFFERS, RESTORES = 5.0, 3.0  # and of one that a right answer has otherwise, and has like this
 SAID = 2.0  # how much likelier one is of a kind that the words of the exception speak of
 WAVE = 24  # edits that are tried on one of them before the next has its turn
-BESIDE = 60  # edits of other lines that are tried where a right answer is nearly the same
+BESIDE = 24  # edits of other lines that are tried where a right answer is nearly the same
 CONFIRMING, CONFIRMED_IN = 24, 2  # edits of one line, and failing checks, to confirm a line with
 CONFIRM_SECONDS = 0.5
 STEPS = 3  # edits that help a little, to each of which the others are put
@@ -142,6 +142,8 @@ class Search:
                 return best
             if best is None and steps and self.seconds > ALONE:
                 break
+            if self._beside_done and not self._differs(self.edits[number]):
+                continue
             if best is not None and target.name in best.checks and KINDS[best.edits[0].kind].keeps:
                 continue
             outcome = self._tried((number,), target)
@@ -165,7 +167,7 @@ class Search:
         if begun is None:
             return None
         for number in self._order(begun):
-            if not self._time_left():
+            if not self._time_left() or self._beside_done:
                 return None
             outcome = self._tried((first, number), begun)
             if outcome.checks:
@@ -175,12 +177,13 @@ class Search:
     def _waves(self) -> Iterator[tuple[Target, int]]:
         """The edits that can matter to each check, some for one before the next has its turn.
 
-        Each round takes one check more, the cheapest first.
+        Each round takes one check more, the cheapest first; none once all that is left to try are
+        the lines on which a right answer differs.
         """
         targets = self._targets()
         orders: list[tuple[Target, Iterator[int]]] = []
         while True:
-            more = next(targets, None)
+            more = None if self._beside_done else next(targets, None)
             if more is not None:
                 orders.append((more, iter(self._order(more))))
             if not orders:
@@ -247,11 +250,13 @@ class Search:
 
     def _time_left(self) -> bool:
         return (
-            (self.differences is None or self.beside < BESIDE)
-            and self.seconds < SECONDS
-            and self.losses <= MAX_LOSSES
-            and self.budget.refusal() is None
+            self.seconds < SECONDS and self.losses <= MAX_LOSSES and self.budget.refusal() is None
         )
+
+    @property
+    def _beside_done(self) -> bool:
+        """Whether enough was tried on lines on which a right answer, nearly the same, is alike."""
+        return self.differences is not None and self.beside >= BESIDE
 
     def _loaded(self) -> Channel:
         if not self.process.given:
