@@ -150,7 +150,7 @@ def test_a_mistake_fails(name: str, dtype: torch.dtype) -> None:
     assert "wrong" in mismatch(assert_matches, actual.to(dtype), expected).headline
 
 
-@given(place=st.integers(0, 11), off=st.floats(1e-3, 1e6))
+@given(index=st.integers(0, 11), off=st.floats(1e-3, 1e6))
 def test_a_single_wrong_number_is_shown(index: int, off: float) -> None:
     """Wherever one number differs, the grid shows and marks exactly that one."""
     expected = normal(5, 2, 3, 2)
