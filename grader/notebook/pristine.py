@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import contextlib
 import sys
 import warnings
 from collections.abc import Iterator, Mapping
@@ -39,7 +40,8 @@ class Pristine:
         for _, _, kept in self._owners:
             for value in kept.values():
                 if isinstance(value, FunctionType):
-                    self._codes[value] = _parts(value)
+                    with contextlib.suppress(OSError):  # the jail shows its code to nobody
+                        self._codes[value] = _parts(value)
 
     def restore(self) -> list[str]:
         """Put everything back and return the names of what had been replaced, not all if many."""
