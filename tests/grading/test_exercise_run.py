@@ -131,13 +131,13 @@ def near(exercise: str) -> set[str]:
     return {exercise, *curriculum.find(exercise).needs, *needing, *beside}
 
 
-OFTEN = [("attention", "near"), ("sublayer", "near"), ("subwords", "near")]
+OFTEN = [("attention", "near"), ("sublayer", "near")]
 
 
 @pytest.mark.parametrize(
     ("exercise", "others"),
     [
-        pytest.param(*pair, marks=() if pair in OFTEN else pytest.mark.full(together="{exercise}"))
+        pytest.param(*pair, marks=() if pair in OFTEN else pytest.mark.full(seconds=3))
         for pair in itertools.product(curriculum.NAMES, ("near", "all"))
     ],
 )
