@@ -177,7 +177,7 @@ _NORMS: Targets = {
         "torch.nested._internal.ops:native_layer_norm_default",
         # The gradient for the scale is made of the normalised numbers.
         "torch._decomp.decompositions:*layer_norm*",
-        "torch._decomp.decompositions_for_jvp:*layer_norm*",
+        "torch._decomp.decompositions_for_jvp:native_layer_norm_backward",
         "torch.nested._internal.ops:native_layer_norm_backward_default",
     ),
     # Of twice as many channels as there are, it divides by the root of their mean square.
@@ -199,8 +199,11 @@ _NORMS: Targets = {
         "aten::_native_batch_norm_legit",
         "aten::_native_batch_norm_legit_functional",
         "aten::_native_batch_norm_legit_no_training",
-        "torch._decomp.decompositions:*batch_norm*",
-        "torch._decomp.decompositions_for_jvp:*batch_norm*",
+        # Not what torch compiles when `torch.func.jvp` is first used: `cudnn_batch_norm_backward`.
+        "torch._decomp.decompositions:*native_batch_norm*",
+        "torch._decomp.decompositions:_batch_norm*",
+        "torch._decomp.decompositions:batch_norm_backward",
+        "torch._decomp.decompositions:cudnn_batch_norm",
     ),
     "nn.GroupNorm": ("torch.nn:GroupNorm.forward",),
     "F.group_norm": (

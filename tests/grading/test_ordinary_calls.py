@@ -23,13 +23,15 @@ from grader.submission import Submission
 from tests import DATA
 from tests.sandbox.test_attacks import ATTACKS
 
-# Attacks that die where the rule does not stop them, and those that call compiled code by address.
+# Attacks that die where the rule does not stop them, those that call compiled code by address, and
+# one whose text a jail withholds: it is in this process's torch, and of ordinary calls.
 ENDED = {
     "cffi_native",
     "ctypes_native",
     "function_pointer",
     "reference_of_tests",
     "tensor_expressions",
+    "text_of_torchs_tests",
 }
 BYPASSES = [
     attack
