@@ -52,14 +52,14 @@ class Pieces(Package):
         for name, text in sources.own.items():
             modules.remember(name, text)
         # In a notebook, the real package may have been imported.
-        self.before = modules.imported()
-        modules.begin_anew()
+        self.before = _imported()
+        modules.begin_anew(self.before)
         sys.meta_path.insert(0, self)
 
     def close(self) -> None:
         """Forgets the modules and the package; what was there before is there again."""
         sys.meta_path.remove(self)
-        modules.forget()
+        modules.forget(_imported())
         sys.modules.update(self.before)
 
     def module(self, exercise: str) -> Any:
@@ -159,3 +159,10 @@ def entries_of(pieces: Pieces, exercises: Mapping[str, Sequence[str]]) -> dict[s
                 raise AttributeError(f"{file_name(exercise)} defines no {entry}.")
             values[entry] = getattr(module, entry)
     return values
+
+
+def _imported() -> dict[str, ModuleType]:
+    """The package `exercises` and its modules as they are now."""
+    return {
+        name: module for name, module in sys.modules.items() if name.partition(".")[0] == PACKAGE
+    }

@@ -21,7 +21,7 @@ from typing import Any
 
 from grader.notebook import commands
 from grader.notebook.shell import Shell
-from grader.remote import absences, modules
+from grader.remote import absences
 from grader.remote.guard import ForbiddenCall
 from grader.remote.modules import Modules, file_name, file_of, hide
 from grader.remote.standins import Nothing
@@ -117,7 +117,7 @@ class Notebook:
         # The cells may change the reference's objects. What is examined gets others, which are made
         # before a cell could look for what they are made of.
         self.modules.prepare(references)
-        fresh = modules.imported()
+        fresh = self.modules.imported()
         self.modules.prepare(references)
         hide(references)
         self._give(needed)

@@ -57,6 +57,7 @@ class Modules(Package):
         """Make `exercises` a package whose modules come from here."""
         self.sources = dict(sources)
         self.references: frozenset[str] = frozenset()
+        self.known = {PACKAGE, *(f"{PACKAGE}.{name}" for name in self.sources)}
         self.arrived: dict[str, bytes] = {}
         self.compiled: dict[str, types.CodeType] = {}
         for name, source in self.sources.items():
@@ -94,7 +95,8 @@ class Modules(Package):
         could look for them.
         """
         self.references = frozenset(references)
-        begin_anew()
+        self.known.update(f"{PACKAGE}.{name}" for name in references)
+        begin_anew(self.known)
         self.arrived = dict(references)
         for name in references:
             importlib.import_module(f"{PACKAGE}.{name}")
@@ -103,7 +105,11 @@ class Modules(Package):
     def remove(self) -> None:
         """Take the package `exercises` away again."""
         sys.meta_path.remove(self)
-        forget()
+        forget(self.known)
+
+    def imported(self) -> dict[str, types.ModuleType]:
+        """Return what can be imported from here and is, as it is now, to be put there again."""
+        return {name: sys.modules[name] for name in self.known if name in sys.modules}
 
     def holds(self, exercise: str) -> bool:
         """Return whether it is a reference or a file of the student's."""
@@ -187,22 +193,19 @@ def hide(references: Mapping[str, bytes]) -> None:
         references.clear()
 
 
-def imported() -> dict[str, types.ModuleType]:
-    """The package `exercises` and its modules as they are now, to be put there again."""
-    return {
-        name: module for name, module in sys.modules.items() if name.partition(".")[0] == PACKAGE
-    }
+def forget(names: Iterable[str]) -> None:
+    """Take these modules out of what is imported."""
+    for name in names:
+        sys.modules.pop(name, None)
 
 
-def forget() -> None:
-    """Take the package and its modules out of what is imported."""
-    for name in imported():
-        del sys.modules[name]
+def begin_anew(names: Iterable[str]) -> None:
+    """Put an empty package in the place of what was imported of it: these modules.
 
-
-def begin_anew() -> None:
-    """Put an empty package in the place of what was imported of it."""
-    forget()
+    They are not looked for. In a process that was just forked, to look at the names of all modules
+    copies the pages that they are on, thousands of them.
+    """
+    forget(names)
     package = types.ModuleType(PACKAGE)
     package.__path__ = []
     sys.modules[PACKAGE] = package
