@@ -74,7 +74,11 @@ def refuse(name: str, *_: object) -> None:
 
 
 def test_query_key_and_value() -> None:
-    """Each third of the projection is cut into two heads of two features."""
+    """Each third of the projection is cut into two heads of two features.
+
+    The first third of the projection's rows makes the queries, the second the keys, the third the
+    values. Head 0 has the features 0 and 1, head 1 the features 2 and 3.
+    """
     found = steps(layer_of_four(batch_first=True), X)
     query = torch.tensor([[[[1.0, 0.0], [0.0, 1.0]], [[0.0, 2.0], [0.0, 0.0]]]])
     help = "First cut the features of each token into heads, then move the heads in front."
@@ -139,6 +143,24 @@ def test_norms_and_sums() -> None:
     assert_matches(found["norm1"], expected, "'norm1'", axes=TOKENS)
     assert_matches(found["feed_forward"], torch.zeros(1, 2, 4), "'feed_forward'", axes=TOKENS)
     assert_matches(found["output"], expected, "'output'", axes=TOKENS)
+
+
+def test_random_weights() -> None:
+    """With random weights, too, the output is what the layer itself returns.
+
+    The weights of the other tests are so simple that a matrix and its transpose may do the same.
+    """
+    torch.manual_seed(0)
+    x = torch.randn(2, 3, 4)
+    for norm_first in (False, True):
+        layer = nn.TransformerEncoderLayer(4, 2, 6, batch_first=True, norm_first=norm_first).eval()
+        assert_matches(
+            steps(layer, x)["output"],
+            layer(x),
+            f"'output' with random weights and norm_first={norm_first}",
+            axes=TOKENS,
+            help="`F.linear(x, weight, bias)` is `x @ weight.T + bias`. Which weights do you use?",
+        )
 
 
 def test_norm_first() -> None:

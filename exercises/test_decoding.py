@@ -99,7 +99,10 @@ def test_a_row_that_has_ended_is_filled() -> None:
 
 
 def test_any_id_may_be_generated() -> None:
-    """Start token and padding may be generated; neither ends a sentence."""
+    """Start token and padding may be generated; neither ends a sentence.
+
+    Only `eos_id` does, whatever the other ids are.
+    """
     table = {START: {PAD: 0.9, A: 0.1}, PAD: {A: 0.8, END: 0.2}, A: {START: 0.7, END: 0.3}}
     expected = torch.tensor([[START, PAD, A, START, PAD]])
     for search in (greedy_decode, beam_search):

@@ -93,7 +93,10 @@ def test_the_exact_gelu() -> None:
 
 
 def test_each_token_on_its_own() -> None:
-    """A token comes out the same alone and in its sentence."""
+    """A token comes out the same alone and in its sentence.
+
+    No sum or mean runs over the tokens or over the batch.
+    """
     torch.manual_seed(0)
     module = FeedForward(d_model=3, d_ff=5).eval()
     x = torch.randn(2, 4, 3)

@@ -139,7 +139,10 @@ def test_the_cache_gets_keys_and_values() -> None:
 
 
 def test_one_head_for_all_and_one_for_each() -> None:
-    """One key/value head for all works, and so does one for each."""
+    """One key/value head for all works, and so does one for each.
+
+    How many query heads share a key/value head: all of them with one, a single one with four.
+    """
     x = torch.randn(2, 3, 8, generator=torch.Generator().manual_seed(1))
     for n_kv_heads in (1, 4):
         cut = x.chunk(4, dim=-1)
@@ -152,7 +155,10 @@ def test_one_head_for_all_and_one_for_each() -> None:
 
 
 def test_queries_and_keys_are_rotated() -> None:
-    """Angles rotate queries and keys, and leave the values unchanged."""
+    """Angles rotate queries and keys, and leave the values unchanged.
+
+    Which tensors go through `apply_rotary`, and are they cut into heads by then?
+    """
     torch.manual_seed(2)
     x, angles = torch.randn(1, 3, 4), torch.randn(3, 2)
     rotated = apply_rotary(x, angles)

@@ -54,7 +54,10 @@ def test_three_tokens_by_hand() -> None:
 
 @given(lengths=st.lists(st.integers(1, 4), min_size=1, max_size=4))
 def test_pieces_of_any_length(lengths: list[int]) -> None:
-    """In pieces, keys and values come back as if appended at once."""
+    """In pieces, keys and values come back as if appended at once.
+
+    Each call adds its tokens at the end of what is there, along the axis of the tokens.
+    """
     some = pieces(*lengths)
     cache = KVCache()
     results = [appended(cache, *pair) for pair in some]
@@ -64,7 +67,10 @@ def test_pieces_of_any_length(lengths: list[int]) -> None:
 
 
 def test_two_caches_share_nothing() -> None:
-    """What one cache holds is in no other cache."""
+    """What one cache holds is in no other cache.
+
+    Each cache makes its own attributes, in __init__.
+    """
     first, second = pieces(2, 1)
     appended(KVCache(), *first)
     keys, _ = appended(KVCache(), *second)
@@ -72,7 +78,10 @@ def test_two_caches_share_nothing() -> None:
 
 
 def test_reorder_by_hand() -> None:
-    """After reorder([2, 0]), row 2 comes first and row 0 second."""
+    """After reorder([2, 0]), row 2 comes first and row 0 second.
+
+    Rows are those of the batch, which is the first axis; keys and values are reordered alike.
+    """
     cache = KVCache()
     key = torch.tensor([1.0, 2.0, 3.0]).reshape(3, 1, 1, 1)
     appended(cache, key, 10 * key)

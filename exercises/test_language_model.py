@@ -100,7 +100,10 @@ def test_what_stands_around_the_blocks() -> None:
 
 
 def test_no_position_looks_ahead() -> None:
-    """Changing the last token changes no earlier logit."""
+    """Changing the last token changes no earlier logit.
+
+    Which mask reaches the attention, and which of its axes is that of the queries?
+    """
     model, ids = small(), some_ids()
     other = ids.clone()
     other[:, -1] = (other[:, -1] + 1) % 11

@@ -207,7 +207,10 @@ def test_rows_without_keys_and_large_scores() -> None:
 
 
 def test_no_dropout_unless_asked_for() -> None:
-    """Without `dropout`, training and evaluation give the same."""
+    """Without `dropout`, training and evaluation give the same.
+
+    The default of `dropout` is 0.
+    """
     torch.manual_seed(2)
     module, x = MultiHeadAttention(d_model=4, n_heads=2), torch.randn(2, 8, 4)
     trained = module.train()(x, x, x)

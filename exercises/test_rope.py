@@ -57,7 +57,10 @@ def test_rotations_by_hand() -> None:
 
 
 def test_the_angles_of_later_positions() -> None:
-    """A single token is rotated by the single row of angles that is given."""
+    """A single token is rotated by the single row of angles that is given.
+
+    `apply_rotary` takes the angles as they come, one row a token, and counts no positions itself.
+    """
     output = apply_rotary(torch.tensor([[1.0, 0.0]]), torch.tensor([[7.0]]))
     expected = torch.tensor([[cos(7), sin(7)]])
     assert_matches(output, expected, "apply_rotary at position 7", axes=AXES)
@@ -65,7 +68,11 @@ def test_the_angles_of_later_positions() -> None:
 
 @given(start=st.integers(0, 20), distance=st.integers(0, 9))
 def test_only_the_distance_counts(start: int, distance: int) -> None:
-    """Scores depend only on how far apart query and key are."""
+    """Scores depend only on how far apart query and key are.
+
+    Queries and keys are rotated in the same direction, by angles that grow evenly with the
+    position.
+    """
     generator = torch.Generator().manual_seed(0)
     query, key = torch.randn(2, 6, generator=generator)
     angles = rotary_angles(6, 30)
@@ -76,7 +83,10 @@ def test_only_the_distance_counts(start: int, distance: int) -> None:
 
 
 def test_any_number_of_axes() -> None:
-    """Every sentence and head is rotated as it would be alone."""
+    """Every sentence and head is rotated as it would be alone.
+
+    The axes in front of (L, d) are left as they are; the angles belong to the last two.
+    """
     generator = torch.Generator().manual_seed(0)
     x = torch.randn(2, 3, 5, 4, generator=generator)
     angles = rotary_angles(4, 5)

@@ -63,7 +63,11 @@ def assert_shares(drawn: Tensor, expected: list[float], what: str) -> None:
 
 
 def test_temperature_by_hand() -> None:
-    """T = 0.5 squares the probabilities; T = 0 takes the largest."""
+    """T = 0.5 squares the probabilities; T = 0 takes the largest.
+
+    The logits are divided by T before softmax. At T = 0, where that is impossible, the largest
+    logit has all the probability, the first of several equal ones.
+    """
     for temperature, expected in (
         (1.0, [0.5, 0.25, 0.125, 0.0625, 0.0625]),
         (0.5, [16 / 21.5, 4 / 21.5, 1 / 21.5, 0.25 / 21.5, 0.25 / 21.5]),
@@ -82,7 +86,10 @@ def test_temperature_by_hand() -> None:
 
 
 def test_top_k_by_hand() -> None:
-    """Each row keeps its own k largest logits, at their indices."""
+    """Each row keeps its own k largest logits, at their indices.
+
+    The limit is the k-th largest logit of a row, so every row has a limit of its own.
+    """
     logits = torch.tensor([[1.0, 4.0, 2.0, 3.0], [8.0, 5.0, 7.0, 6.0]])
     given = logits.clone()
     for k, expected in (
@@ -131,9 +138,15 @@ def test_top_p_by_hand() -> None:
 
 
 def test_draws_as_often_as_the_probabilities_say() -> None:
-    """20,000 draws for each of two rows, which alternate in the batch."""
+    """20,000 draws for each of two rows, which alternate in the batch.
+
+    Each token is drawn as often as its softmax says, whatever the other row's logits are.
+    """
     drawn = sample(ROWS.repeat(MANY, 1))
-    assert_matches(torch.tensor(drawn.shape), torch.tensor([2 * MANY]), "shape of the tokens drawn")
+    assert drawn.shape == (2 * MANY,), (
+        f"For logits of shape {(2 * MANY, 4)}, sample returned ids of shape {tuple(drawn.shape)}; "
+        f"it should be {(2 * MANY,)}, one id for each row."
+    )
     assert_dtype(drawn, torch.int64, "tokens drawn")
     assert_shares(drawn[::2], [0.1, 0.2, 0.4, 0.3], "sample for the first row")
     assert_shares(drawn[1::2], [0.64, 0.2, 0.06, 0.1], "sample for the second row")
@@ -166,7 +179,10 @@ def test_options_in_their_order() -> None:
 
 
 def test_a_generator_repeats_its_draws() -> None:
-    """Generators with the same seed draw the same tokens, call by call."""
+    """Generators with the same seed draw the same tokens, call by call.
+
+    Every random number comes from the generator that is given.
+    """
     many, model = ROWS.repeat(50, 1), ROUND
     draws: tuple[tuple[str, Callable[[torch.Generator | None], Tensor]], ...] = (
         ("sample", lambda generator: sample(many, generator=generator)),

@@ -17,7 +17,10 @@ from grader.feedback.comparison import (
 
 
 def test_softmax_by_hand() -> None:
-    """Four scores whose exponentials are 1, 2, 2 and 5, with the sum 10."""
+    """Four scores whose exponentials are 1, 2, 2 and 5, with the sum 10.
+
+    So the probabilities are 1/10, 2/10, 2/10 and 5/10.
+    """
     x = torch.tensor([1.0, 2.0, 2.0, 5.0]).log()
     assert_matches(softmax(x), torch.tensor([0.1, 0.2, 0.2, 0.5]), "softmax")
 
@@ -70,7 +73,10 @@ def test_columns_by_hand() -> None:
 
 
 def test_without_dim_it_is_the_last_axis() -> None:
-    """Without `dim`, the rows of a (2, 3) tensor sum to one."""
+    """Without `dim`, the rows of a (2, 3) tensor sum to one.
+
+    What is the default of `dim` in your `def` line, and does every sum use it?
+    """
     x = torch.randn(2, 3, generator=torch.Generator().manual_seed(1))
     assert_matches(softmax(x).sum(-1), torch.ones(2), "sum of softmax over the last axis")
     sums = log_softmax(x).exp().sum(-1)

@@ -64,7 +64,10 @@ def test_any_text_is_bytes() -> None:
 
 
 def test_ids_by_hand() -> None:
-    """Merge i has the id 256 + i, every other byte its own number."""
+    """Merge i has the id 256 + i, every other byte its own number.
+
+    The three merges have the ids 256, 257 and 258, in the order in which they were learned.
+    """
     for text, expected in (
         ("then the", [257, 110, 258]),
         ("th", [256]),

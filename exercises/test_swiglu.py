@@ -108,7 +108,10 @@ def test_large_gates() -> None:
 
 
 def test_each_token_is_on_its_own() -> None:
-    """A token comes out the same alone, and bfloat16 gives bfloat16."""
+    """A token comes out the same alone, and bfloat16 gives bfloat16.
+
+    No sum or mean runs over the tokens, and no number has a dtype of its own.
+    """
     torch.manual_seed(0)
     network, x = SwiGLU(3, 5), torch.randn(2, 4, 3)
     before = x.clone()

@@ -121,7 +121,10 @@ def test_a_query_without_keys() -> None:
 
 
 def test_large_scores() -> None:
-    """Scores of 1000, 0 and -1000 make no NaN, in any order."""
+    """Scores of 1000, 0 and -1000 make no NaN, in any order.
+
+    Only differences from the largest score so far go into `exp`, so none of them is above zero.
+    """
     query, value = torch.tensor([[1.0]]), torch.tensor([[5.0], [6.0], [7.0]])
     for order in ((0, 1, 2), (2, 1, 0), (1, 0, 2)):
         key = torch.tensor([[1000.0], [0.0], [-1000.0]])[list(order)]
@@ -141,7 +144,10 @@ def test_no_large_tensor() -> None:
 
 
 def test_gradients_and_dtype() -> None:
-    """Blocks leave the gradients as they are, and bfloat16 as well."""
+    """Blocks leave the gradients as they are, and bfloat16 as well.
+
+    No step leaves the graph, and no tensor has a dtype of its own.
+    """
     query, key, value = random_inputs(5, (5, 4), (7, 4), (7, 3))
     names = ("query", "key", "value")
     found = []

@@ -8,7 +8,10 @@ from grader.feedback.plain_data import assert_equals
 
 
 def test_words() -> None:
-    """Words come out in lower case, without . , ! ? and without empty ones."""
+    """Words come out in lower case, without . , ! ? and without empty ones.
+
+    White space of any kind and length separates words; the four marks leave nothing behind.
+    """
     for text, expected in (
         ("Hello, World!", ["hello", "world"]),
         ("two  spaces\tand\nlines ", ["two", "spaces", "and", "lines"]),
@@ -26,6 +29,8 @@ def test_vocabulary() -> None:
     expected = {"<s>": 0, "<pad>": 1, "<UNK>": 2, "bat": 3, "cat": 4, "sat": 5, "the": 6}
     found = build_vocab(texts, specials=specials)
     help = "In which order should the ids go through the specials and the words?"
+    if set(found) != set(expected):
+        help = "`tokenize` turns one text into its words. What does your loop go over?"
     assert_equals(found, expected, f"build_vocab({texts}, specials={specials})", help)
     found = build_vocab(text for text in ["b a", "c a"])
     assert_equals(found, {"a": 0, "b": 1, "c": 2}, "build_vocab(text for text in ['b a', 'c a'])")
@@ -36,6 +41,8 @@ def test_ids() -> None:
     vocab = {"a": 0, "b": 5, "<unk>": 9}
     assert_equals(encode("B a, a", vocab), [5, 0, 0], f"encode('B a, a', {vocab})")
     found = encode("a zebra b", vocab, unknown="<unk>")
+    if "<unk>" in found:
+        raise Mismatch(f"encode returned {found}. All of it should be ids: '<unk>' has the id 9.")
     assert_equals(found, [0, 9, 5], f"encode('a zebra b', {vocab}, unknown='<unk>')")
     found = encode("a", {"a": 0}, unknown="<unk>")
     assert_equals(found, [0], "encode('a', {'a': 0}, unknown='<unk>')")

@@ -57,7 +57,10 @@ def test_the_rest_stays() -> None:
 
 
 def test_labels_are_the_next_tokens() -> None:
-    """The decoder reads all but the last token; labels lack the first."""
+    """The decoder reads all but the last token; labels lack the first.
+
+    At every position the label is the token that comes next, so both are one token shorter.
+    """
     tgt = torch.tensor([[1, 7, 8, 9, 2], [1, 6, 2, 0, 0]])
     returned = teacher_forcing(tgt)
     assert_parts(returned, ("decoder_input", "labels"), "teacher_forcing")

@@ -114,7 +114,10 @@ def test_gradients_are_clipped_before_they_are_used() -> None:
         model, optimiser = prepared()
         train_step(model, SRC, TGT, optimiser, model.loss, max_norm=limit)
         assert_matches(
-            model.weight, torch.tensor(weight), f"weight after a step with max_norm={limit:g}"
+            model.weight,
+            torch.tensor(weight),
+            f"weight after a step with max_norm={limit:g}",
+            help="What is the norm of the gradients when `optimiser.step()` reads them?",
         )
 
 

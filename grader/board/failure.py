@@ -28,6 +28,10 @@ from grader.feedback.mismatch import Mismatch
 from grader.feedback.tensors import type_name
 
 _ENDLESS = "Your code didn't finish and was stopped. Is there an infinite loop?"
+_OWN_RAISE = (
+    "Your own `raise` ends this call, and the test expects no error. Is its condition right, or "
+    "what reaches it?"
+)
 # Errors that the shapes of the tensors in the line explain, and what they make unnecessary.
 _ABOUT_SIZES = r"\bsizes?\b|\bshapes?\b|\b[Dd]imensions?\b"
 _PRINT = r" Print (?:both shapes|its shape)\."
@@ -173,10 +177,19 @@ def _explain_error(
         line = f"{line}\n{made}" if made else line
     width = width_of_layer(error.__traceback__) if "cannot be multiplied" in line else ""
     called = values.uncallable(error.__traceback__, workspace) if "callable" in line else ""
+    is_tests_own = isinstance(error, AssertionError) and not _is_theirs(error, workspace)
+    if is_tests_own:
+        told = values.sizes(error.__traceback__, workspace)
+        return Finding(_text(error).split("\nassert ")[0], help=told, places=places)
     hint = called or width or hint_for(line, frames[-1][1].source if frames else "")
     if "NoneType" in line:
         named = values.nones(error.__traceback__, workspace)
         hint = hint.replace(SOMETHING_IS_NONE, named) if named else hint
+    elif _is_own_raise(error, frames, workspace):
+        told = values.condition(error.__traceback__, workspace)
+        hint = f"{_OWN_RAISE} {told}".rstrip()
+    elif line.startswith("IndexError") and "index out of range" in line:
+        hint = f"{hint} {values.lengths(error.__traceback__, workspace)}".rstrip()
     elif re.search(_ABOUT_SIZES, line) and not width and not _is_raised(frames):
         told = values.sizes(error.__traceback__, workspace)
         hint = " ".join(filter(None, (re.sub(_PRINT, "", hint) if told else hint, told)))
@@ -210,16 +223,20 @@ def _is_raised(frames: list[tuple[Any, Place]]) -> bool:
 
 
 def _is_own_raise(
-    error: NotImplementedError, frames: list[tuple[Any, Place]], workspace: Workspace
+    error: BaseException, frames: list[tuple[Any, Place]], workspace: Workspace
 ) -> bool:
     """Whether a `raise` in the student's own line raised it, as a stub does, and not torch."""
+    return _is_raised(frames) and _is_theirs(error, workspace)
+
+
+def _is_theirs(error: BaseException, workspace: Workspace) -> bool:
+    """Whether the student's own line raised it, and no line of torch or of a test."""
     traceback = error.__traceback__
     while traceback is not None and traceback.tb_next is not None:
         traceback = traceback.tb_next
     return (
         traceback is not None
         and workspace.holds_code(traceback.tb_frame.f_code.co_filename) is not None
-        and _is_raised(frames)
     )
 
 

@@ -254,7 +254,7 @@ class Board:
             for name, progress in self.progress.items():
                 if progress.status == WRONG:
                     module = partial(probe.module, self.workspace, name)
-                    pointers.point(name, progress.failures(), self.workspace, module)
+                    pointers.point(name, progress.failures(), self.workspace, module, in_full)
             self._write(terminalreporter, messages(self.progress, width, in_full))
         if config.option.hint:
             self._write(terminalreporter, self._hint(width))

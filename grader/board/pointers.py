@@ -2,16 +2,18 @@
 
 A public test sees that a number is wrong, and asks what holds for every wrong number. Where the
 data on the known mistakes of the exercise is at hand, as it is unless somebody changes the kit, one
-that explains all that the code answers asks its own question instead, and points to the line that
-is most like those in which it is made.
+that explains what the code answers asks its own question instead, if it changes what the failing
+function returns, and points to the line that is most like those in which it is made.
 """
 
 from __future__ import annotations
 
 import ast
+import contextlib
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 from grader.board import known
@@ -33,100 +35,153 @@ def point(
     failures: Sequence[Result],
     workspace: Workspace,
     module: Callable[[], Any],
+    in_full: bool = False,
 ) -> None:
     """Give the first of these failures, and those that say the same, a better question and line.
 
-    `module` returns what holds the student's names, or None where it cannot be imported. Nothing
-    changes where the cause is known already, where no known mistake explains what is wrong, or
-    where the instructor does not want hints to go that far.
+    With `in_full` all of them, each what concerns its own test. `module` returns what holds the
+    student's names, or None where it cannot be imported. Nothing changes where the cause is known
+    already, or where the instructor does not want hints to go that far. Where no question fits,
+    what the test's text says about the expected numbers takes its place.
     """
     if not failures or any(result.endless for result in failures):
         return
-    shown = failures[0]
-    if shown.finding is None:
-        return
-    if not (shown.is_comparison or _comes_out_late(shown.finding)):
-        return
     try:
-        limit = workspace.limit_of_hints
-        knowledge = known.load(exercise) if known.is_at_hand(exercise) else None
-    except (known.NoHintsError, CurriculumError):
+        pointer = _Pointer(exercise, workspace, module)
+    except CurriculumError:
         return
-    if _say_what_is_misplaced(exercise, failures, workspace, limit):
-        return
-    named: list[tuple[str, ...]] = []
-    if knowledge is not None and (theirs := module()) is not None:
-        named = known.diagnose(knowledge, theirs, patient=False)
-    place = _place(exercise, named[0], knowledge, workspace) if knowledge and named else None
-    end = _end(dropped, exercise, shown, workspace, limit)
-    if end is None and place is None:
-        end = _end(unused_parts, exercise, shown, workspace, limit)
-    if end is not None and end[1] != place:
-        told, place = end
-        asked = f"{shown.finding.help} " if shown.names_cause else ""
-        _say(failures, f"{asked}{told}", (place,))
-        return
-    if knowledge is None or not named:
-        return
-    is_elsewhere = place is not None and not _concerns(place, shown, exercise, workspace)
-    if is_elsewhere or not limit.allows("question"):
-        return
-    asks = dict.fromkeys(knowledge.words[name]["asks"] for name in named[0])
-    help = shown.finding.help if shown.names_cause else " Or: ".join(asks)
-    places = shown.finding.places
-    if not shown.is_comparison:
-        if place is None or not limit.allows("line"):
-            return
-        if place in places:
-            if re.match(_ERROR, shown.finding.headline):  # nothing but what Python says
-                _say(failures, f"{shown.finding.help} {help}".strip(), places)
-            return
-        said_already = [shown.finding.help] if shown.finding.help else []
-        help, places = "\n".join([*said_already, f"{help} {_IS_IT}"]), (place,)
-    elif _is_made_at(places):  # a parameter that is missing or has another shape
-        help = shown.finding.help or help
-    elif place is not None and limit.allows("line"):
-        help, places = f"{help} {_IS_IT}", (place,)
-    _say(failures, help, places)
+    groups: dict[str, list[Result]] = {}
+    for result in failures:
+        groups.setdefault(result.text(), []).append(result)
+    for group in list(groups.values())[: None if in_full else 1]:
+        pointer.point(group)
+        shown = group[0]
+        test = workspace.tests(exercise).get(shown.test)
+        if shown.finding is not None and shown.is_comparison and not shown.finding.help and test:
+            _say(group, test.text, shown.places)
 
 
-def _say_what_is_misplaced(
-    exercise: str, failures: Sequence[Result], workspace: Workspace, limit: HintLimit
-) -> bool:
-    """Name the call with arguments in each other's place, if there is one that matters here."""
-    shown = failures[0]
-    assert shown.finding is not None
-    others = [workspace.source(name) for name in find(exercise).needs]
-    found = misplaced(workspace.source(exercise), others)
-    if ONE in shown.finding.headline or SEVERAL in shown.finding.headline:
-        return True  # the error says it already
-    if len(found) != 1 or not limit.allows("line"):
-        return False
-    told, number = found[0]
-    place = workspace.line(exercise, number, _around(workspace.source(exercise), number))
-    if not _concerns(place, shown, exercise, workspace):
-        return False
-    asked = f"{shown.finding.help}\n" if shown.names_cause or not shown.is_comparison else ""
-    _say(failures, f"{asked}{told}", (place,))
-    return True
+class _Pointer:
+    """What leads from the failures of one exercise to questions and lines, each said once."""
 
+    def __init__(self, exercise: str, workspace: Workspace, module: Callable[[], Any]) -> None:
+        """Raises `CurriculumError` where the instructor's limit of hints cannot be read."""
+        self.exercise, self.workspace, self.module = exercise, workspace, module
+        self.limit: HintLimit = workspace.limit_of_hints
+        self.said: set[str] = set()
 
-def _end(
-    ends: Callable[[str], Sequence[tuple[str, int]]],
-    exercise: str,
-    shown: Result,
-    workspace: Workspace,
-    limit: HintLimit,
-) -> tuple[str, Place] | None:
-    """Return where the code leads nowhere, if that is one place, and the failing test runs it."""
-    if not shown.is_comparison or _is_made_at(shown.places) or not limit.allows("line"):
+    @cached_property
+    def knowledge(self) -> known.Known | None:
+        """The known mistakes of the exercise, if they are at hand."""
+        with contextlib.suppress(known.NoHintsError):
+            return known.load(self.exercise) if known.is_at_hand(self.exercise) else None
         return None
-    source = workspace.source(exercise)
-    there = [
-        (told, workspace.line(exercise, line, _around(source, line))) for told, line in ends(source)
-    ]
-    there = [end for end in there if _concerns(end[1], shown, exercise, workspace)]
-    return there[0] if len(there) == 1 else None
+
+    @cached_property
+    def named(self) -> list[tuple[str, ...]]:
+        """The mistakes that explain what the code answers."""
+        if self.knowledge is None or (theirs := self.module()) is None:
+            return []
+        return known.diagnose(self.knowledge, theirs, patient=False)
+
+    def point(self, failures: Sequence[Result]) -> None:
+        """Give these failures, which say the same, a better question and line."""
+        shown = failures[0]
+        finding = shown.finding
+        if finding is None or not (shown.is_comparison or _comes_out_late(finding)):
+            return
+        if self._say_what_is_misplaced(failures):
+            return
+        names, place = self._mistake(shown)
+        end = self._end(dropped, shown)
+        if end is None and place is None:
+            end = self._end(unused_parts, shown)
+        if end is not None and end[1] != place:
+            told, place = end
+            asked = f"{finding.help} " if shown.names_cause else ""
+            self._say_once(failures, told, asked, (place,))
+            return
+        if self.knowledge is None or not names or not self.limit.allows("question"):
+            return
+        asks = dict.fromkeys(self.knowledge.words[name]["asks"] for name in names)
+        help = finding.help if shown.names_cause else " Or: ".join(asks)
+        places = finding.places
+        if not shown.is_comparison:
+            if place is None or not self.limit.allows("line"):
+                return
+            if place in places:
+                if re.match(_ERROR, finding.headline):  # nothing but what Python says
+                    _say(failures, f"{finding.help} {help}".strip(), places)
+                return
+            said_already = [finding.help] if finding.help else []
+            help, places = "\n".join([*said_already, f"{help} {_IS_IT}"]), (place,)
+        elif _is_made_at(places):  # a parameter that is missing or has another shape
+            help = finding.help or help
+        elif place is not None and self.limit.allows("line"):
+            help, places = f"{help} {_IS_IT}", (place,)
+        self.said.update(names)
+        _say(failures, help, places)
+
+    def _mistake(self, shown: Result) -> tuple[tuple[str, ...], Place | None]:
+        """Return the first mistake that could be why this test fails, and its line if one is.
+
+        The mistake has no names where none could.
+        """
+        entries = _entries(shown, self.exercise, self.workspace)
+        for names in self.named:
+            assert self.knowledge is not None
+            place = _place(self.exercise, names, self.knowledge, self.workspace)
+            changed = {entry for name in names for entry in self.knowledge.prints.entries(name)}
+            is_elsewhere = entries and changed and not entries & changed
+            if place is not None and not is_elsewhere:
+                is_elsewhere = not _concerns(place, shown, self.exercise, self.workspace)
+            if not is_elsewhere and not self.said & set(names):
+                return names, place
+        return (), None
+
+    def _say_what_is_misplaced(self, failures: Sequence[Result]) -> bool:
+        """Name the call with arguments in each other's place, if there is one that matters here."""
+        shown = failures[0]
+        assert shown.finding is not None
+        source = self.workspace.source(self.exercise)
+        others = [self.workspace.source(name) for name in find(self.exercise).needs]
+        calls = misplaced(source, others)
+        if ONE in shown.finding.headline or SEVERAL in shown.finding.headline:
+            return True  # the error says it already
+        if len(calls) != 1 or not self.limit.allows("line"):
+            return False
+        told, number = calls[0]
+        place = self.workspace.line(self.exercise, number, _around(source, number))
+        if told in self.said or not _concerns(place, shown, self.exercise, self.workspace):
+            return False
+        names_cause = shown.names_cause or not shown.is_comparison
+        asked = f"{shown.finding.help}\n" if names_cause else ""
+        self._say_once(failures, told, asked, (place,))
+        return True
+
+    def _end(
+        self, ends: Callable[[str], Sequence[tuple[str, int]]], shown: Result
+    ) -> tuple[str, Place] | None:
+        """Return where the code leads nowhere, if that is one place, and the test runs it."""
+        if not shown.is_comparison or _is_made_at(shown.places) or not self.limit.allows("line"):
+            return None
+        source = self.workspace.source(self.exercise)
+        found = [
+            (told, self.workspace.line(self.exercise, line, _around(source, line)))
+            for told, line in ends(source)
+        ]
+        found = [
+            (told, place)
+            for told, place in found
+            if told not in self.said and _concerns(place, shown, self.exercise, self.workspace)
+        ]
+        return found[0] if len(found) == 1 else None
+
+    def _say_once(
+        self, failures: Sequence[Result], told: str, before: str, places: tuple[Place, ...]
+    ) -> None:
+        self.said.add(told)
+        _say(failures, f"{before}{told}", places)
 
 
 def _say(failures: Sequence[Result], help: str, places: tuple[Place, ...]) -> None:
@@ -182,18 +237,32 @@ def _around(source: str, number: int) -> str:
     return ".".join(names)
 
 
+def _entries(result: Result, exercise: str, workspace: Workspace) -> set[str]:
+    """Return the functions and classes of the exercise that the failing test is about.
+
+    Those are the ones that its message names, or else those that the test uses, and what they use
+    in turn. There are none where nothing of the exercise is named.
+    """
+    entries = find(exercise).entries
+    test = workspace.tests(exercise).get(result.test)
+    named = set(re.findall(r"\w+", result.headline)) & set(entries)
+    used = named or {name for name in entries if test is not None and name in test.uses}
+    tree = parsed(workspace.source(exercise))
+    bodies = {
+        node.name: {name.id for name in ast.walk(node) if isinstance(name, ast.Name)}
+        for node in tree.body
+        if isinstance(node, ast.ClassDef | ast.FunctionDef)
+    }
+    waiting = list(used)
+    while waiting:
+        new = bodies.get(waiting.pop(), set()) & set(bodies) - used
+        used |= new
+        waiting += new
+    return used
+
+
 def _concerns(place: Place, result: Result, exercise: str, workspace: Workspace) -> bool:
     """Return whether the failing test runs the function or class that holds the line."""
     entry = place.inside.partition(".")[0]
-    test = workspace.tests(exercise).get(result.test)
-    entries = find(exercise).entries
-    used = [name for name in entries if test is not None and name in test.uses]
-    if entry not in entries or entry in used or not used:
-        return True
-    tree = parsed(workspace.source(exercise))
-    return any(
-        isinstance(name, ast.Name) and name.id == entry
-        for node in tree.body
-        if isinstance(node, ast.ClassDef | ast.FunctionDef) and node.name in used
-        for name in ast.walk(node)
-    )
+    used = _entries(result, exercise, workspace)
+    return entry not in find(exercise).entries or entry in used or not used

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import ast
 import linecache
-from collections.abc import Iterator
-from types import TracebackType
+from collections.abc import Iterable, Iterator
+from types import FrameType, TracebackType
 from typing import Any
 
 from torch import Tensor, nn
 
 from grader.board.statements import at_line
 from grader.board.workspace import Workspace
+from grader.recognition.likeness import parsed
 
 _COLUMN = " Should one of them be a column, `[:, None]`, so that each number meets each?"
 
@@ -31,17 +32,48 @@ _KINDS = {
 
 def sizes(traceback: TracebackType | None, workspace: Workspace) -> str:
     """Return the shapes of the tensors that the student's last line names, in a sentence, or ""."""
-    shapes, numbers, lengths = [], [], []
-    for name, value in _values(traceback, workspace):
-        if isinstance(value, Tensor):
-            shapes.append(f"{name} {tuple(value.shape)}")
-            lengths.append(value.numel() if value.dim() == 1 else 0)
-        elif isinstance(value, int) and not isinstance(value, bool):
-            numbers.append(f"{name} is {value}")
+    named = list(_values(traceback, workspace))
+    shapes, numbers = _shapes_and_numbers(named)
+    tensors = [value for _, value in named if isinstance(value, Tensor)]
+    lengths = [tensor.numel() if tensor.dim() == 1 else 0 for tensor in tensors]
     told = "; ".join([", ".join(shapes), *numbers])
     is_outer = len(lengths) == 2 and all(lengths) and lengths[0] != lengths[1]
     ending = _COLUMN if is_outer else ""
     return f"Shapes in this line: {told}.{ending}" if shapes else ""
+
+
+def lengths(traceback: TracebackType | None, workspace: Workspace) -> str:
+    """Return how long the lists in the student's last line are, in a sentence, or ""."""
+    told, numbers = [], []
+    for name, value in _values(traceback, workspace):
+        if isinstance(value, list | tuple | str):
+            told.append(f"`{name}` has {len(value)} item{'s' * (len(value) != 1)}")
+        elif isinstance(value, int) and not isinstance(value, bool):
+            numbers.append(f"`{name}` is {value}")
+    return (
+        f"Here {' and '.join(filter(None, (', '.join(told), ', '.join(numbers))))}." if told else ""
+    )
+
+
+def condition(traceback: TracebackType | None, workspace: Workspace) -> str:
+    """Return what the condition of the student's `raise`, which is the last line, was about.
+
+    That is a sentence on the shapes and numbers in it, or "" where it has none.
+    """
+    frames = list(workspace.frames(traceback))
+    if not frames:
+        return ""
+    _, frame, number = frames[-1]
+    around = [
+        node
+        for node in ast.walk(parsed("".join(linecache.getlines(frame.f_code.co_filename))))
+        if isinstance(node, ast.If) and node.lineno <= number <= (node.body[-1].end_lineno or 0)
+    ]
+    if not around:
+        return ""
+    shapes, numbers = _shapes_and_numbers(_named_in(around[-1].test, frame))
+    told = "; ".join(filter(None, (", ".join(shapes), ", ".join(numbers))))
+    return f"In that condition: {told}." if told else ""
 
 
 def nones(traceback: TracebackType | None, workspace: Workspace) -> str:
@@ -73,6 +105,17 @@ def uncallable(traceback: TracebackType | None, workspace: Workspace) -> str:
     return ""
 
 
+def _shapes_and_numbers(named: Iterable[tuple[str, Any]]) -> tuple[list[str], list[str]]:
+    """Return the shapes of the tensors among these values, and the whole numbers, in words."""
+    shapes, numbers = [], []
+    for name, value in named:
+        if isinstance(value, Tensor):
+            shapes.append(f"{name} {tuple(value.shape)}")
+        elif isinstance(value, int) and not isinstance(value, bool):
+            numbers.append(f"{name} is {value}")
+    return shapes, numbers
+
+
 def _values(traceback: TracebackType | None, workspace: Workspace) -> Iterator[tuple[str, Any]]:
     """Yield the variables and the module's tensors in the student's last line, each once."""
     frames = list(workspace.frames(traceback))
@@ -80,8 +123,14 @@ def _values(traceback: TracebackType | None, workspace: Workspace) -> Iterator[t
         return
     _, frame, number = frames[-1]
     statement = at_line("".join(linecache.getlines(frame.f_code.co_filename)), number)
+    if statement is not None:
+        yield from _named_in(statement, frame)
+
+
+def _named_in(code: ast.AST, frame: FrameType) -> Iterator[tuple[str, Any]]:
+    """Yield the variables and the module's tensors in a piece of code, each once."""
     seen: dict[str, Any] = {}
-    for node in ast.walk(statement) if statement is not None else ():
+    for node in ast.walk(code):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
             if node.id in frame.f_locals:
                 seen[node.id] = frame.f_locals[node.id]

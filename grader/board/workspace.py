@@ -26,9 +26,10 @@ HANDED_OUT = "as it is handed out>"
 
 @dataclass(frozen=True)
 class PublicTest:
-    """One public test as its file shows it: title is the first line of its docstring.
+    """One public test as its file shows it: `title` is the first line of its docstring.
 
-    `uses` are the names in it, `calls` the methods that it calls.
+    `text` is the rest of it on one line, which explains the expected numbers. `uses` are the names
+    in the test, `calls` the methods that it calls.
     """
 
     name: str
@@ -36,6 +37,7 @@ class PublicTest:
     line: int
     uses: tuple[str, ...] = field(default=(), repr=False)
     calls: tuple[str, ...] = field(default=(), repr=False)
+    text: str = field(default="", repr=False)
 
 
 class Workspace:
@@ -279,13 +281,13 @@ def public_tests(source: str | bytes) -> tuple[PublicTest, ...]:
     for node in tree.body:
         if isinstance(node, ast.FunctionDef) and node.name.startswith("test"):
             words = node.name.removeprefix("test_").replace("_", " ")
-            title = (ast.get_docstring(node) or words).splitlines()[0]
+            title, _, text = (ast.get_docstring(node) or words).partition("\n")
             uses = dict.fromkeys(n.id for n in ast.walk(node) if isinstance(n, ast.Name))
             calls = dict.fromkeys(
                 method for name in (node.name, *uses) for method in called.get(name, ())
             )
             place = (node.name, title, node.lineno)
-            tests.append(PublicTest(*place, tuple(uses), tuple(calls)))
+            tests.append(PublicTest(*place, tuple(uses), tuple(calls), " ".join(text.split())))
     return tuple(tests)
 
 

@@ -179,6 +179,36 @@ HINTS: tuple[Hint, ...] = (
         "function needs none: autograd knows the gradient of every operation of torch.",
     ),
     Hint(
+        r"^IndexError: (list|tuple|string) index out of range",
+        "An index is larger than this {0} allows: the last of three items has the index 2.",
+    ),
+    Hint(
+        r"(max|min)\(\) (?:arg is an empty sequence|iterable argument is empty)",
+        "`{0}` gets nothing to choose from. When does that happen, and what should your code do "
+        "then?",
+    ),
+    Hint(
+        r"probability tensor contains either|invalid multinomial distribution",
+        "`multinomial` draws from probabilities: none is negative, infinite or NaN, and one at "
+        "least is above zero. What do you pass to it?",
+    ),
+    Hint(
+        r"string argument without an encoding",
+        "`bytes` needs to know which bytes a character has. `text.encode()` gives those of UTF-8.",
+    ),
+    Hint(
+        r"unhashable type: '(list|dict|set)'",
+        "A {0} cannot be in a set or be the key of a dictionary. A tuple can.",
+    ),
+    Hint(
+        r"list indices must be integers or slices, not (\w+)",
+        "A list is indexed by one whole number or a slice, and this index is a {0}.",
+    ),
+    Hint(
+        r"^KeyError: (.+)",
+        "The dictionary has no key {0}. Which keys does it have, and where do they come from?",
+    ),
+    Hint(
         r"tensors used as indices must be|index .* is out of bounds|index out of range",
         "An index does not fit the tensor that it is used on. Print the index and the shape. Where "
         "does it come from? `argmax` without a `dim` counts through all numbers.",

@@ -147,7 +147,7 @@ SLIPS: tuple[Hint, ...] = (
     Hint(
         r"Tensors must have same number of dimensions: got (\d+) and (\d+)",
         "Tensors can be joined only if they have equally many axes; these have {0} and {1}. "
-        "`unsqueeze` adds one.",
+        "`unsqueeze` adds one; an index, as in `x[:, -1]`, takes one away.",
     ),
     Hint(
         r"Sizes of tensors must match except in dimension (\d+)\. Expected size (\d+) but got "
@@ -219,6 +219,15 @@ SLIPS: tuple[Hint, ...] = (
         r"'(?:int|float)' object has no attribute '(\w+)'",
         "This is a plain number of Python's, without `{0}`. Did it come from `.item()`, `len` or "
         "`sum`?",
+    ),
+    Hint(
+        r"can't concat int to bytes|for \+: 'int' and 'bytes'|expected a bytes-like object, int",
+        'One item of `bytes` is a number: `b"ab"[0]` is 97. `bytes([97])` makes bytes of it again.',
+    ),
+    Hint(
+        r"bytes-like object is required, not 'str'|can't concat str to bytes|"
+        r"concatenate str \(not \"bytes\"\)|expected str instance, bytes|bytes-like object, str",
+        "Text and bytes are mixed here. `encode` turns text into bytes, `decode` bytes into text.",
     ),
     Hint(
         r"unsupported operand type\(s\) for .*'str'|can only concatenate str|"

@@ -81,6 +81,23 @@ class Probe:
         return [bool(apart) and apart[number] for number, _ in self.keys]
 
     @cached_property
+    def entries(self) -> list[str]:
+        """By key, the function or class of the student's module that its reply comes from.
+
+        What is read of other objects, such as a gradient, comes from the one used last.
+        """
+        owners: dict[Any, str] = {}
+        used: list[str] = []
+        for request in self.requests:
+            handle, entry = request.get("target", (request.get("handle"), ""))
+            if request["op"] == "new":
+                owners[handle] = request["entry"]
+            entry = owners.get(handle, "") if handle is not None else entry
+            entry = "" if "." in entry else entry  # of another exercise
+            used.append(entry or (used[-1] if used else ""))
+        return [used[number] for number, _ in self.keys]
+
+    @cached_property
     def cost(self) -> int:
         """How many of its requests make an object or run the code: about what asking it takes."""
         return sum(request["op"] in _COSTLY for request in self.requests)
@@ -276,3 +293,9 @@ class Fingerprints:
     def forms(self, name: str) -> list[int]:
         """The rows of a mistake, one for each form in which it is known."""
         return [row for row, feature in enumerate(self.names) if feature == name]
+
+    def entries(self, name: str) -> set[str]:
+        """The functions and classes of the student's module whose answers a mistake changes."""
+        shown = self.shown[self.forms(name)].any(0).tolist()
+        entries = (entry for probe in self.probes for entry in probe.entries)
+        return {entry for entry, shows in zip(entries, shown, strict=True) if shows and entry}

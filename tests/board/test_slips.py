@@ -643,3 +643,45 @@ def test_without_the_known_mistakes_the_public_test_asks(
     monkeypatch.setattr(known, "is_at_hand", lambda _: False)
     panel = read("kv_cache", ("key <= query", "key < query"), pointed=True)
     assert "Is it this line?" not in panel
+
+
+def test_a_question_is_about_the_function_whose_test_failed(read: Read) -> None:
+    """`gelu` takes any `approximate` here, which is not why the numbers of `tanh` are wrong."""
+    panel = read(
+        "activations",
+        ("2 * torch.sigmoid(2 * x) - 1", "2 * torch.sigmoid(x) - 1"),
+        ('if approximate == "tanh":', "if True:"),
+        pointed=True,
+    )
+    assert "numbers in your tanh are wrong" in panel
+    assert "approximate" not in panel
+
+
+@pytest.mark.parametrize(
+    ("exercise", "old", "new", "says"),
+    [
+        (
+            "sampling",
+            'torch.full_like(logits, float("-inf")).scatter(-1, kept.indices, kept.values)',
+            'logits.masked_fill(logits < kept.values.min(), float("-inf"))',
+            "so every row has a limit of its own.",
+        ),
+        (
+            "training_loop",
+            "batches[(step - 1) % len(batches)]",
+            "batches[step - 1]",
+            "Here `batches` has 2 items and `step` is 3.",
+        ),
+        (
+            "kv_cache",
+            "held.shape[:2] != new.shape[:2]",
+            "held.shape != new.shape",
+            "In that condition: held (1, 1, 2, 1), new (1, 1, 1, 1).",
+        ),
+    ],
+)
+def test_no_panel_shows_numbers_alone(
+    read: Read, exercise: str, old: str, new: str, says: str
+) -> None:
+    """Where nothing is known about the mistake, the test's own text says what is expected."""
+    assert says in read(exercise, (old, new), pointed=True)
