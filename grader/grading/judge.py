@@ -23,13 +23,13 @@ from grader.feedback.results import (
 from grader.grading import cell_report, integration, ordinary_calls
 from grader.grading.diagnosis.diagnostician import Diagnosed, Diagnostician
 from grader.grading.diagnosis.own_words import in_own_words
+from grader.grading.diagnosis.reading import read
 from grader.grading.exercise_run import Doubt, ExerciseRun, RightReplies, check_result
 from grader.grading.question import Outcome
 from grader.grading.recording import Recording, Recordings
 from grader.grading.search.search import Search
 from grader.grading.search.suspicion import suspects
 from grader.grading.student_process import StudentProcess
-from grader.recognition.unused import unused
 from grader.remote.budget import Budget
 from grader.remote.channel import Times
 from grader.remote.operators import View
@@ -331,14 +331,15 @@ class Judge:
         def graded(check: str) -> Outcome | None:
             return examination.outcome(recordings[check])
 
-        unread = unused(examination.process.sources.get(examination.exercise, ""))
+        source = examination.process.sources.get(examination.exercise, "")
+        reading = read(examination.exercise, source)
         if None in replies.values():
-            return diagnostician.diagnose(passed, examination.ask, graded, unread)
-        key = (examination.exercise, unread, *passed.items(), *replies.items())
+            return diagnostician.diagnose(passed, examination.ask, graded, reading)
+        key = (examination.exercise, reading, *passed.items(), *replies.items())
         if key not in self.diagnosed:
             if len(self.diagnosed) >= MAX_DIAGNOSED:
                 self.diagnosed.clear()
-            self.diagnosed[key] = diagnostician.diagnose(passed, examination.ask, graded, unread)
+            self.diagnosed[key] = diagnostician.diagnose(passed, examination.ask, graded, reading)
         return self.diagnosed[key]
 
     def _diagnostician(self, name: str) -> Diagnostician:

@@ -18,12 +18,14 @@ from grader.recognition.canonical_form import ACCEPTED
 from grader.recognition.features import Fingerprints, Prints
 from grader.recognition.thresholds import (
     AGAINST,
+    AGAINST_THE_SOURCE,
     CLEAN,
     LEFT_OPEN,
     LIKELY,
     LITTLE,
     MAX_MISTAKES,
     MIXED,
+    SAME_EXCEPTION,
     VISIBLE,
 )
 
@@ -53,13 +55,15 @@ def explain(
     student: Prints,
     better_pair: Pairs | None = None,
     refused: AbstractSet[str] = frozenset(),
+    correct: AbstractSet[str] = frozenset(),
 ) -> list[Explanation]:
     """What explains the marks of a student's answer, each taken out before the next.
 
     `better_pair` looks further where no single mistake explains what is left without a rest; the
-    mistakes in `refused` are not there, whatever the marks look like.
+    mistakes in `refused` are not there, whatever the marks look like. Those whose line is `correct`
+    in the source have to explain more than others.
     """
-    evidence = Evidence(known, student)
+    evidence = Evidence(known, student, correct)
     names = [(name,) for name in known.names]
     explanations: list[Explanation] = []
     taken = set(refused)
@@ -90,8 +94,11 @@ def alike(known: Fingerprints, name: str, student: Prints) -> list[str]:
 class Evidence:
     """What is wrong in a student's answer, and how much of it is still unexplained."""
 
-    def __init__(self, known: Fingerprints, student: Prints) -> None:
+    def __init__(
+        self, known: Fingerprints, student: Prints, correct: AbstractSet[str] = frozenset()
+    ) -> None:
         self.known = known
+        self.correct = correct
         self.student = student
         self.right = known.right
         self.weights = known.weights
@@ -126,6 +133,16 @@ class Evidence:
         beside = (explained & ~self.zeros).any(dim=-1, keepdim=True) | self.covered.any()
         return explained & ~self.crashed & (~self.zeros | beside)
 
+    def _raised_elsewhere(self, explained: Tensor) -> Tensor:
+        """Exceptions of which most have another cause, by row: they say nothing for a mistake."""
+        raised = self.left & self.crashed & ~self.accepted
+        elsewhere = torch.zeros_like(explained)
+        for code in set(self.student.codes[raised].tolist()):
+            same = raised & (self.student.codes == code)
+            part = self._weight(explained & same) < SAME_EXCEPTION * self._weight(same)
+            elsewhere |= same & part[:, None]
+        return elsewhere
+
     def probes(self) -> list[int]:
         """The probes in which something is left to explain, the cheapest first."""
         some = set(self.checks[self.left].tolist())
@@ -158,6 +175,7 @@ class Evidence:
         complete = self._weight(shown & same) >= full_size - 1e-6
         shown = shown & self.student.said & (self.left | ~self.covered)
         explains = shown & self.left & same
+        explains &= ~self._raised_elsewhere(explains)
         size, full, left = (self._weight(part) for part in (shown, explains, self.left))
         precision, recall = full / size.clamp(min=1e-9), full / left.clamp(min=1e-9)
         against = self._weight(shown & ~self.wrong) / size.clamp(min=1e-9)
@@ -180,6 +198,8 @@ class Evidence:
         score = 2 * precision * recall / (precision + recall).clamp(min=1e-9)
         score *= (size / full_size) ** 0.5  # one that hides behind others is the less likely one
         fits &= torch.tensor([not taken & set(name) for name in names])
+        weak = full < AGAINST_THE_SOURCE * self._weight(self.wrong)
+        fits &= ~weak | torch.tensor([not self.correct & set(name) for name in names])
         score = torch.where(fits, score, 0.0)
         if not len(score) or float(score.max()) <= 0.0:
             return None

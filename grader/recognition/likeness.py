@@ -14,8 +14,9 @@ import warnings
 import zlib
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
-from grader.recognition.thresholds import ALIKE, CLEAR, NAME
+from grader.recognition.thresholds import ALIKE, AS_IT_SHOULD_BE, CLEAR, NAME, UNLIKE_WRONG
 
 MAX_SOURCE = 60_000  # characters; answers have a few thousand
 
@@ -26,6 +27,14 @@ _SIMPLE = (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Return, ast.Expr)
 
 # What a line is made of: the hash of each word, and what it counts for.
 Words = Mapping[int, float]
+
+
+@dataclass(frozen=True)
+class Change:
+    """What a mistake does to a right answer: the lines it removes, and those it adds."""
+
+    right: Sequence[Words]
+    wrong: Sequence[Words]
 
 
 def words(code: str) -> Words:
@@ -77,6 +86,36 @@ def likely_line(source: str, wrong: Iterable[Words], excluded: Collection[int] =
     (number, score), *others = sorted(best.items(), key=lambda item: -item[1])
     clear = not others or score - others[0][1] >= CLEAR
     return number if score >= ALIKE and clear else None
+
+
+class Lines:
+    """The lines of somebody's source, to be compared with those that mistakes change."""
+
+    def __init__(self, source: str) -> None:
+        try:
+            self.lines = [made_of for _, made_of in _lines(parsed(source))]
+        except RecursionError:
+            self.lines = []
+        self.common = Counter(word for made_of in self.lines for word in made_of)
+
+    def correct(self, changes: Iterable[Change]) -> bool:
+        """Whether the line that a mistake changes is in the source, as it should be.
+
+        False for a mistake that only removes or adds lines: a line may be right, and not called.
+        """
+        scores = [
+            (self._most_alike(change.right), self._most_alike(change.wrong))
+            for change in changes
+            if change.right and change.wrong
+        ]
+        if not scores:
+            return False
+        right, wrong = max(scores, key=lambda score: score[1] - score[0])
+        return right >= AS_IT_SHOULD_BE and right - wrong >= UNLIKE_WRONG
+
+    def _most_alike(self, lines: Iterable[Words]) -> float:
+        pairs = ((own, line) for line in lines for own in self.lines)
+        return max((_likeness(own, line, self.common) for own, line in pairs), default=0.0)
 
 
 def _lines(tree: ast.AST) -> Iterator[tuple[int, Words]]:

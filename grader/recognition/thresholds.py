@@ -21,6 +21,12 @@ VISIBLE = 0.3
 # The share of what is left that one tensor has to be to speak for a mistake: one of many may look
 # like it by chance. Fitted.
 LITTLE = 0.1
+# The share of all that is wrong that a mistake has to explain to be named though the source has the
+# line that it changes as it should be. Fitted: the false names were below 0.11.
+AGAINST_THE_SOURCE = 0.3
+# The share of the places with the same exception that a mistake has to explain for the exception to
+# speak for it. Half of them, not fitted.
+SAME_EXCEPTION = 0.5
 # The share of what is wrong, or of what a mistake shows, that leaves nothing to explain. Below 1
 # for the rounding of single numbers.
 SURE = 0.97
@@ -95,5 +101,8 @@ MOSTLY = 0.5
 # The weight of what two lines share, of all that is in them, and by how much the next line has to
 # be less alike.
 ALIKE, CLEAR = 0.5, 0.08
+# How like the right line one of the student's has to be, and how much less like the wrong one, to
+# speak against the mistake between them.
+AS_IT_SHOULD_BE, UNLIKE_WRONG = 0.65, 0.25
 # What the name of a variable counts for, against 1 for a call, an operator or a number.
 NAME = 0.4

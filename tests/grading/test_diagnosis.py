@@ -20,6 +20,7 @@ from grader.curriculum.mistakes.variants import both, contradict, together
 from grader.feedback.results import Diagnosis
 from grader.grading.diagnosis import fingerprints
 from grader.grading.diagnosis.diagnostician import Diagnostician
+from grader.grading.diagnosis.reading import read
 from grader.grading.question import Goal, Outcome, Question
 from grader.recognition.unused import unused
 from grader.remote import wire
@@ -64,7 +65,7 @@ def diagnosed(exercise: str, source: str) -> list[Diagnosis]:
     assert isinstance(module, ModuleType), module
 
     diagnosis = diagnostician(exercise).diagnose(
-        passed(exercise, module), partial(ask, module), unread=unused(source)
+        passed(exercise, module), partial(ask, module), reading=read(exercise, source)
     )
     return list(diagnosis.mistakes)
 
@@ -563,3 +564,49 @@ def test_an_answer_that_cannot_be_the_students_any_more_is_not_asked_to_the_end(
     result = question.tried(likely, goal.at_least(goal.most))
     assert result is not None
     assert goal.fulfilled(result) == goal.most
+
+
+def test_a_softmax_that_subtracts_the_maximum_is_not_called_one_that_overflows() -> None:
+    source = edited(
+        stubs.reference_source("attention"),
+        (
+            "scores = scores.masked_fill(~mask, torch.finfo(scores.dtype).min)",
+            'scores[..., ~mask] = float("-inf")',
+        ),
+        ("weights = scores.softmax(dim=-1)", "weights = softmax(scores, dim=-1)"),
+    )
+    source += (
+        "\n\ndef softmax(x, dim):\n"
+        "    powers = (x - x.max(dim=dim, keepdim=True).values).exp()\n"
+        "    return powers / powers.sum(dim=dim, keepdim=True)\n"
+    )
+    assert ("mask-fill-infinite",) in named("attention", source)
+
+
+def test_an_exception_that_every_call_ends_with_speaks_for_no_mistake() -> None:
+    source = edited(
+        stubs.reference_source("language_model"),
+        (
+            "        if past + length > self.max_len:",
+            "        assert length == 1\n        if past < 0:",
+        ),
+    )
+    names = {name for names in named("language_model", source) for name in names}
+    assert "limit-one-too-early" not in names
+
+
+def test_a_mask_is_not_called_forgotten_where_nothing_could_show_it() -> None:
+    source = edited(
+        stubs.reference_source("transformer"),
+        (
+            """self.decoder(
+            self.tgt_embedding(tgt),
+            memory,
+            target_mask(tgt, self.pad_id),
+            padding_mask(src, self.pad_id),
+        )""",
+            "memory",
+        ),
+    )
+    names = {name for names in named("transformer", source) for name in names}
+    assert "no_memory_mask" not in names

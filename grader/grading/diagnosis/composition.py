@@ -20,6 +20,7 @@ from grader.grading.question import Goal
 from grader.recognition.evidence import Evidence
 from grader.recognition.features import Prints
 from grader.recognition.thresholds import (
+    AGAINST_THE_SOURCE,
     AGAINST_TOGETHER,
     ALONE,
     EVERYWHERE,
@@ -116,6 +117,7 @@ class _Composition:
         left = self.evidence.wrong & ~state.prints.same(self.student)
         tried = [name for name in self._near(left) if name not in state.mistakes][:TRIED]
         least = state.explained + GAIN * self.total
+        enough = state.explained + AGAINST_THE_SOURCE * self.total
         looked_at: list[Composed] = []
         for name in self._likeliest(state.mistakes, tried, left):
             pairs = self._composed(
@@ -126,6 +128,7 @@ class _Composition:
                 and pairs.whole > state.whole
                 and pairs.explained >= least
                 and pairs.against <= max(state.against, AGAINST_TOGETHER * self.total)
+                and not (name in self.evidence.correct and pairs.explained < enough)
             ):
                 looked_at.append(pairs)
         if not looked_at:

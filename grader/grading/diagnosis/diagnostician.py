@@ -29,6 +29,7 @@ from grader.grading.diagnosis.combined import Combined
 from grader.grading.diagnosis.composition import compose
 from grader.grading.diagnosis.confirmation import confirmed
 from grader.grading.diagnosis.fingerprints import Library
+from grader.grading.diagnosis.reading import NOT_READ, Reading
 from grader.grading.diagnosis.requests import Requests
 from grader.grading.question import Goal, Outcome, Question
 from grader.recognition.branches import Split, denied, enough, inside_only, share, splits
@@ -79,12 +80,13 @@ class _Causes:
     explains: Tensor
 
 
-class _HeldOut:
-    """What a student's code replies to the held-out examples, each asked at the first need."""
+class _Answer:
+    """A student's answer: what its source says, and its replies to held-out examples."""
 
-    def __init__(self, library: Library, ask: Ask) -> None:
+    def __init__(self, library: Library, ask: Ask, reading: Reading) -> None:
         self.library = library
         self.ask = ask
+        self.reading = reading
         self.replies: dict[int, Prints] = {}
 
     def prints(self, number: int, branch: Branch | None = None) -> Prints:
@@ -109,29 +111,33 @@ class Diagnostician:
         passed: Mapping[str, bool],
         ask: Ask,
         graded: Graded = lambda _: None,
-        unread: AbstractSet[str] = frozenset(),
+        reading: Reading = NOT_READ,
     ) -> Diagnosed:
         """The mistakes that explain a student's replies, the one that explains most first.
 
         `passed` says which checks were passed and which failed; others are not asked for. `ask`
         puts a question to the student's code and returns its replies, or None if it did not survive
         it. `graded` tells where the replies to the largest case of a failing check are wrong.
-        `unread` are the arguments that no line of the student's source reads.
+        `reading` is what their source says.
         """
         student = self.prints(passed, ask, graded)
-        held_out = _HeldOut(self.library, ask)
+        answer = _Answer(self.library, ask, reading)
         named: list[tuple[tuple[str, ...], Branch | None]] = []
-        mistakes = self._causes(student, held_out)
+        mistakes = self._causes(student, answer)
         for (first, *others), branch in mistakes.either:
             marks = inside_only(self.library, student, branch) if branch else student
             same = dict.fromkeys((*alike(self.library, first, marks), *others))
             names = self._told_apart(
-                self._by_reading(list(same), _unread_in(unread, branch)), passed, held_out, branch
+                self._by_reading(list(same), _unread_in(reading.unread, branch)),
+                passed,
+                answer,
+                branch,
             )
+            names = tuple(name for name in names if name not in reading.correct) or names
             if len(names) <= MAX_ALIKE and not any(set(names) & set(one) for one, _ in named):
                 named.append((names, branch))
         told = [name for names, _ in named for name in names]
-        left_unread = self._left_unread(unread, passed, told)
+        left_unread = self._left_unread(reading.unread, student, passed, told)
         named[1:1] = [((name,), branch) for name, branch in left_unread.items()]
         named = named[:MAX_MISTAKES]
         if not named:
@@ -149,11 +155,16 @@ class Diagnostician:
         return fitting or [name for name in names if name not in told] or names
 
     def _left_unread(
-        self, unread: AbstractSet[str], passed: Mapping[str, bool], told: Sequence[str]
+        self,
+        unread: AbstractSet[str],
+        student: Prints,
+        passed: Mapping[str, bool],
+        told: Sequence[str],
     ) -> dict[str, Branch | None]:
         """The mistakes of not reading an argument, beside those that were `told`; and the branch.
 
-        They are there whatever else is wrong, so they need no more than a check that fails.
+        They are there whatever else is wrong, so they need no more than a check that fails, and no
+        replies of another form where they would show.
         """
         library = self.library
         failed = {name for name, state in passed.items() if not state}
@@ -167,46 +178,53 @@ class Diagnostician:
                 if (
                     arguments <= there
                     and library.fails([name]) & failed
+                    and self._could_show(name, student)
                     and not any(contradict(mistake, library.mistakes[name]) for mistake in others)
                     and name not in (*told, *found)
                 ):
                     found[name] = Branch("", words) if words else None
         return found
 
-    def _causes(self, student: Prints, held_out: _HeldOut) -> _Causes:
+    def _could_show(self, name: str, student: Prints) -> bool:
+        """Whether a mistake is not ruled out by replies of another form wherever it would show."""
+        library = self.library
+        shown = library.shown[library.forms(name)].any(dim=0) & student.said
+        return not bool(shown.any()) or bool((student.codes == library.right.codes)[shown].any())
+
+    def _causes(self, student: Prints, answer: _Answer) -> _Causes:
         """The mistakes that explain most: those of the whole answer, or those of its branches."""
         library = self.library
         if not bool(student.differs(library.right).any()):
-            return self._confirmed(student, held_out)
+            return self._confirmed(student, answer)
         alone = share(
             library, student, [explanation.explains for explanation in explain(library, student)]
         )
         ways = splits(library, student) if alone <= SURE else []
         for split in ways[:1]:
             if split.explained >= alone + BETTER:
-                causes = self._in_branches(student, split, held_out)
+                causes = self._in_branches(student, split, answer)
                 if causes.either and share(library, student, [causes.explains]) >= alone + BETTER:
                     return causes
-        whole = self._confirmed(student, held_out)
+        whole = self._confirmed(student, answer)
         reached = share(library, student, [whole.explains]) if whole.either else 0.0
         if not whole.either and not ways:  # other examples spoke against what seemed to be all
             ways = splits(library, student)
         # Two faults that mix in one branch: looked for where all others are right.
         for split in [way for way in ways if way.clean][:1]:
             if reached + BETTER < 1.0:
-                causes = self._in_branches(student, split, held_out)
+                causes = self._in_branches(student, split, answer)
                 if causes.either and share(library, student, [causes.explains]) >= reached + BETTER:
                     return causes
         return whole
 
-    def _in_branches(self, student: Prints, split: Split, held_out: _HeldOut) -> _Causes:
+    def _in_branches(self, student: Prints, split: Split, answer: _Answer) -> _Causes:
         """The mistakes of each branch, with the branch unless they are everywhere."""
         library = self.library
         either: dict[tuple[str, ...], Branch | None] = {}
         parts = [torch.zeros_like(student.said)]
         sides = []
         for branch, marks in split.sides:
-            found = self._confirmed(marks, held_out, branch)
+            found = self._confirmed(marks, answer, branch)
             if self._enough(marks, found):
                 sides.append((branch, found))
         mixed = len(sides) < len(split.sides)
@@ -228,9 +246,7 @@ class Diagnostician:
             self.library, marks, alone
         )
 
-    def _confirmed(
-        self, student: Prints, held_out: _HeldOut, branch: Branch | None = None
-    ) -> _Causes:
+    def _confirmed(self, student: Prints, answer: _Answer, branch: Branch | None = None) -> _Causes:
         """The mistakes found, each with those that do the same in its place, and what they explain.
 
         Where one does not explain all in several checks, other examples are asked, and what these
@@ -242,12 +258,19 @@ class Diagnostician:
         parts: list[Tensor] = []
         for _ in range(ROUNDS):
             before = either, parts
-            explained = explain(self.library, student, self._better_pair, refused)
+            explained = explain(
+                self.library, student, self._better_pair, refused, answer.reading.correct
+            )
             begun = [name for cause in explained for name in cause.mistakes]
             checks = self._explained_alone(explained)
             more = None
             if not checks:
-                more = compose(self.combined, Evidence(self.library, student), begun, refused)
+                more = compose(
+                    self.combined,
+                    Evidence(self.library, student, answer.reading.correct),
+                    begun,
+                    refused,
+                )
             parts = [cause.explains for cause in explained] + ([more.explains] if more else [])
             either = [(name,) for name in begun] + list(more.either[len(begun) :] if more else ())
             if not either:  # without what was refused the rest is no more than it was
@@ -256,7 +279,7 @@ class Diagnostician:
                 break
             explains = torch.stack(parts).any(dim=0)
             names = [first for first, *_ in either]
-            replied = partial(held_out.prints, branch=branch)
+            replied = partial(answer.prints, branch=branch)
             kept = confirmed(self.combined, names, student, explains, replied)
             either = [one for one in either if one[0] in kept]
             if len(kept) == len(names):
@@ -425,7 +448,7 @@ class Diagnostician:
         return goal.at_least(CLEAN * goal.most)
 
     def _told_apart(
-        self, names: list[str], passed: Mapping[str, bool], asked: _HeldOut, branch: Branch | None
+        self, names: list[str], passed: Mapping[str, bool], answer: _Answer, branch: Branch | None
     ) -> tuple[str, ...]:
         """Those of the mistakes that remain after inputs on which they differ."""
         library = self.library
@@ -437,7 +460,7 @@ class Diagnostician:
         for number in held_out[:MAX_HELD_OUT]:
             forms = {name: self._forms(name, number) for name in names}
             first, *others = [form for some in forms.values() for form in some]
-            student = asked.prints(number, branch)
+            student = answer.prints(number, branch)
             if not any(bool((first.differs(other) & student.said).any()) for other in others):
                 continue
             left = [
@@ -451,8 +474,8 @@ class Diagnostician:
 
     def _forms(self, name: str, number: int) -> list[Prints]:
         """What a known mistake answers to one of the held-out probes, in every form that it has."""
-        held_out = [self.combined.held_out(row, number) for row in self.library.forms(name)]
-        return [answer for answer in held_out if answer is not None]
+        forms = [self.combined.held_out(row, number) for row in self.library.forms(name)]
+        return [form for form in forms if form is not None]
 
     def _diagnosis(self, names: tuple[str, ...], branch: Branch | None) -> Diagnosis:
         mistakes = [self.library.mistakes[name] for name in names]

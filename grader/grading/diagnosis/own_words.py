@@ -7,6 +7,7 @@ is nearly as like it.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from functools import cache
@@ -18,7 +19,7 @@ from grader.feedback.finding import Place
 from grader.feedback.results import CheckResult, Diagnosis
 from grader.grading.diagnosis.fingerprints import Library
 from grader.grading.explanation import quoted
-from grader.recognition.likeness import Words, likely_line, simple_statements, words
+from grader.recognition.likeness import Change, Words, likely_line, simple_statements, words
 from grader.recognition.unused import lines_elsewhere
 
 
@@ -87,6 +88,31 @@ def _wrong_statements(exercise: str, name: str) -> list[str]:
     wrong = [variant.source for variant in _variants(exercise) if name in variant.mistakes]
     made = (statement for source in wrong for _, statement in simple_statements(source))
     return [statement for statement in made if statement not in before]
+
+
+@cache
+def changes(exercise: str, name: str) -> list[Change]:
+    """What a mistake changes in each of the right answers that it is made in."""
+    return [
+        Change(*([words(statement) for statement in part] for part in _difference(exercise, made)))
+        for made in (variant.source for variant in _variants(exercise) if name in variant.mistakes)
+    ]
+
+
+def _difference(exercise: str, source: str) -> tuple[list[str], list[str]]:
+    """The statements of the nearest right answer that a source does not have, and its own."""
+    wrong = Counter(_statements(source))
+    forms = (stubs.reference_source(exercise), *mistakes.forms(exercise).values())
+    differences = [
+        (list(right - wrong), list(wrong - right))
+        for right in map(Counter, map(_statements, forms))
+    ]
+    return min(differences, key=lambda parts: sum(map(len, parts)))
+
+
+@cache
+def _statements(source: str) -> tuple[str, ...]:
+    return tuple(statement for _, statement in simple_statements(source))
 
 
 @cache
