@@ -243,6 +243,7 @@ def test_what_has_to_do_with_files_is_not_edited(line: str) -> None:
         ("def f(s, m):\n    return s.masked_fill(m, 0.0)", "return s.masked_fill((~m), 0.0)"),
         ("def f(s, m):\n    s.masked_fill(m, 0.0)\n    return s", "s = s.masked_fill(m, 0.0)"),
         ("def f(x):\n    return x.var(-1)", "return (x.var(-1, correction=0))"),
+        ("def f(d, x):\n    return x / torch.sqrt(d)", "return x / (d ** 0.5)"),
         ("def f(x):\n    return x.mean(-1)", "return (x.mean(-1, keepdim=True))"),
         ("def f(q, k):\n    return q @ k", "return q @ (k.transpose(-2, -1))"),
         ("def f(a, b, bias):\n    return nn.Linear(a, b)", "return (nn.Linear(a, b, bias=bias))"),

@@ -74,6 +74,8 @@ def call_edits(
     if name == "shape" and isinstance(node.func, ast.Attribute) and len(node.args) == 1:
         picked = f"{source.segment(node.func)}[{source.segment(node.args[0])}]"
         yield source.replaced(node, "index", picked, 1)
+    if ast.unparse(node.func) == "torch.sqrt" and len(node.args) == 1:  # of a number, not a tensor
+        yield source.replaced(node, "function", f"{atom(source, node.args[0])} ** 0.5", 1)
     yield from _without_call(source, node, name, text)
     for number, (_, change) in enumerate(arguments(node)):
         changed = copy.deepcopy(node)
