@@ -2,7 +2,7 @@
 
     self.decode(src, memory, tgt)     # where `decode` takes tgt, memory, src
 
-A call is looked at where its `def` line is known: a function or class of the student's own files,
+A call is checked where its `def` line is known: a function or class of the student's own files,
 a method of the same class, or a module that `__init__` keeps under a name. An argument is in the
 place of another if it has the name of a parameter and is passed for another one, and that parameter
 does not get it. Right code has none of these, as a rule.
@@ -21,19 +21,23 @@ ONE, SEVERAL = "Is each argument in its place?", "Are two arguments swapped?"
 _Parameters = tuple[str, ...]
 
 
-def misplaced(source: str, others: Iterable[str] = ()) -> list[tuple[str, int]]:
+def misplaced(source: str, imported: Iterable[str] = ()) -> list[tuple[str, int]]:
     """Return a sentence on each call with arguments in each other's place, and its line, in order.
 
     `others` are the sources that this one imports from.
     """
     tree = parsed(source)
-    functions, classes = _defined([*(parsed(other) for other in others), tree])
-    found = [_told(call, functions, classes, {}, "") for call in _calls(tree, outside=True)]
+    functions, classes = _defined([*(parsed(text) for text in imported), tree])
+    sentences = [_told(call, functions, classes, {}, "") for call in _calls(tree, outside=True)]
     for node in tree.body:
         if isinstance(node, ast.ClassDef):
             parts = _parts(node, classes)
-            found += [_told(call, functions, classes, parts, node.name) for call in _calls(node)]
-    return sorted({one for one in found if one is not None}, key=lambda pair: pair[1])
+            sentences += [
+                _told(call, functions, classes, parts, node.name) for call in _calls(node)
+            ]
+    return sorted(
+        {sentence for sentence in sentences if sentence is not None}, key=lambda pair: pair[1]
+    )
 
 
 def _defined(

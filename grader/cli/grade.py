@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
@@ -133,8 +134,15 @@ def grade(
     )
     terminal = Terminal()
     try:
-        nobodys = [passed for part in read for passed in part.passed_over]
-        report = _graded(submissions, plan, json, resume, terminal, recruit, worth, nobodys)
+        skipped = [entry for part in read for entry in part.passed_over]
+        report = _graded(submissions, plan, json, resume, terminal, recruit, worth, skipped)
+    except (workers.WorkforceError, OSError) as error:
+        stopped = "Grading stopped: " if isinstance(error, OSError) else ""
+        terminal.complain(f"{stopped}{error}")
+        if json is not None:
+            terminal.complain("What is graded is kept: the same command with --resume goes on.")
+        raise typer.Exit(NOT_GRADED) from None
+    with _writing(json):
         if csv is not None:
             data.write(csv, tables.as_csv(report))
         if html is not None:
@@ -144,14 +152,6 @@ def grade(
             terminal.say(f"Open {write_pages(report, html)}")
         if gradescope is not None:
             data.write(gradescope, tables.as_gradescope(report.submissions[0], report.passed_over))
-    except OSError as error:
-        kept = " What is graded is kept: the same command with --resume writes it." if json else ""
-        raise UsageError(f"The report could not be written: {error}.{kept}") from None
-    except workers.WorkforceError as error:
-        terminal.complain(str(error))
-        if json is not None:
-            terminal.complain("What is graded is kept: the same command with --resume goes on.")
-        raise typer.Exit(NOT_GRADED) from None
     # Gradescope shows the student the skipped files; with another status there is no grade.
     _finish(report, terminal, lenient=gradescope is not None)
 
@@ -164,13 +164,13 @@ def _graded(
     terminal: Terminal,
     recruit: workers.Recruit | None,
     worth: dict[str, float],
-    nobodys: Sequence[PassedOver],
+    skipped: Sequence[PassedOver],
 ) -> Report:
-    """Return the report. `nobodys` are skipped files that belong to no submission."""
+    """Return the report. `skipped` are files that were passed over and belong to no submission."""
     if json is None:
         try:
             report = run.run(submissions, plan, terminal.track, None, recruit, worth)
-            return replace(report, passed_over=(*nobodys, *report.passed_over))
+            return replace(report, passed_over=(*skipped, *report.passed_over))
         except KeyboardInterrupt:
             terminal.complain("Stopped. With --json FILE, a run that is stopped can be resumed.")
             raise typer.Exit(130) from None
@@ -183,16 +183,26 @@ def _graded(
     with store:
         try:
             report = run.run(submissions, plan, terminal.track, store, recruit, worth)
-            report = replace(report, passed_over=(*nobodys, *report.passed_over))
+            report = replace(report, passed_over=(*skipped, *report.passed_over))
         except KeyboardInterrupt:
             terminal.complain("Stopped. Continue with the same command and --resume.")
             raise typer.Exit(130) from None
-        with data.changing(json):
+        with _writing(json), data.changing(json):
             report = with_overrides(report, json, terminal)
             data.write_json(report, json)
         if run.complete(report):
             store.remove()
     return report
+
+
+@contextmanager
+def _writing(json: Path | None) -> Iterator[None]:
+    """Raise `UsageError` where a file of the report can't be written."""
+    try:
+        yield
+    except OSError as error:
+        kept = " What is graded is kept: the same command with --resume writes it." if json else ""
+        raise UsageError(f"The report could not be written: {error}.{kept}") from None
 
 
 def _complete(json: Path, submissions: list[submission.Submission]) -> Report:

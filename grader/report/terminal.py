@@ -45,6 +45,7 @@ _STYLES: dict[Status, str] = {
 }
 _WRONG = "bold red"
 _PIPE_WIDTH = 160
+_NAME_WIDTH = 40
 PROGRESS_SECONDS = 10
 MAX_HARMLESS = 20  # lines on what was passed over and does not look like work
 COMMONEST = 3  # mistakes that a run of several submissions ends with
@@ -126,16 +127,44 @@ class Terminal:
         )
 
     def table(self, submissions: Sequence[SubmissionResult]) -> None:
-        """One row a submission, one column an exercise."""
+        """One row a submission, one column an exercise.
+
+        Exercises for which the terminal is too narrow follow in tables of their own.
+        """
+        cells = [[_cell(exercise) for exercise in work.exercises] for work in submissions]
+        headings = [exercise.exercise for exercise in submissions[0].exercises] if cells else []
+        columns = [*zip(*cells, strict=True)]
+        headings.append("points")
+        columns.append(tuple(Text(points(work), style="bold") for work in submissions))
+        widths = [
+            max([len(heading), *map(len, column)]) + 1
+            for heading, column in zip(headings, columns, strict=True)
+        ]
+        names = max([len("submission"), *(len(work.submission) for work in submissions)])
+        first = 0
+        while first < len(columns):
+            last, left = first, self.console.width - min(names, _NAME_WIDTH)
+            while last < len(columns) and (last == first or widths[last] <= left):
+                left -= widths[last]
+                last += 1
+            if first:
+                self.say()
+            self._columns(submissions, headings[first:last], columns[first:last])
+            first = last
+
+    def _columns(
+        self,
+        submissions: Sequence[SubmissionResult],
+        headings: Sequence[str],
+        columns: Sequence[Sequence[Text]],
+    ) -> None:
+        """A table of some columns, with the names of the submissions before them."""
         table = Table(box=None, header_style="bold", pad_edge=False)
-        table.add_column("submission", overflow="fold", max_width=40)
-        for exercise in submissions[0].exercises if submissions else ():
-            table.add_column(exercise.exercise, justify="right")
-        table.add_column("points", justify="right")
-        for submission in submissions:
-            cells = [_cell(exercise) for exercise in submission.exercises]
-            total = Text(points(submission), style="bold")
-            table.add_row(Text(submission.submission), *cells, total)
+        table.add_column("submission", overflow="fold", max_width=_NAME_WIDTH)
+        for heading in headings:
+            table.add_column(heading, justify="right")
+        for number, work in enumerate(submissions):
+            table.add_row(Text(work.submission), *(column[number] for column in columns))
         self.console.print(table)
 
     def commonest(self, submissions: Sequence[SubmissionResult]) -> None:

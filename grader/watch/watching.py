@@ -393,11 +393,11 @@ class Watch:
         self._ask([self.current], picture=str(Path.cwd() / f"{self.current}.png"))
 
     def _list(self) -> None:
-        self.screen.fresh(
-            [*overview(self.progress, self.workspace), [], next_save(self.current, self.workspace)],
-            [[]],
-            self._footer(),
-        )
+        following = next_save(self.current, self.workspace)
+        if self.judging_since and self._is_done(self.current):
+            following = [(f"The hidden checks of {self.current} are running.", "quiet")]
+        shown = [*overview(self.progress, self.workspace), [], following]
+        self.screen.fresh(shown, [[]], self._footer())
 
 
 __all__ = ["ProgramError", "Tools", "Watch"]

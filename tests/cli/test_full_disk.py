@@ -131,3 +131,28 @@ def test_an_exported_table_stays_as_it_was(tmp_path: Path) -> None:
         table.write("new " * 9)
     assert file.read_text(encoding="utf-8") == "old"
     assert list(tmp_path.iterdir()) == [file]
+
+
+@pytest.mark.parametrize(
+    ("broken", "says", "status"),
+    [
+        ("grader.grading.run.run", "Grading stopped: [Errno 24] Too many open files", 3),
+        ("grader.report.data.write", "The report could not be written: [Errno 24]", 2),
+    ],
+)
+def test_grade_says_whether_the_run_or_the_report_went_wrong(
+    tmp_path: Path, ran: Ran, monkeypatch: pytest.MonkeyPatch, broken: str, says: str, status: int
+) -> None:
+    def run(*_: object) -> Report:
+        return Report(1, "process", (RESULT,))
+
+    def fail(*_: object) -> Report:
+        raise OSError(24, "Too many open files")
+
+    monkeypatch.setattr("grader.grading.run.run", run)
+    monkeypatch.setattr(broken, fail)
+    (tmp_path / "ada").mkdir()
+    (tmp_path / "ada" / "masks.py").write_text("")
+    command = ("grade", "ada", "--isolation", "process", "--csv", "grades.csv")
+    ended, printed = ran(1 << 30, *command)
+    assert (ended, says in printed) == (status, True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import signal
 import subprocess
@@ -12,12 +13,18 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 
 import pytest
+from rich.console import Console
 
 from grader.board import time_limit
+from grader.board.progress import Progress
+from grader.board.result import Result
 from grader.board.time_limit import TookTooLong
+from grader.board.workspace import Workspace
+from grader.watch.events import KeyPressed
 from grader.watch.programs import Runs
 from grader.watch.runner import _imported
 from grader.watch.saves import Saves, _digest, _saved_at
+from grader.watch.watching import Tools, Watch
 from tests import ROOT
 
 needs_a_terminal = pytest.mark.skipif(sys.platform == "win32", reason="pexpect needs a pty")
@@ -286,3 +293,22 @@ def test_without_a_terminal_it_tells_each_verdict(tmp_path: Path) -> None:
         process.send_signal(signal.SIGINT)
         assert "continues from here" in process.stdout.read()
     assert process.returncode == 130
+
+
+def test_the_list_does_not_send_anybody_back_to_what_is_being_checked(tmp_path: Path) -> None:
+    """`l` while the hidden checks of a finished exercise run: there is nothing to save in it."""
+    folder = tmp_path / "exercises"
+    folder.mkdir()
+    (folder / "test_masks.py").write_text("def test_all() -> None:\n    pass\n")
+    console = Console(file=io.StringIO(), width=80)
+    watch = Watch(Workspace(folder, tmp_path), Tools(), console)
+    watch.keys, watch.current, watch.judging_since = {"l": "list"}, "masks", 1.0
+    watch.progress["masks"] = Progress("masks", ("test_all",))
+    watch.progress["masks"].add(Result("masks", "test_all", ""))
+    watch._react(KeyPressed("l"))
+    shown = console.file.getvalue()  # type: ignore[attr-defined]
+    assert "The hidden checks of masks are running." in shown
+    assert "Next: masks" not in shown
+    watch.judging_since = 0.0
+    watch._react(KeyPressed("l"))
+    assert "Next: masks" in console.file.getvalue()  # type: ignore[attr-defined]
