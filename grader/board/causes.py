@@ -46,8 +46,8 @@ def exchanged_arguments(
             told = _exchanged(frame)
             if told:
                 file, inside = caller[0].f_code.co_filename, caller[0].f_code.co_qualname
-                theirs = workspace.holds_code(file) is not None
-                return told, workspace.place_at(file, caller[1], inside) if theirs else None
+                is_students = workspace.holds_code(file) is not None
+                return told, workspace.place_at(file, caller[1], inside) if is_students else None
         if is_theirs or _is_known(frame, workspace):
             caller = frame, number
         elif not _is_of_torch(frame):
@@ -165,18 +165,18 @@ def _is_of_another_kind(name: str, value: object, kind: object) -> bool:
         return type(value) is float or isinstance(value, Tensor | nn.Module)
     if kind is float and name == "dropout":
         return isinstance(value, int | float) and not 0 <= value <= 1
-    tensors = [one for one in kinds if hasattr(one, "dtypes")]
+    tensors = [hint for hint in kinds if hasattr(hint, "dtypes")]
     if not tensors:
         return _is_function(kind) and isinstance(value, Tensor | int | float | str)
     if isinstance(value, Tensor):
         dtype = str(value.dtype).removeprefix("torch.")
-        return not any(dtype in one.dtypes for one in tensors)
+        return not any(dtype in hint.dtypes for hint in tensors)
     return isinstance(value, nn.Module | float | int | str)
 
 
 def _is_function(kind: object) -> bool:
     """Return whether an argument of this type is a function, or None."""
-    return any(get_origin(one) is collections.abc.Callable for one in get_args(kind))
+    return any(get_origin(hint) is collections.abc.Callable for hint in get_args(kind))
 
 
 def _shown(name: str, value: object) -> str:

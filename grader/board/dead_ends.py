@@ -89,14 +89,18 @@ def _unread(function: ast.FunctionDef) -> Iterator[tuple[str, int]]:
         if isinstance(node, ast.Global | ast.Nonlocal)
         for name in node.names
     }
-    own = {
+    bound_by_lambdas = {
         id(name)  # the `y` of `lambda y: …` is another y
         for inner in ast.walk(function)
         if isinstance(inner, ast.Lambda)
         for name in ast.walk(inner.body)
         if isinstance(name, ast.Name) and name.id in {a.arg for a in inner.args.args}
     }
-    loads = [name for name in names if not isinstance(name.ctx, ast.Store) and id(name) not in own]
+    loads = [
+        name
+        for name in names
+        if not isinstance(name.ctx, ast.Store) and id(name) not in bound_by_lambdas
+    ]
     read = outer | {name.id for name in loads}
     for node in ast.walk(function):
         targets = node.targets if isinstance(node, ast.Assign) else []

@@ -148,8 +148,8 @@ def _explain_error(
     places: tuple[Place, ...] = ()
     if frames:
         deepest, place = frames[-1]
-        own = [p for path, p in frames if path.stem == result.exercise]
-        way = {(p.file, p.line): p for p in (*own[:1], *own[-1:], place)}
+        own_places = [p for path, p in frames if path.stem == result.exercise]
+        way = {(p.file, p.line): p for p in (*own_places[:1], *own_places[-1:], place)}
         places = tuple(way.values())
         result.in_import = syntax is not None or all(not p.inside for _, p in frames)
         missing = (error.name or "").rpartition(".")[2] if isinstance(error, ImportError) else ""
@@ -252,11 +252,11 @@ def _unwrapped(error: BaseException) -> BaseException:
 def _smallest_case(error: BaseException) -> str:
     """The arguments with which hypothesis found the failure, such as "length=1, pad_id=3"."""
     for note in getattr(error, "__notes__", ()):
-        head, _, rest = note.partition("(\n")
+        head, _, arguments = note.partition("(\n")
         if head.startswith("Falsifying example"):
-            return " ".join(line.strip() for line in rest.partition("\n)")[0].splitlines()).rstrip(
-                ","
-            )
+            return " ".join(
+                line.strip() for line in arguments.partition("\n)")[0].splitlines()
+            ).rstrip(",")
     return ""
 
 

@@ -89,9 +89,9 @@ def ask(
         raise NoHintsError(str(limit))
     known = load(exercise)
     named = diagnose(known, module) if module is not None else []
-    every = steps(results, named, known, source)
-    allowed = tuple(hint for hint in every if limit.allows(hint.step))
-    return shown(exercise, source, allowed, given, _LAST if allowed == every else str(limit))
+    all_steps = steps(results, named, known, source)
+    allowed = tuple(hint for hint in all_steps if limit.allows(hint.step))
+    return shown(exercise, source, allowed, given, _LAST if allowed == all_steps else str(limit))
 
 
 def steps(
@@ -103,16 +103,16 @@ def steps(
         return _filled(
             (_STATE, state), (_QUESTION, _PENCIL), (_WRONG, _UNKNOWN), (_READ, known.read)
         )
-    first, *others = (known.words[name] for name in named[0])
-    tells = [first["tells"], *(_OR.format(one["tells"]) for one in others)]
-    asks = dict.fromkeys(one["asks"] for one in (first, *others))
+    first, *alternatives = (known.words[name] for name in named[0])
+    tells = [first["tells"], *(_OR.format(texts["tells"]) for texts in alternatives)]
+    asks = dict.fromkeys(texts["asks"] for texts in (first, *alternatives))
     return _filled(
         (_STATE, state),
         (_QUESTION, _joined(*asks)),
         (_WRONG, _joined(*tells)),
         (_READ, first["read"] or known.read),
         (_WHERE, _place(named[0], known, source)),
-        (_NEARLY, "" if others else first["nearly"]),
+        (_NEARLY, "" if alternatives else first["nearly"]),
     )
 
 
@@ -123,7 +123,11 @@ def _place(names: Sequence[str], known: Known, source: str) -> str:
 
 
 def shown(
-    exercise: str, source: str, every: Sequence[Hint], given: MutableMapping[str, Any], last: str
+    exercise: str,
+    source: str,
+    all_steps: Sequence[Hint],
+    given: MutableMapping[str, Any],
+    last: str,
 ) -> Shown:
     """Return the steps so far and one more; `last` is the note that comes with the last of them.
 
@@ -132,9 +136,9 @@ def shown(
     before: Mapping[str, Any] = given.get(exercise, {})
     code = _digest(source)
     count = before.get("count", 0) if before.get("code") == code else 0
-    count = min(count + 1, len(every))
+    count = min(count + 1, len(all_steps))
     given[exercise] = {"code": code, "count": count}
-    return Shown(exercise, tuple(every[:count]), _AGAIN if count < len(every) else last)
+    return Shown(exercise, tuple(all_steps[:count]), _AGAIN if count < len(all_steps) else last)
 
 
 def _state(results: Sequence[Result]) -> str:

@@ -103,8 +103,8 @@ def _make(exercise: str) -> None:
         raise NoHintsError(f"There are no known mistakes of {exercise} here.")
     done = program.run("grader.grading.diagnosis.hint_data", exercise)
     if done.returncode:
-        said = done.stderr.strip().splitlines()[-1:] or ["it ended without a word"]
-        raise NoHintsError(f"The known mistakes of {exercise} could not be made ready: {said[0]}")
+        lines = done.stderr.strip().splitlines()[-1:] or ["it ended without a word"]
+        raise NoHintsError(f"The known mistakes of {exercise} could not be made ready: {lines[0]}")
 
 
 def diagnose(known: Known, module: Any, patient: bool = True) -> list[tuple[str, ...]]:
@@ -123,12 +123,12 @@ def diagnose(known: Known, module: Any, patient: bool = True) -> list[tuple[str,
     return explained(known, Prints.join(prints))
 
 
-def explained(known: Known, theirs: Prints) -> list[tuple[str, ...]]:
+def explained(known: Known, prints: Prints) -> list[tuple[str, ...]]:
     """Return the mistakes that explain these marks; see `diagnose`."""
     mistakes: list[tuple[str, ...]] = []
-    for explanation in explain(known.prints, theirs):
+    for explanation in explain(known.prints, prints):
         for name in explanation.mistakes:
-            names = tuple(alike(known.prints, name, theirs))
+            names = tuple(alike(known.prints, name, prints))
             if len(names) <= MAX_ALIKE and not any(
                 set(names) & set(mistake) for mistake in mistakes
             ):

@@ -158,21 +158,21 @@ def _misunderstood(magic: str, words: list[str], options: Sequence[str] = ()) ->
     if wrong and wrong[0] not in ("-h", "--help"):
         near = difflib.get_close_matches(wrong[0], options, 1)
         has = f" Did you mean {near[0]}?" if near else ""
-        said = f"%{magic} has no option {wrong[0]}.{has}"
+        message = f"%{magic} has no option {wrong[0]}.{has}"
     elif wrong or not names:
-        said = (__doc__ or "").partition("\n\n")[2].strip()
-        said = said if wrong else f"Which exercise? Such as: %{magic} attention\n\n{said}"
+        message = (__doc__ or "").partition("\n\n")[2].strip()
+        message = message if wrong else f"Which exercise? Such as: %{magic} attention\n\n{message}"
     elif len(names) > 1:
-        said = f"%{magic} takes one exercise. Such as: %{magic} {names[0]}"
+        message = f"%{magic} takes one exercise. Such as: %{magic} {names[0]}"
     elif names[0] not in curriculum.NAMES:
-        said = curriculum.unknown(names[0])
+        message = curriculum.unknown(names[0])
     else:
         return False
     if "NBGRADER_EXECUTION" in os.environ:
-        raise ValueError(said)
+        raise ValueError(message)
     from IPython.display import display
 
-    display({"text/plain": said}, raw=True)
+    display({"text/plain": message}, raw=True)
     return True
 
 

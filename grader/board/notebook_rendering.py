@@ -33,13 +33,13 @@ def so_far(done: Collection[str]) -> str:
 def as_html(outcome: Outcome) -> str:
     """Return a framed piece: every test, and what is wrong with those that fail, each once."""
     parts = []
-    said: set[str] = set()
+    texts: set[str] = set()
     for result in outcome.results:
         passed = result.status is Status.PASSED
         parts.append(html.line("tick" if passed else "cross", result.title))
         text = result.text()
-        if not passed and text not in said:
-            said.add(text)
+        if not passed and text not in texts:
+            texts.add(text)
             parts.append(_message(result))
     parts += _hints(outcome)
     last = _last_line(outcome)
@@ -50,11 +50,11 @@ def as_html(outcome: Outcome) -> str:
 def as_text(outcome: Outcome) -> str:
     """Return the same without pictures."""
     lines = [outcome.headline]
-    said: set[str] = set()
+    texts: set[str] = set()
     for result in outcome.results:
         text = result.text()
-        if result.status is not Status.PASSED and text not in said:
-            said.add(text)
+        if result.status is not Status.PASSED and text not in texts:
+            texts.add(text)
             lines += ["", result.title, *(f"  {line}" for line in text.splitlines())]
     if outcome.hints is not None:
         lines += ["", f"{outcome.exercise}: {outcome.hints.heading}"]

@@ -80,11 +80,11 @@ def run(
     missing = tuple(name for name in find(exercise).entries if name not in namespace)
     if missing:
         return Outcome(exercise, (), missing)
-    every = public_tests(tests)
-    workspace = NotebookWorkspace(namespace, every, limit)
+    in_file = public_tests(tests)
+    workspace = NotebookWorkspace(namespace, in_file, limit)
     module = _module(exercise, tests, namespace)
-    progress = Progress(exercise, tuple(test.name for test in every))
-    for test in every:
+    progress = Progress(exercise, tuple(test.name for test in in_file))
+    for test in in_file:
         rules = watch(workspace, exercise)
         result = run_test(test, module.__getitem__, exercise, workspace, rules)
         result.where = ""

@@ -104,13 +104,13 @@ class Board:
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         """Put the tests into curriculum order and calm those of hypothesis down."""
-        mine = [item for item in items if self.workspace.exercise_of(item.path)]
-        mine.sort(key=lambda item: NAMES.index(self.workspace.exercise_of(item.path) or ""))
-        if len(mine) == len(items):
-            items[:] = mine
+        of_workspace = [item for item in items if self.workspace.exercise_of(item.path)]
+        of_workspace.sort(key=lambda item: NAMES.index(self.workspace.exercise_of(item.path) or ""))
+        if len(of_workspace) == len(items):
+            items[:] = of_workspace
         if self.alone and "hypothesis" in sys.modules:
             self._store_hypothesis_files_in_the_cache()
-        for item in mine:
+        for item in of_workspace:
             if isinstance(item, pytest.Function):
                 item.obj = probe.calm(item.obj)
 
@@ -198,9 +198,9 @@ class Board:
 
     def _is_optional(self, result: Result) -> bool:
         """Return whether it is to do but not assigned: then it does not make a run fail."""
-        others = any(name in self.assigned for name in self.progress)
+        is_any_assigned = any(name in self.assigned for name in self.progress)
         is_handed_out = self.workspace.is_handed_out(result.exercise)
-        return result.status is Status.TODO and is_handed_out and others
+        return result.status is Status.TODO and is_handed_out and is_any_assigned
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Take a result in; under xdist it comes from another process."""

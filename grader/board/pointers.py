@@ -80,9 +80,9 @@ class _Pointer:
     @cached_property
     def named(self) -> list[tuple[str, ...]]:
         """The mistakes that explain what the code answers."""
-        if self.knowledge is None or (theirs := self.module()) is None:
+        if self.knowledge is None or (answers := self.module()) is None:
             return []
-        return known.diagnose(self.knowledge, theirs, patient=False)
+        return known.diagnose(self.knowledge, answers, patient=False)
 
     def point(self, failures: Sequence[Result]) -> None:
         """Give these failures, which say the same, a better question and line."""
@@ -144,8 +144,8 @@ class _Pointer:
         shown = failures[0]
         assert shown.finding is not None
         source = self.workspace.source(self.exercise)
-        others = [self.workspace.source(name) for name in find(self.exercise).needs]
-        calls = misplaced(source, others)
+        imported = [self.workspace.source(name) for name in find(self.exercise).needs]
+        calls = misplaced(source, imported)
         if ONE in shown.finding.headline or SEVERAL in shown.finding.headline:
             return True  # the error says it already
         if len(calls) != 1 or not self.limit.allows("line"):
@@ -166,16 +166,16 @@ class _Pointer:
         if not shown.is_comparison or _is_made_at(shown.places) or not self.limit.allows("line"):
             return None
         source = self.workspace.source(self.exercise)
-        found = [
+        pairs = [
             (told, self.workspace.line(self.exercise, line, _around(source, line)))
             for told, line in ends(source)
         ]
-        found = [
+        pairs = [
             (told, place)
-            for told, place in found
+            for told, place in pairs
             if told not in self.said and _concerns(place, shown, self.exercise, self.workspace)
         ]
-        return found[0] if len(found) == 1 else None
+        return pairs[0] if len(pairs) == 1 else None
 
     def _say_once(
         self, failures: Sequence[Result], told: str, before: str, places: tuple[Place, ...]
@@ -189,9 +189,9 @@ def _say(failures: Sequence[Result], help: str, places: tuple[Place, ...]) -> No
     shown = failures[0]
     assert shown.finding is not None
     finding = replace(shown.finding, help=help, places=places)
-    said = shown.text()
+    text = shown.text()
     for result in failures:
-        if result.status is Status.FAILED and result.text() == said:
+        if result.status is Status.FAILED and result.text() == text:
             result.finding = finding
 
 

@@ -129,8 +129,8 @@ def next_exercise(by_exercise: dict[str, Progress], assigned: Sequence[str] = NA
 
 
 def _first(names: Iterable[str]) -> str:
-    there = set(names)
-    return next((name for name in NAMES if name in there), "")
+    chosen = set(names)
+    return next((name for name in NAMES if name in chosen), "")
 
 
 def _broken_itself(progress: Progress) -> bool:

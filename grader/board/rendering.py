@@ -57,9 +57,9 @@ def messages(
         shown = len(groups) if in_full else 1
         for group in groups[:shown]:
             yield from message(name, group, width)
-        others = sum(map(len, groups[shown:]))
-        if others:
-            tests = "one more test fails" if others == 1 else f"{others} more tests fail"
+        count = sum(map(len, groups[shown:]))
+        if count:
+            tests = "one more test fails" if count == 1 else f"{count} more tests fail"
             yield [(f"{name}: ", WRONG), (f"{tests}, perhaps for the same reason.", "title"), *rest]
             yield []
 
@@ -96,8 +96,8 @@ def overview(by_exercise: dict[str, Progress], workspace: Workspace) -> Iterator
 def _payoff(by_exercise: dict[str, Progress], workspace: Workspace) -> Iterator[Line]:
     """Yield what a finished `attention` is already good for, until `multi_head` is done as well."""
     done = {name for name, progress in by_exercise.items() if progress.status == DONE}
-    there = workspace.code_path("masks").is_file()
-    if "attention" in done and "multi_head" not in done and there:
+    has_masks = workspace.code_path("masks").is_file()
+    if "attention" in done and "multi_head" not in done and has_masks:
         folder = workspace.shown(workspace.folder)
         where = "" if folder == "exercises" else f" {folder}"
         yield []
@@ -119,8 +119,8 @@ def _sum(counted: list[Progress]) -> Iterator[Line]:
         yield [(f"Points: up to {points} of {whole}. ", "title"), (_HONESTLY, "")]
     else:
         nothing = [(f"Points: 0 of {whole}.", "title")]
-        some = any(progress.rights() for progress in counted)
-        yield [*nothing, (f" {_ALL_OR_NOTHING}", "")] if some else nothing
+        is_any_passed = any(progress.rights() for progress in counted)
+        yield [*nothing, (f" {_ALL_OR_NOTHING}", "")] if is_any_passed else nothing
 
 
 def _architecture(shown: Sequence[Progress], workspace: Workspace) -> Iterator[Line]:
@@ -195,10 +195,10 @@ def _status(progress: Progress) -> str:
         return ALL_PASS
     if progress.status != BLOCKED:
         return progress.status
-    first, *others = progress.blocked_by
-    if not others:
+    first, *further = progress.blocked_by
+    if not further:
         return f"blocked by {first}"
-    return f"blocked by {first} + {len(others)}"
+    return f"blocked by {first} + {len(further)}"
 
 
 def _note(progress: Progress) -> str:
@@ -332,13 +332,13 @@ def _restyled(line: Line, wrapped: list[str]) -> Iterator[Line]:
         yield pieces
 
 
-def _wrap(text: str, width: int, first: str, others: str, words: bool = False) -> list[str]:
+def _wrap(text: str, width: int, first: str, following: str, words: bool = False) -> list[str]:
     """The text in lines; with `words`, one that is longer than a line is broken, too."""
     return textwrap.wrap(
         text,
         width,
         initial_indent=first,
-        subsequent_indent=others,
+        subsequent_indent=following,
         break_long_words=words,
         break_on_hyphens=False,
     )

@@ -103,8 +103,8 @@ def sentences(exercise: str, told: list[Told]) -> list[str]:
     for panel in told:
         if panel.words:
             titles.setdefault(panel.words, []).append(panel.title)
-    for words, those in titles.items():
-        lines += ["", *those, *(f"  {line}".rstrip() for line in words.splitlines())]
+    for words, noted in titles.items():
+        lines += ["", *noted, *(f"  {line}".rstrip() for line in words.splitlines())]
     return lines
 
 
@@ -122,7 +122,7 @@ def _shown(exercise: str, answers: Answers, workspace: Workspace) -> list[Shown]
 def _one(
     panel: Panel, expected: Tensor, exercise: str, answers: Answers, workspace: Workspace
 ) -> Shown:
-    yours: Tensor | None = None
+    drawn_tensor: Tensor | None = None
     try:
         with (
             redirect_stdout(StringIO()),
@@ -137,7 +137,7 @@ def _one(
             result = result[panel.part]
         tensor = as_tensor(result, panel.what, "")
         if tensor.shape == expected.shape and not tensor.is_complex():
-            yours = tensor
+            drawn_tensor = tensor
         assert_matches(
             tensor,
             expected,
@@ -146,15 +146,15 @@ def _one(
             atol=panel.tolerance,
         )
     except (Exception, SystemExit, TookTooLong) as error:
-        return Shown(panel, expected, yours, _words(error, panel, exercise, workspace))
-    return Shown(panel, expected, yours)
+        return Shown(panel, expected, drawn_tensor, _words(error, panel, exercise, workspace))
+    return Shown(panel, expected, drawn_tensor)
 
 
 def _words(error: BaseException, panel: Panel, exercise: str, workspace: Workspace) -> str:
     """Return what is wrong, in the words of the board; the picture shows the numbers."""
     if isinstance(error, Mismatch):
-        said = error.finding
-        return "\n".join(filter(None, (said.headline, said.help)))
+        finding = error.finding
+        return "\n".join(filter(None, (finding.headline, finding.help)))
     result = failure(error, exercise, PublicTest(panel.what, panel.title, 0, ()), workspace)
     return result.text()
 

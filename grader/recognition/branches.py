@@ -40,14 +40,14 @@ def share(known: Fingerprints, student: Prints, explained: Sequence[Tensor]) -> 
     return float((wrong & together).float() @ known.weights / (wrong.float() @ known.weights))
 
 
-def enough(known: Fingerprints, marks: Prints, some: Sequence[Explanation]) -> bool:
+def enough(known: Fingerprints, marks: Prints, causes: Sequence[Explanation]) -> bool:
     """Whether these explain enough of what is wrong in a branch.
 
     Two that show nothing but what is there need less: where both act, neither looks as it does
     alone.
     """
-    explained = share(known, marks, [cause.explains for cause in some])
-    exact = len(some) > 1 and all(cause.precision >= SURE for cause in some)
+    explained = share(known, marks, [cause.explains for cause in causes])
+    exact = len(causes) > 1 and all(cause.precision >= SURE for cause in causes)
     return explained >= (ENOUGH_EXACT if exact else ENOUGH_THERE)
 
 
@@ -59,9 +59,9 @@ def splits(known: Fingerprints, student: Prints) -> list[Split]:
     for values in known.branches:
         outside = [known.outside(branch) for branch in values]
         inside = [_others(outside, number) for number in range(len(values))]
-        said = [bool((student.said & own & known.calls).any()) for own in inside]
-        faulty = [bool((wrong & own).any()) for own in inside]
-        if sum(said) < 2 or not any(faulty):
+        is_asked = [bool((student.said & keys & known.calls).any()) for keys in inside]
+        faulty = [bool((wrong & keys).any()) for keys in inside]
+        if sum(is_asked) < 2 or not any(faulty):
             continue
         sides = []
         explained = torch.zeros_like(wrong)
@@ -69,25 +69,31 @@ def splits(known: Fingerprints, student: Prints) -> list[Split]:
             if bad:
                 marks = inside_only(known, student, branch)
                 sides.append((branch, marks))
-                some = [cause for cause in explain(known, marks) if cause.precision >= CLEAN]
-                if enough(known, marks, some):
-                    explained |= torch.stack([cause.explains for cause in some]).any(dim=0) & wrong
-        clean = any(known_said and not bad for known_said, bad in zip(said, faulty, strict=True))
+                causes = [cause for cause in explain(known, marks) if cause.precision >= CLEAN]
+                if enough(known, marks, causes):
+                    explained |= (
+                        torch.stack([cause.explains for cause in causes]).any(dim=0) & wrong
+                    )
+        clean = any(
+            known_said and not bad for known_said, bad in zip(is_asked, faulty, strict=True)
+        )
         most = float((explained * known.weights).sum()) / total
         splits.append(Split(tuple(sides), most, clean))
     splits.sort(key=lambda way: (-round(way.explained, 3), not way.clean))
     return [_with_the_same(way, splits[1:]) for way in splits[:1]] + splits[1:]
 
 
-def _with_the_same(split: Split, others: Sequence[Split]) -> Split:
+def _with_the_same(split: Split, splits: Sequence[Split]) -> Split:
     """The split, its branch with those that cannot be told from it by what was asked."""
     if not split.clean or len(split.sides) != 1:
         return split
     ((branch, marks),) = split.sides
     also = tuple(
-        other.sides[0][0].value
-        for other in others
-        if other.clean and len(other.sides) == 1 and other.explained >= split.explained - ROUNDING
+        split_alike.sides[0][0].value
+        for split_alike in splits
+        if split_alike.clean
+        and len(split_alike.sides) == 1
+        and split_alike.explained >= split.explained - ROUNDING
     )
     return replace(split, sides=((replace(branch, also=also), marks),))
 
@@ -115,13 +121,13 @@ def denied(
     outside = known.outside(branch)
     evidence = Evidence(known, student)
     rows = known.forms(name)
-    there = evidence.shown[rows] & outside
+    shows = evidence.shown[rows] & outside
     unlike = ~evidence.wrong if mixed else ~evidence.same[rows]
-    shown, other = there.float() @ known.weights, (there & unlike).float() @ known.weights
-    return bool((other > AGAINST * shown).all() and (shown > 0).any())
+    shown, against = shows.float() @ known.weights, (shows & unlike).float() @ known.weights
+    return bool((against > AGAINST * shown).all() and (shown > 0).any())
 
 
 def _others(outside: Sequence[Tensor], number: int) -> Tensor:
     """Which keys are of this branch, and not of all."""
-    others = [out for index, out in enumerate(outside) if index != number]
-    return ~outside[number] & torch.stack(others).any(dim=0)
+    branches = [out for index, out in enumerate(outside) if index != number]
+    return ~outside[number] & torch.stack(branches).any(dim=0)

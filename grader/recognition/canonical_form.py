@@ -42,14 +42,13 @@ class Mark:
     size: float = 0.0
     rounding: float = 0.0
 
-    def equals(self, other: Mark) -> bool:
+    def equals(self, mark: Mark) -> bool:
         """Whether both are the same but for rounding."""
-        if self.code != other.code or len(self.values) != len(other.values):
+        if self.code != mark.code or len(self.values) != len(mark.values):
             return False
-        limit = max(self.rounding, other.rounding) * max(self.size, other.size)
+        limit = max(self.rounding, mark.rounding) * max(self.size, mark.size)
         return all(
-            abs(left - right) <= limit
-            for left, right in zip(self.values, other.values, strict=True)
+            abs(left - right) <= limit for left, right in zip(self.values, mark.values, strict=True)
         )
 
 
@@ -87,8 +86,8 @@ def raised(reply: Any) -> bool:
 def exception(error: Mapping[str, Any]) -> str:
     """An exception in words that are the same for the same fault: no numbers, no addresses."""
     kinds = [str(kind) for kind in error.get("kinds", [])] or ["Exception"]
-    own = {"MissingParameterError", "ParameterShapeError", "NotImplementedError"} & set(kinds)
-    if not own and _REFUSALS & set(kinds):
+    named = {"MissingParameterError", "ParameterShapeError", "NotImplementedError"} & set(kinds)
+    if not named and _REFUSALS & set(kinds):
         return "refused"
     if "NoneType" in str(error.get("text", "")):
         return "None used"  # which operation meets it first says little

@@ -50,14 +50,14 @@ def settings(module: Any, requests: Sequence[Request]) -> list[Settings]:
                 objects[handle].made_by, objects[handle].arguments, request["mode"]
             )
         if op == "call":
-            own = _of_call(module, request, objects)
+            current = _of_call(module, request, objects)
             if "ticket" in request:
-                graphs[request["ticket"]] = own
+                graphs[request["ticket"]] = current
         elif op == "backward":
-            own = graphs.get(request["ticket"], {})
+            current = graphs.get(request["ticket"], {})
         else:
-            own = objects[handle].settings if handle in objects else {}
-        settings.append(own)
+            current = objects[handle].settings if handle in objects else {}
+        settings.append(current)
     return settings
 
 
@@ -82,14 +82,14 @@ def _arguments(function: Any, request: Request, bound: bool = True) -> Settings:
     except TypeError:  # a check tries what is refused
         return {}
     arguments.apply_defaults()
-    found = {}
+    words = {}
     for name, parameter in list(signature.parameters.items())[not bound :]:
         value = arguments.arguments.get(name)
         if isinstance(value, (bool, str)):
-            found[name] = f"with `{name}={value!r}`"
+            words[name] = f"with `{name}={value!r}`"
         elif parameter.default is None:
-            found[name] = f"with{'out' if value is None else ''} `{name}`"
-    return found
+            words[name] = f"with{'out' if value is None else ''} `{name}`"
+    return words
 
 
 def _signature(function: Callable[..., Any] | None) -> inspect.Signature | None:

@@ -82,12 +82,12 @@ def explain(
 def alike(known: Fingerprints, name: str, student: Prints) -> list[str]:
     """The mistakes that look the same as this one where the student's code said anything."""
     # Only where their code said anything is there something to compare.
-    every = known.known[:, student.said]
+    rows = known.known[:, student.said]
     names = [name]
     for row in known.forms(name):
-        unequal = (every.said | every[row].said) & ~every.same(every[row])
+        unequal = (rows.said | rows[row].said) & ~rows.same(rows[row])
         same = (~unequal.any(dim=-1)).tolist()
-        names += [other for other, equal in zip(known.names, same, strict=True) if equal]
+        names += [mistake for mistake, equal in zip(known.names, same, strict=True) if equal]
     return list(dict.fromkeys(names))
 
 
@@ -145,8 +145,8 @@ class Evidence:
 
     def probes(self) -> list[int]:
         """The probes in which something is left to explain, the cheapest first."""
-        some = set(self.checks[self.left].tolist())
-        return sorted(some, key=lambda number: self.known.probes[number].cost)
+        numbers = set(self.checks[self.left].tolist())
+        return sorted(numbers, key=lambda number: self.known.probes[number].cost)
 
     def mostly(self, prints: Prints, where: Tensor) -> bool:
         """Whether these marks explain nearly all that is wrong in one probe."""
@@ -216,15 +216,15 @@ class Evidence:
     def near(self) -> list[str]:
         """The mistakes that show where the answer is wrong, whatever they show there."""
         shown = self.shown
-        there = self._weight(shown & self.left)
+        explained = self._weight(shown & self.left)
         size = self._weight(shown).clamp(min=1e-9)
         left = self._weight(self.left).clamp(min=1e-9)
         exact = self._weight(shown & self.left & self.same)
-        score = there / (size + left - there) + exact / size
+        score = explained / (size + left - explained) + exact / size
         names: list[str] = []
         for index in score.argsort(descending=True).tolist():
             name = self.known.names[index]
-            if name not in names and float(there[index]) > 0:
+            if name not in names and float(explained[index]) > 0:
                 names.append(name)
         return names
 
@@ -240,13 +240,15 @@ class Evidence:
         tried = [(pair, i, j) for pair in pairs for i in rows[pair[0]] for j in rows[pair[1]]]
         if not tried:
             return []
-        first, second = (torch.tensor(some) for some in list(zip(*tried, strict=True))[1:])
+        first, second = (
+            torch.tensor(rows_tried) for rows_tried in list(zip(*tried, strict=True))[1:]
+        )
         left = self.left.nonzero()[:, 0]
         differs, same = self.known.differs[:, left], self.same[:, left]
-        one, other = differs[first], differs[second]
+        by_first, by_second = differs[first], differs[second]
         # What each must show, for it shows alone there; and what both show, in some way or other.
-        sure = (one & ~other & same[first]) | (other & ~one & same[second])
-        mixed = one & other
+        sure = (by_first & ~by_second & same[first]) | (by_second & ~by_first & same[second])
+        mixed = by_first & by_second
         weights = self.weights[left] / self.weights[left].sum()
         shares = sure.float() @ weights, mixed.float() @ weights
         best: dict[tuple[str, str], float] = {}

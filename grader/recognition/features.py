@@ -77,7 +77,10 @@ class Probe:
 
     def outside(self, branch: Branch) -> list[bool]:
         """By key, whether its request is answered in another configuration than the branch's."""
-        apart = [own.get(branch.argument, branch.value) != branch.value for own in self.settings]
+        apart = [
+            settings.get(branch.argument, branch.value) != branch.value
+            for settings in self.settings
+        ]
         return [bool(apart) and apart[number] for number, _ in self.keys]
 
     @cached_property
@@ -113,7 +116,7 @@ class Probe:
     @cached_property
     def right_prints(self) -> Prints:
         """The marks of the reference's replies."""
-        return Prints.of([mark for _, some in self._right_marks for mark in some.values()])
+        return Prints.of([mark for _, by_path in self._right_marks for mark in by_path.values()])
 
     def read(self, replies: Iterable[Any]) -> Prints:
         """The marks of somebody's replies. What a crash has hidden has none.
@@ -122,10 +125,10 @@ class Probe:
         """
         columns: list[int] = []
         read: list[Mark | None] = []
-        for number, some in self.read_in_turn(replies):
-            if some is not None:
+        for number, marks_read in self.read_in_turn(replies):
+            if marks_read is not None:
                 columns += self.columns[number]
-                read += some
+                read += marks_read
         return self.right_prints.replaced(columns, Prints.of(read))
 
     def read_in_turn(
@@ -133,14 +136,14 @@ class Probe:
     ) -> Iterator[tuple[int, Sequence[Mark | None] | None]]:
         """For each reply that has keys its number and marks, None if they are the reference's."""
         for number, (reply, says) in enumerate(told(self.requests, replies)):
-            own, right = self.columns.get(number), self.right[number]
-            if own is None:
+            keys, right = self.columns.get(number), self.right[number]
+            if keys is None:
                 continue
             if reply is right and says:
                 yield number, None
                 continue
-            some = marks(self.requests[number], reply, right) if says else {}
-            yield number, [some.get(self.keys[column][1]) for column in own]
+            by_path = marks(self.requests[number], reply, right) if says else {}
+            yield number, [by_path.get(self.keys[column][1]) for column in keys]
 
     @cached_property
     def _right_marks(self) -> list[tuple[int, Marks]]:
@@ -165,13 +168,13 @@ class Prints:
     def of(cls, columns: Sequence[Mark | None]) -> Prints:
         """These marks; nothing said where there is none."""
         nothing = Mark(UNSAID)
-        some = [mark or nothing for mark in columns]
+        cells = [mark or nothing for mark in columns]
         zeros = (0.0,) * PROJECTIONS
         return cls(
-            torch.tensor([mark.code for mark in some], dtype=torch.int64),
-            torch.tensor([mark.values or zeros for mark in some]).reshape(-1, PROJECTIONS),
-            torch.tensor([mark.size for mark in some]),
-            torch.tensor([mark.rounding for mark in some]),
+            torch.tensor([mark.code for mark in cells], dtype=torch.int64),
+            torch.tensor([mark.values or zeros for mark in cells]).reshape(-1, PROJECTIONS),
+            torch.tensor([mark.size for mark in cells]),
+            torch.tensor([mark.rounding for mark in cells]),
         )
 
     @classmethod
@@ -202,15 +205,20 @@ class Prints:
     def __getitem__(self, index: Any) -> Prints:
         return Prints(self.codes[index], self.values[index], self.size[index], self.rounding[index])
 
-    def replaced(self, columns: Sequence[int], others: Prints) -> Prints:
+    def replaced(self, columns: Sequence[int], replacement: Prints) -> Prints:
         """These marks with others in some of the columns."""
         if not columns:
             return self
         where = torch.tensor(columns)
         parts = [tensor.clone() for tensor in (self.codes, self.values, self.size, self.rounding)]
-        others_parts = (others.codes, others.values, others.size, others.rounding)
-        for part, other in zip(parts, others_parts, strict=True):
-            part[where] = other
+        new_parts = (
+            replacement.codes,
+            replacement.values,
+            replacement.size,
+            replacement.rounding,
+        )
+        for part, new in zip(parts, new_parts, strict=True):
+            part[where] = new
         return Prints(*parts)
 
     def without(self, columns: Tensor) -> Prints:
@@ -224,20 +232,22 @@ class Prints:
         """Where there is something to compare."""
         return self.codes != UNSAID
 
-    def same(self, other: Prints) -> Tensor:
+    def same(self, prints: Prints) -> Tensor:
         """Where both say the same, but for rounding."""
-        limit = torch.maximum(self.rounding, other.rounding) * torch.maximum(self.size, other.size)
+        limit = torch.maximum(self.rounding, prints.rounding) * torch.maximum(
+            self.size, prints.size
+        )
         # What was not kept of one of them is NaN.
-        apart = (self.values - other.values).abs().nan_to_num(0.0).amax(dim=-1)
-        return (self.codes == other.codes) & self.said & (apart <= limit)
+        apart = (self.values - prints.values).abs().nan_to_num(0.0).amax(dim=-1)
+        return (self.codes == prints.codes) & self.said & (apart <= limit)
 
-    def equal(self, other: Prints) -> Tensor:
+    def equal(self, prints: Prints) -> Tensor:
         """Where both say the same, or both nothing."""
-        return self.same(other) | (~self.said & ~other.said)
+        return self.same(prints) | (~self.said & ~prints.said)
 
-    def differs(self, other: Prints) -> Tensor:
+    def differs(self, prints: Prints) -> Tensor:
         """Where both say something, and not the same."""
-        return self.said & other.said & ~self.same(other)
+        return self.said & prints.said & ~self.same(prints)
 
 
 class Fingerprints:
@@ -283,7 +293,7 @@ class Fingerprints:
             for number in {number for number, _ in probe.keys}:
                 for argument, value in (probe.settings[number] if probe.settings else {}).items():
                     values[argument].setdefault(value, Branch(argument, value))
-        return [list(some.values()) for some in values.values() if len(some) > 1]
+        return [list(by_value.values()) for by_value in values.values() if len(by_value) > 1]
 
     @property
     def rows(self) -> Prints:

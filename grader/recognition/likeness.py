@@ -78,13 +78,13 @@ def likely_line(source: str, wrong: Iterable[Words], excluded: Collection[int] =
         return None
     common = Counter(word for _, made_of in lines for word in made_of)
     best: dict[int, float] = {}
-    for one in wrong:
+    for words_of_wrong in wrong:
         for number, made_of in lines:
-            best[number] = max(best.get(number, 0.0), _likeness(made_of, one, common))
+            best[number] = max(best.get(number, 0.0), _likeness(made_of, words_of_wrong, common))
     if not best:
         return None
-    (number, score), *others = sorted(best.items(), key=lambda item: -item[1])
-    clear = not others or score - others[0][1] >= CLEAR
+    (number, score), *further = sorted(best.items(), key=lambda item: -item[1])
+    clear = not further or score - further[0][1] >= CLEAR
     return number if score >= ALIKE and clear else None
 
 
@@ -129,18 +129,18 @@ def _lines(tree: ast.AST) -> Iterator[tuple[int, Words]]:
             yield node.lineno, words(ast.unparse(node))
 
 
-def _likeness(mine: Words, wrong: Words, common: Counter[int]) -> float:
+def _likeness(made_of: Words, wrong: Words, common: Counter[int]) -> float:
     """The weight of the words in both, of that of all; a word that is everywhere tells little."""
 
-    def weight(some: Iterable[int]) -> float:
+    def weight(chosen: Iterable[int]) -> float:
         shares = (
-            max(mine.get(one, 0.0), wrong.get(one, 0.0)) / math.sqrt(max(1, common[one]))
-            for one in some
+            max(made_of.get(word, 0.0), wrong.get(word, 0.0)) / math.sqrt(max(1, common[word]))
+            for word in chosen
         )
         return sum(shares)
 
-    whole = weight(mine.keys() | wrong.keys())
-    return weight(mine.keys() & wrong.keys()) / whole if whole else 0.0
+    whole = weight(made_of.keys() | wrong.keys())
+    return weight(made_of.keys() & wrong.keys()) / whole if whole else 0.0
 
 
 def packed(lines: Sequence[Words]) -> list[list[tuple[int, float]]]:

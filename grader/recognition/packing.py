@@ -32,12 +32,12 @@ def packed(rows: Prints) -> dict[str, Any]:
     sizes = torch.where(
         cells.size > 0, (cells.size.double().log2() * _SIZES).round(), _NO_SIZE
     ).long()
-    roundings, which = torch.unique(cells.rounding, return_inverse=True)
+    roundings, rounding_index = torch.unique(cells.rounding, return_inverse=True)
     steps = _steps(sizes, cells.rounding)[:, None]
     whole = (cells.values.double() / steps).round().long()
     whole *= _kept(cells.rounding)
     codes, code = torch.unique((rows.codes - rows.codes[0])[~alike], return_inverse=True)
-    table = torch.cat([code[:, None], sizes[:, None], which[:, None], whole], dim=-1)
+    table = torch.cat([code[:, None], sizes[:, None], rounding_index[:, None], whole], dim=-1)
     numbers: dict[tuple[int, ...], int] = {}
     references = []
     for row in map(tuple, table.tolist()):
@@ -68,8 +68,8 @@ def unpacked(data: Mapping[str, Any]) -> Prints:
     references = numbers_of(data["references"])
     new = references == 0
     index = torch.where(new, new.cumsum(0) - 1, new.cumsum(0) - references)
-    code, size, which = (numbers_of(data[name]) for name in ("code", "size", "rounding"))
-    rounding = data["roundings"].float()[which]
+    code, size, rounding_index = (numbers_of(data[name]) for name in ("code", "size", "rounding"))
+    rounding = data["roundings"].float()[rounding_index]
     kept = _kept(rounding)
     values = torch.full((len(code), PROJECTIONS), torch.nan, dtype=torch.float64)
     values[kept] = numbers_of(data["values"]).double()
@@ -79,8 +79,8 @@ def unpacked(data: Mapping[str, Any]) -> Prints:
     table = Prints(numbers_of(data["codes"])[code], values.float(), sizes.float(), rounding)
     first = table[index[:keys]]
 
-    def spread(column: Tensor, own: Tensor) -> Tensor:
-        whole = own.expand(count, *own.shape).clone()
+    def spread(column: Tensor, default: Tensor) -> Tensor:
+        whole = default.expand(count, *default.shape).clone()
         whole[~alike] = column[index]
         return whole
 

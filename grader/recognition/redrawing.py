@@ -131,8 +131,8 @@ def restored(data: Mapping[str, Any]) -> bytes:
     for (name, shape, _, order), count, way in zip(
         shapes, _whole(data, "pieces"), _whole(data, "ways"), strict=True
     ):
-        own = getattr(torch, name)
-        dtype = torch.float32 if way & NARROW else own
+        dtype_drawn = getattr(torch, name)
+        dtype = torch.float32 if way & NARROW else dtype_drawn
         parts = []
         for _ in range(count):
             piece = next(pieces)
@@ -144,7 +144,7 @@ def restored(data: Mapping[str, Any]) -> bytes:
                 position = end
             else:
                 parts.append(piece.of(pool).to(dtype))
-        numbers = torch.cat(parts).to(own) if parts else torch.empty(0, dtype=own)
+        numbers = torch.cat(parts).to(dtype_drawn) if parts else torch.empty(0, dtype=dtype_drawn)
         if way & LOGICAL:
             numbers = numbers.view(_logical(shape, order)).permute(order).reshape(-1)
         buffers.append(raw(numbers))

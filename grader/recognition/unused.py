@@ -49,10 +49,12 @@ def _unused(function: ast.FunctionDef, owner: str, flags: set[str]) -> set[str]:
     if read & _READS_ALL:
         return set()
     whole = f"{owner}{function.name}"
-    found = {f"{whole}.{name}" for name in names - read - {"self", "cls"}}
+    names_found = {f"{whole}.{name}" for name in names - read - {"self", "cls"}}
     for branch, part in _branches(body, flags):
-        found |= {f"{whole}.{name} {branch}" for name in (names & read) - _read(part) - {"self"}}
-    return found
+        names_found |= {
+            f"{whole}.{name} {branch}" for name in (names & read) - _read(part) - {"self"}
+        }
+    return names_found
 
 
 def _read(body: Sequence[ast.stmt]) -> set[str]:
