@@ -59,6 +59,23 @@ class StudentProcess:
         """Return a further process for the same submission, with other rules, budget and limits."""
         return StudentProcess(self.sources, rules, self.host, budget, times, self.notebook)
 
+    def successor(
+        self, rules: Iterable[str], budget: Budget, times: Times | None
+    ) -> StudentProcess:
+        """Return a further process, as `another` does: what runs here, if anything does.
+
+        Until it is left it keeps the rules of this one, and has the exercise loaded that was loaded
+        last; here the next exercise gets a new process. A notebook has its limits from the start,
+        so that its further process is a new one.
+        """
+        process = self.another(rules, budget, times)
+        if self.channel is not None and self.notebook is None:
+            process.channel, self.channel = self.channel, None
+            process.channel.budget = budget
+            process.channel.times = times or Times()
+            self.given.clear()
+        return process
+
     def texts(self, exercise: str) -> dict[str, str]:
         """Return the texts that are the answer to an exercise, by file or cell."""
         if self.notebook is None:

@@ -30,7 +30,7 @@ from grader.grading.search.source import MAX_SIZE, Answer, Edit
 from grader.grading.search.suspicion import suspects
 from grader.remote.channel import Channel
 from grader.remote.trace import Value, follow
-from grader.sandbox.host import Host
+from grader.sandbox.host import Child, Host
 from grader.submission import Submission
 from grader.submission.cells import Cell
 from grader.submission.notebook import layout
@@ -65,6 +65,22 @@ def test_the_line_is_told_with_a_question_and_the_edit_comes_last(judge: Judge) 
     assert suspect.asks == KINDS["constant"].asks
     assert "0.5" not in suspect.message
     assert suspect.hints[-1].startswith("With `0.5` in place of `1.5` this passes:")
+
+
+def test_edits_run_where_the_answer_was_graded_and_nothing_is_graded_there_later(
+    judge: Judge, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    processes: list[Child] = []
+    fork = judge.host.fork
+
+    def noted() -> Child:
+        processes.append(fork())
+        return processes[-1]
+
+    monkeypatch.setattr(judge.host, "fork", noted)
+    assert graded(judge, NORM.replace(RIGHT, WRONG)).lines
+    assert len(processes) == 1
+    assert processes[0].sock.fileno() == -1  # it is closed
 
 
 def test_a_line_that_a_named_mistake_quotes_is_not_shown_again() -> None:

@@ -60,8 +60,8 @@ class Fix:
 class _Outcome:
     """What became of edits: the failing checks that pass with them, if any.
 
-    If none does, `agrees` is whether more replies are right than before, and `further` whether
-    code that raised does so no more, or elsewhere.
+    If none does, `agrees` is whether more replies are right than before and no check is broken, and
+    `further` whether code that raised does so no more, or elsewhere.
     """
 
     checks: frozenset[str] = frozenset()
@@ -72,15 +72,15 @@ class _Outcome:
 class Search:
     """The search in one exercise of one submission.
 
-    It has a process and a budget of its own, so that it takes no time from what is graded;
-    `process` is the one that was graded.
+    It has a budget of its own, so that it takes no time from what is graded; `process` is the one
+    that was graded. What runs there goes on here, and grades nothing afterwards.
     """
 
     def __init__(self, exercise: str, process: StudentProcess, right: RightReplies) -> None:
         self.exercise = exercise
         self.right = right
         self.budget = Budget("The search", SECONDS, IDLE)
-        self.process = process.another([exercise], self.budget, TIMES)
+        self.process = process.successor([exercise], self.budget, TIMES)
         self.answer = Answer(self.process.texts(exercise))
         self.edits = edits(self.answer)
         self.failing: Sequence[Recording] = ()
@@ -90,6 +90,7 @@ class Search:
         self.beside = 0
         self.losses = 0
         self.deadly: set[int] = set()
+        self.spares: dict[int, bool] = {}  # whether the edit of that number breaks no check
         self.begun = time.process_time()
 
     def fix(self, failing: Sequence[Recording], passing: Sequence[Recording]) -> Fix | None:
@@ -140,7 +141,7 @@ class Search:
         for target, number in self._waves():
             if not self._time_left():
                 return best
-            if best is None and steps and self.seconds > ALONE:
+            if best is None and self.seconds > ALONE and any(self._helpful(steps)):
                 break
             if self._beside_done and not self._differs(self.edits[number]):
                 continue
@@ -155,11 +156,19 @@ class Search:
                 steps.append((outcome.agrees, number, target))
         if best is not None:
             return best
-        for _, first, target in sorted(steps, key=lambda step: not step[0])[:STEPS]:
+        for first, target in islice(self._helpful(steps), STEPS):
             both = self._second(first, target)
             if both is not None:
                 return both
         return None
+
+    def _helpful(self, steps: Sequence[tuple[bool, int, Target]]) -> Iterator[tuple[int, Target]]:
+        """The steps that break no check, those first with which more replies are right."""
+        for agrees, number, target in sorted(steps, key=lambda step: not step[0]):
+            if number not in self.spares:
+                self.spares[number] = agrees or self._spares(number)
+            if self.spares[number]:
+                yield number, target
 
     def _second(self, first: int, target: Target) -> Fix | None:
         """That edit and another one, looked for where the code goes wrong with the first."""
@@ -259,9 +268,8 @@ class Search:
         return self.differences is not None and self.beside >= BESIDE
 
     def _loaded(self) -> Channel:
-        if not self.process.given:
+        if not self.process.holds_code:
             self.process.load(self.exercise, curriculum.closure(self.exercise))
-            self.process.given.add(self.exercise)
         return self.process.open()
 
     def _targets(self, traced: bool = True) -> Iterator[Target]:
@@ -317,9 +325,7 @@ class Search:
             fixed = [target.recording, *(check for check in others if self._whole(check, channel))]
             return _Outcome(frozenset(check.check.name for check in fixed))
         except Lost:
-            self.losses += 1
-            self.deadly.update(numbers)
-            self.process.leave()
+            self._lose(numbers)
         except (ForbiddenUse, StudentError, ValueError):  # the last where two edits overlap
             pass
         return _Outcome()
@@ -327,21 +333,39 @@ class Search:
     def _helped(
         self, numbers: Sequence[int], target: Target, replies: Sequence[object], channel: Channel
     ) -> _Outcome:
-        """Whether the target, which still fails, came nearer, and no other check is broken.
+        """Whether the target, which still fails, came nearer.
 
-        Then another one may pass already.
+        If more of its replies are right, and no check is broken, another one may pass already.
         """
         error = target.error(replies)
         agrees = target.agreeing(replies) > target.agree
         further = target.raised is not None and place(error) != target.place
         further = further and KINDS[self.edits[numbers[0]].kind].keeps
-        if not (agrees or further) or not self._breaks_none(channel):
+        if not agrees:
+            return _Outcome(further=further)
+        if not self._breaks_none(channel):
             return _Outcome()
-        others = (
-            recording for recording in self.failing if agrees and recording is not target.recording
-        )
+        others = (recording for recording in self.failing if recording is not target.recording)
         fixed = frozenset(check.check.name for check in others if self._whole(check, channel))
-        return _Outcome(fixed, agrees=agrees, further=further)
+        return _Outcome(fixed, agrees=True, further=further)
+
+    def _spares(self, number: int) -> bool:
+        """Whether an edit breaks no check that passes."""
+        try:
+            channel = self._loaded()
+            self._edit(channel, (number,))
+            return self._breaks_none(channel)
+        except Lost:
+            self._lose((number,))
+        except (ForbiddenUse, StudentError):
+            pass
+        return False
+
+    def _lose(self, numbers: Sequence[int]) -> None:
+        """Leave a process that hung or died with these edits, which are tried no more."""
+        self.losses += 1
+        self.deadly.update(numbers)
+        self.process.leave()
 
     def _edit(self, channel: Channel, numbers: Sequence[int]) -> None:
         """Loads the exercise with these edits. Raises `StudentError` for what it raises then."""
