@@ -145,24 +145,6 @@ def test_norms_and_sums() -> None:
     assert_matches(found["output"], expected, "'output'", axes=TOKENS)
 
 
-def test_random_weights() -> None:
-    """With random weights, too, the output is what the layer itself returns.
-
-    The weights of the other tests are so simple that a matrix and its transpose may do the same.
-    """
-    torch.manual_seed(0)
-    x = torch.randn(2, 3, 4)
-    for norm_first in (False, True):
-        layer = nn.TransformerEncoderLayer(4, 2, 6, batch_first=True, norm_first=norm_first).eval()
-        assert_matches(
-            steps(layer, x)["output"],
-            layer(x),
-            f"'output' with random weights and norm_first={norm_first}",
-            axes=TOKENS,
-            help="`F.linear(x, weight, bias)` is `x @ weight.T + bias`. Which weights do you use?",
-        )
-
-
 def test_norm_first() -> None:
     """In pre-norm the norm comes first, and sums are not normalised.
 
@@ -236,3 +218,21 @@ def test_an_x_around_a_thousand() -> None:
     help = "In float32, the mean of the squares minus the square of the mean loses its digits."
     what = "'norm1' for an x around 1000"
     assert_matches(found, expected, what, axes=TOKENS, help=help, atol=5e-3)
+
+
+def test_random_weights() -> None:
+    """With random weights, too, the output is what the layer itself returns.
+
+    The weights of the other tests are so simple that a matrix and its transpose may do the same.
+    """
+    torch.manual_seed(0)
+    x = torch.randn(2, 3, 4)
+    for norm_first in (False, True):
+        layer = nn.TransformerEncoderLayer(4, 2, 6, batch_first=True, norm_first=norm_first).eval()
+        assert_matches(
+            steps(layer, x)["output"],
+            layer(x),
+            f"'output' with random weights and norm_first={norm_first}",
+            axes=TOKENS,
+            help="`F.linear(x, weight, bias)` is `x @ weight.T + bias`. Which weights do you use?",
+        )

@@ -32,6 +32,7 @@ _OWN_RAISE = (
     "Your own `raise` ends this call, and the test expects no error. Is its condition right, or "
     "what reaches it?"
 )
+_REFUSED = "Another exercise's code refuses what it is given. Does your line pass the right thing?"
 # Errors that the shapes of the tensors in the line explain, and what they make unnecessary.
 _ABOUT_SIZES = r"\bsizes?\b|\bshapes?\b|\b[Dd]imensions?\b"
 _PRINT = r" Print (?:both shapes|its shape)\."
@@ -187,7 +188,8 @@ def _explain_error(
         hint = hint.replace(SOMETHING_IS_NONE, named) if named else hint
     elif _is_own_raise(error, frames, workspace):
         told = values.condition(error.__traceback__, workspace)
-        hint = f"{_OWN_RAISE} {told}".rstrip()
+        is_here = frames[-1][0].stem == result.exercise
+        hint = f"{_OWN_RAISE if is_here else _REFUSED} {told}".rstrip()
     elif line.startswith("IndexError") and "index out of range" in line:
         hint = f"{hint} {values.lengths(error.__traceback__, workspace)}".rstrip()
     elif re.search(_ABOUT_SIZES, line) and not width and not _is_raised(frames):
