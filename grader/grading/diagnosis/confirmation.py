@@ -54,12 +54,12 @@ def confirmed(
     """
     mistakes = _compatible(combined, names)
     for name in reversed(mistakes):
-        row = _nearest(combined, name, student, explains)
-        own = _own(combined, row, student) & explains
+        rows = _nearest(combined, name, student, explains)
+        own = _own(combined, rows[0], student) & explains
         rest = tuple(sorted(mistake for mistake in mistakes if mistake != name))
         added = own if bool(own.any()) else _added(combined, name, rest, student, explains)
         held_out = _held_out(combined, added if bool(added.any()) else explains)
-        alone = _balance(combined, row, (), held_out, replied) if bool(own.any()) else None
+        alone = _best_balance(combined, rows, held_out, replied) if bool(own.any()) else None
         beside = None
         if rest or alone is None:
             beside = _balance(combined, tuple(sorted((*rest, name))), rest, held_out, replied)
@@ -92,13 +92,15 @@ def _compatible(combined: Combined, names: Sequence[str]) -> tuple[str, ...]:
     return tuple(mistakes)
 
 
-def _nearest(combined: Combined, name: str, student: Prints, explains: Tensor) -> int:
-    """Of the forms of a mistake, the row of the one that leaves most of the student's marks."""
+def _nearest(combined: Combined, name: str, student: Prints, explains: Tensor) -> list[int]:
+    """Of the forms of a mistake, the rows of those that leave most of the student's marks."""
     library = combined.library
-    return max(
-        library.forms(name),
-        key=lambda row: float(((_own(combined, row, student) & explains) * library.weights).sum()),
-    )
+    shares = {
+        row: float(((_own(combined, row, student) & explains) * library.weights).sum())
+        for row in library.forms(name)
+    }
+    most = max(shares.values())
+    return [row for row, part in shares.items() if part == most]
 
 
 def _own(combined: Combined, row: int, student: Prints) -> Tensor:
@@ -136,6 +138,18 @@ def _held_out(combined: Combined, there: Tensor) -> list[int]:
         if len(held_out) < CONFIRMING_CHECKS * CONFIRMING_EXAMPLES:
             held_out += some[-CONFIRMING_EXAMPLES:]
     return held_out
+
+
+def _best_balance(
+    combined: Combined,
+    rows: Sequence[int],
+    held_out: Sequence[int],
+    replied: Callable[[int], Prints],
+) -> _Balance | None:
+    """How the form that other examples speak for most stands to the student's answer."""
+    balances = [_balance(combined, row, (), held_out, replied) for row in rows]
+    found = [balance for balance in balances if balance is not None]
+    return max(found, key=lambda balance: balance.near - balance.far, default=None)
 
 
 def _balance(
