@@ -610,3 +610,51 @@ def test_a_mask_is_not_called_forgotten_where_nothing_could_show_it() -> None:
     )
     names = {name for names in named("transformer", source) for name in names}
     assert "no_memory_mask" not in names
+
+
+def test_a_cache_that_returns_nothing_and_counts_nothing_is_told_of_both() -> None:
+    """It was told that its `reorder` empties the cache, where nothing had ever come back."""
+    source = edited(
+        stubs.reference_source("kv_cache"),
+        ("        self.length = self.keys.size(2)\n        return self.keys, self.values\n", ""),
+    )
+    assert named("kv_cache", source) == [("nothing-returned",), ("length-never-set",)]
+
+
+def test_punctuation_that_is_kept_is_not_called_an_empty_token() -> None:
+    source = stubs.reference_source("tokens")
+    loop = '    for mark in ".,!?":\n        text = text.replace(mark, "")\n'
+    assert named("tokens", edited(source, (loop, ""))) == [("punctuation-kept",)]
+    assert named("tokens", edited(source, ('".,!?"', '".,!"'))) == [("a-mark-kept",)]
+
+
+def test_the_form_of_a_mistake_that_other_examples_speak_for_is_believed() -> None:
+    """Two forms look the same in the first examples, and the second is the student's."""
+    source = edited(
+        stubs.reference_source("tokens"),
+        (
+            "    words = [*specials, *sorted(found - set(specials))]\n"
+            "    return {word: number for number, word in enumerate(words)}\n",
+            "    vocab = {}\n"
+            "    for word in [*specials, *sorted(found)]:\n"
+            "        vocab[word] = len(vocab)\n"
+            "    return vocab\n",
+        ),
+    )
+    assert named("tokens", source) == [("a-special-twice",)]
+
+
+def test_decoding_that_calls_item_is_told_that_it_takes_a_single_sentence() -> None:
+    source = edited(
+        stubs.reference_source("decoding"),
+        ("(src.size(0), 1), bos_id", "(1, 1), bos_id"),
+        (
+            "        word = logits.argmax(dim=-1).masked_fill(has_ended, model.pad_id)\n"
+            "        tgt = torch.cat([tgt, word.unsqueeze(1)], dim=1)\n"
+            "        has_ended |= word == eos_id\n",
+            "        word = logits.argmax(dim=-1).item()\n"
+            "        tgt = torch.cat([tgt, torch.tensor([[word]], device=src.device)], dim=1)\n"
+            "        if word == eos_id:\n            break\n",
+        ),
+    )
+    assert named("decoding", source) == [("one-sentence-only",)]
