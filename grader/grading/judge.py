@@ -271,10 +271,8 @@ class Judge:
             for result in results
             if result.status in _ANSWERED
         }
-        library, source = (
-            self._diagnostician(name).library,
-            examination.process.sources.get(name, ""),
-        )
+        library = self._diagnostician(name).library
+        source = examination.process.sources.get(name, "")
         diagnosed = self._diagnosed(examination, passed)
         confirms = partial(self._confirms, wrong, examination.process) if searches else None
         diagnoses = [
