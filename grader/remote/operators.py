@@ -38,11 +38,11 @@ class Ordinary:
 
     names: frozenset[str] = frozenset()
     beginnings: tuple[str, ...] = ()
-    others: frozenset[str] = frozenset()
+    ruled_out: frozenset[str] = frozenset()
 
     def __contains__(self, name: str) -> bool:
         """Whether it is one of them."""
-        if name in self.others:
+        if name in self.ruled_out:
             return False
         return name in self.names or name.startswith(self.beginnings)
 
@@ -120,7 +120,7 @@ class _Entries:
             above = self._name(frame.f_back)
             inside = above == _KIT or above.partition(".")[0] in WATCHED
             # What the exercise rules out is noted even where torch's own functions lead to it.
-            if name not in self.ordinary.others and (inside or name in self.ordinary):
+            if name not in self.ordinary.ruled_out and (inside or name in self.ordinary):
                 return
             _note(self.calls, name, frame.f_back)
 

@@ -130,8 +130,8 @@ class Work:
         self, exercise: str, texts: dict[str, str], view: View, ordinary: Sequence[Sequence[str]]
     ) -> dict[str, Any]:
         """Load an exercise anew, and note from then on what of torch its code calls."""
-        names, beginnings, others = ordinary
-        known = Ordinary(frozenset(names), tuple(beginnings), frozenset(others))
+        names, beginnings, ruled_out = ordinary
+        known = Ordinary(frozenset(names), tuple(beginnings), frozenset(ruled_out))
         self.watching = watch(view, known)
         with self.watching:
             return self.reload(exercise, texts)
