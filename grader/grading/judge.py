@@ -50,6 +50,10 @@ WATCH_SECONDS, WATCH_IDLE = 3.0, 2.0
 _ANSWERED = {Status.PASSED, Status.FAILED, Status.ERROR, Status.TODO}
 
 
+class _OtherwiseError(Exception):
+    """An answer is right, and wrong where its calls are watched."""
+
+
 class Judge:
     """Grades submissions on a set of exercises, all on the same cases."""
 
@@ -231,18 +235,21 @@ class Judge:
         if not ordinary_calls.needs_watching(name, process.texts(name).values()):
             return []
         earned = {check.check for check in result.checks if check.points}
-        recordings = [one for one in self.recordings.of(name) if one.check.name in earned]
+        recordings = [
+            recording for recording in self.recordings.of(name) if recording.check.name in earned
+        ]
+        smallest = [recording.smallest for recording in recordings]
         calls: list[TorchCall] = []
-        for view in get_args(View):
-            seen = self._watched(name, process, recordings, view, WATCH_SECONDS)
-            if seen is None:  # it is slow, and what is small is soon done
-                smallest = [one.smallest for one in recordings]
-                seen = self._watched(name, process, smallest, view, 2 * WATCH_SECONDS)
-            if isinstance(seen, str):
-                return [seen]
-            if seen is None:
-                return [_UNWATCHED]
-            calls += seen
+        try:
+            for view in get_args(View):
+                seen = self._watched(name, process, recordings, view, WATCH_SECONDS)
+                if seen is None:  # it is slow, and what is small is soon done
+                    seen = self._watched(name, process, smallest, view, 2 * WATCH_SECONDS)
+                if seen is None:
+                    return [_UNWATCHED]
+                calls += seen
+        except _OtherwiseError:
+            return [_OTHERWISE]
         return ordinary_calls.remarks(name, calls)
 
     def _watched(
@@ -252,14 +259,21 @@ class Judge:
         recordings: Sequence[Recording],
         view: View,
         seconds: float,
-    ) -> list[TorchCall] | str | None:
-        """The unusual calls of one view, or a remark; None if the process hung or died."""
+    ) -> list[TorchCall] | None:
+        """The unusual calls of one view; None if the process hung or died.
+
+        Raises `_OtherwiseError` if what earned points is wrong there.
+        """
         budget = Budget("The run that is watched", seconds, WATCH_IDLE)
-        with process.another(process.rules, budget, process.times) as anew:
-            run = ExerciseRun(name, anew, self.right, shrink=False, view=view)
-            again = [run.check(recording) for recording in recordings]
-            seen = None if run.losses else run.seen()
-        return seen if seen is None or all(check.points for check in again) else _OTHERWISE
+        with process.another(process.rules, budget, process.times) as further:
+            run = ExerciseRun(name, further, self.right, shrink=False, view=view)
+            results = [run.check(recording) for recording in recordings]
+            if run.losses:
+                return None
+            seen = run.seen()
+        if seen is not None and not all(result.points for result in results):
+            raise _OtherwiseError
+        return seen
 
     def _explained(
         self, wrong: ExerciseResult, examination: ExerciseRun, searches: bool
