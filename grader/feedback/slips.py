@@ -232,7 +232,7 @@ SLIPS: tuple[Hint, ...] = (
     Hint(
         r"unsupported operand type\(s\) for .*'str'|can only concatenate str|"
         r"can't concat (?:str|bytes|int)|must be str, not (?:bytes|int)",
-        "A text meets something else, a number or bytes. Convert one of the two.",
+        "A text meets something else, such as a number. Convert one of the two.",
     ),
     Hint(
         r"Index tensor must have the same number of dimensions as (?:input|self) tensor",

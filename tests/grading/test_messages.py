@@ -279,7 +279,7 @@ class Plain:
         ("[x].shape", "a list of Python's, without `shape`"),
         ("x.append(1)", "`torch.cat` joins two"),
         ("(3.0).item()", "a plain number of Python's"),
-        ("b'a' + 'b'", "Convert one of the two"),
+        ("b'a' + 'b'", "`encode` turns text into bytes"),
         ("(x, x).shape", "a tuple, not a tensor"),
         ("x + (x, x)", "a tuple, not a tensor"),
         ("nn.Linear(6, 6)((x, x))", "a tuple, not a tensor"),
