@@ -76,8 +76,8 @@ class Diagnosis:
 class SuspectLine:
     """A line of the student's that looks wrong: a small edit of it makes failing checks pass.
 
-    `asks` is the question that leads on, `hints` go further: the last one is the edit. `checks` are
-    those that pass then.
+    `tells` says what is wrong on it, where that is known well enough. `asks` is the question that
+    leads on, `hints` go further: the last one is the edit. `checks` are those that pass then.
     """
 
     place: Place
@@ -85,11 +85,13 @@ class SuspectLine:
     asks: str
     hints: tuple[str, ...] = ()
     checks: tuple[str, ...] = ()
+    tells: str = ""
 
     @property
     def message(self) -> str:
-        """The line, and the question."""
-        return f"Look at {text.place(self.place)}\n{self.asks}"
+        """The line, what is wrong there, and the question."""
+        said = filter(None, (f"Look at {text.place(self.place)}", self.tells, self.asks))
+        return "\n".join(said)
 
 
 @dataclass(frozen=True)

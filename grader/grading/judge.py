@@ -18,7 +18,6 @@ from grader.feedback.results import (
     ExerciseResult,
     Integration,
     SubmissionResult,
-    SuspectLine,
 )
 from grader.grading import cell_report, integration, ordinary_calls
 from grader.grading.diagnosis.diagnostician import Diagnosed, Diagnostician
@@ -296,18 +295,27 @@ class Judge:
         wrong = replace(wrong, diagnoses=tuple(diagnoses))
         if not searches:
             return wrong
-        return replace(wrong, lines=self._lines(wrong, diagnosed.unexplained, examination.process))
+        return self._with_lines(wrong, diagnosed.unexplained, examination.process)
 
-    def _lines(
+    def _with_lines(
         self, result: ExerciseResult, unexplained: Sequence[str], process: StudentProcess
-    ) -> tuple[SuspectLine, ...]:
-        """Return the suspect lines for checks that no known mistake explains."""
+    ) -> ExerciseResult:
+        """Return the result with the suspect lines for checks that no known mistake explains.
+
+        Where one edit leaves nothing wrong, there is one fault: a mistake that explains only some
+        of what it does is not named beside it.
+        """
         failing, passing = self._by_verdict(result)
-        failing = [recording for recording in failing if recording.check.name in unexplained]
-        if not failing:
-            return ()
-        fix = Search(result.exercise, process, self.right).fix(failing, passing)
-        return suspects(fix, result, process.sources) if fix else ()
+        looked_for = [recording for recording in failing if recording.check.name in unexplained]
+        if not looked_for:
+            return result
+        explained = [recording for recording in failing if recording.check.name not in unexplained]
+        fix = Search(result.exercise, process, self.right).fix(looked_for, passing, explained)
+        if fix is None:
+            return result
+        if fix.whole and len(fix.edits) == 1:
+            result = replace(result, diagnoses=())
+        return replace(result, lines=suspects(fix, result, process.sources))
 
     def _confirms(self, result: ExerciseResult, process: StudentProcess, line: int) -> bool:
         """Return whether an edit of that line helps, so that it may accompany a named mistake."""

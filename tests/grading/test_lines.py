@@ -62,6 +62,7 @@ def test_the_line_is_told_with_a_question_and_the_edit_comes_last(judge: Judge) 
     (suspect,) = result.lines
     assert (suspect.place.file, suspect.place.line) == ("layer_norm.py", LINE)
     assert WRONG in suspect.message
+    assert suspect.tells == "`1.5` is not the right value here."
     assert suspect.asks == KINDS["constant"].asks
     assert "0.5" not in suspect.message
     assert suspect.hints[-1].startswith("With `0.5` in place of `1.5` this passes:")
@@ -81,6 +82,48 @@ def test_edits_run_where_the_answer_was_graded_and_nothing_is_graded_there_later
     assert graded(judge, NORM.replace(RIGHT, WRONG)).lines
     assert len(processes) == 1
     assert processes[0].sock.fileno() == -1  # it is closed
+
+
+def test_where_one_edit_leaves_nothing_wrong_no_other_mistake_is_named(
+    recordings: Recordings, host: Host
+) -> None:
+    """A merge looked up one too early also makes an unknown id pass: that is no second fault."""
+    source = stubs.solution("subwords")
+    ending = source.index("    tokens = {byte: bytes([byte])")
+    off = f"""{source[:ending]}
+    data = []
+    for id in ids:
+        if id < 0:
+            raise IndexError(id)
+        data.append(bytes([id]) if id < 256 else b"".join(merges[id - 257]))
+    return b"".join(data).decode("utf-8", errors="replace")
+"""
+    judge = Judge(["subwords"], recordings, host, searches=True)
+    (result,) = judge.grade(Submission("ada", {"subwords": off})).exercises
+    assert not result.diagnoses
+    assert [line.tells for line in result.lines] == ["`257` is not the right value here."]
+
+
+@pytest.mark.parametrize(
+    ("kind", "passing", "told"),
+    [
+        ("extra term", 1, ""),
+        ("extra term", 2, "In `a + b`, a term is one too many."),
+        ("axis", 1, "`a + b` names the wrong axis, or none."),
+    ],
+)
+def test_an_edit_that_leaves_something_out_tells_what_is_wrong_only_if_most_is_right_then(
+    kind: str, passing: int, told: str
+) -> None:
+    checks = tuple(
+        CheckResult(name, "It agrees.", Status.FAILED, 0.0, 1.0)
+        for name in ("first", "second", "third")
+    )
+    result = ExerciseResult("layer_norm", Status.FAILED, 0.0, 3.0, None, checks)
+    edit = Edit(1, kind, "a + b", "a", 0, 1, "a", 1, file="layer_norm")
+    fix = Fix((edit,), frozenset(check.check for check in checks[:passing]))
+    (line,) = suspects(fix, result, {"layer_norm": "x = a + b\n"})
+    assert line.tells == told
 
 
 def test_a_line_that_a_named_mistake_quotes_is_not_shown_again() -> None:
@@ -311,6 +354,14 @@ def test_slips_that_beginners_make_are_undone(source: str, becomes: str) -> None
         ),
         ("def f(a, b):\n    return g(a.exp(), b)", "g((b), b)"),
         ("def f(x):\n    return x.shape(1)", "return (x.shape[1])"),
+        (
+            "class A:\n    def g(self):\n        self.p = 1\n    def f(self):\n        return p",
+            "return (self.p)",
+        ),
+        (
+            "def f(self, x):\n    return self.sublayer(x, self.attention(x, x))",
+            "self.sublayer(x, (lambda value: self.attention(value, value)))",
+        ),
     ],
 )
 def test_so_are_slips_of_whole_statements(source: str, becomes: str) -> None:

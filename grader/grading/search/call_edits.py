@@ -86,6 +86,7 @@ def call_edits(
     yield from _missing(source, scope, node, name)
     yield from _asked_for(source, scope, node, signatures)
     yield from _another(source, scope, node)
+    yield from _handed_on(source, node)
 
 
 def _called(node: ast.Call) -> str:
@@ -222,6 +223,22 @@ def _another(source: Source, scope: Scope, node: ast.Call) -> Iterator[Edit]:
             for name in scope.names:
                 if name != source.segment(argument):
                     yield source.replaced(argument, "name", name, 4)
+
+
+def _handed_on(source: Source, node: ast.Call) -> Iterator[Edit]:
+    """A call that is given a function in the place of what that makes of its first argument."""
+    first = ast.dump(node.args[0]) if node.args else ""
+    for argument in node.args[1:]:
+        if isinstance(argument, ast.Call):
+            inner = copy.deepcopy(argument)
+            kept = [ast.dump(given) == first for given in inner.args]
+            inner.args = [
+                ast.Name("value") if same else given
+                for same, given in zip(kept, inner.args, strict=True)
+            ]
+            if any(kept):
+                becomes = f"lambda value: {ast.unparse(inner)}"
+                yield source.replaced(argument, "called", becomes, 1)
 
 
 def _with(node: ast.Call, argument: str, position: int | None = None) -> str:

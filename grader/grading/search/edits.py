@@ -136,7 +136,7 @@ def _at(source: Source, scope: Scope, node: ast.AST) -> Iterator[Edit]:
         yield from _constant(source, node)
         if scope.function.name == "__init__" and node.value is not None:
             for idle in scope.idle:
-                yield source.replaced(node, "missing argument", idle, 1)
+                yield source.replaced(node, "fixed", idle, 1)
     elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
         yield from _name(source, scope, node)
     elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
@@ -213,6 +213,8 @@ def _constant(source: Source, node: ast.Constant) -> Iterator[Edit]:
 
 def _name(source: Source, scope: Scope, node: ast.Name) -> Iterator[Edit]:
     if node.id not in scope.names:
+        if node.id in scope.own:
+            yield source.replaced(node, "name", f"self.{node.id}", 1)
         return
     for other in scope.names:
         if other != node.id:

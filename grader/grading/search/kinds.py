@@ -1,7 +1,7 @@
 """The kinds of edits that are tried on a student's code: one table.
 
-Each kind has the question that is asked about its line, which does not say what to write; `nearly`
-does, once somebody asks for the last hint.
+Each kind says what is wrong where it helps, and has the question that is asked about its line,
+which does not say what to write; `nearly` does, once somebody asks for the last hint.
 """
 
 from __future__ import annotations
@@ -25,12 +25,14 @@ PARENT = r"__init__\(\) call"
 class Kind:
     """A kind of edit.
 
-    `asks` is the question about the line. One that `keeps` what the line does is a repair; another
+    `tells` says what is wrong where one of the kind helps, `{it}` being what it replaces; `asks` is
+    the question about the line. One that `keeps` what the line does is a repair; another
     drops something, and would let anything survive. A `habit` is what people do alike in every line
     of a kind, so that all of them are edited at once. `said` are the words of exceptions that are
     raised where such an edit is needed.
     """
 
+    tells: str
     asks: str
     keeps: bool = False
     habit: bool = False
@@ -39,117 +41,195 @@ class Kind:
 
 KINDS: dict[str, Kind] = {
     "argument order": Kind(
+        "In {it}, two arguments are in each other's place.",
         "Which parameter does each argument of this call fill? Print their shapes.",
         keeps=True,
         said=(SIZES, CALLS),
     ),
     "axis": Kind(
+        "{it} names the wrong axis, or none.",
         "Which axes should this name? Write down what each axis of the tensor holds.",
         keeps=True,
         habit=True,
         said=(SIZES, AXES),
     ),
+    "called": Kind(
+        "{it} is already a result, where a function is expected.",
+        "Does this call expect a function, or what a function gives back?",
+        keeps=True,
+        said=(CALLS,),
+    ),
     "comparison": Kind(
+        "The comparison in {it} is not the right one.",
         "For which values is this comparison true? Try the smallest, the largest, equal.",
         said=(BOOLEANS,),
     ),
     "condition": Kind(
+        "In {it}, a condition holds in the wrong cases.",
         "When is the condition on this line true? Try both cases with a pencil.",
         keeps=True,
         said=(NONE,),
     ),
-    "constant": Kind("Where does this value come from? Compare it with the formula."),
+    "constant": Kind(
+        "{it} is not the right value here.",
+        "Where does this value come from? Compare it with the formula.",
+    ),
     "correction": Kind(
-        "Is the sum of squares divided by n, or by n - 1? What does torch do by default?"
+        "In {it}, a sum of squares is divided by the wrong count.",
+        "Is the sum of squares divided by n, or by n - 1? What does torch do by default?",
     ),
     "dtype": Kind(
-        "Which dtype goes in here, and which comes out?", keeps=True, said=(BOOLEANS, DTYPES)
+        "In {it}, a dtype is not the right one.",
+        "Which dtype goes in here, and which comes out?",
+        keeps=True,
+        said=(BOOLEANS, DTYPES),
     ),
-    "extra argument": Kind("Does this call need every argument that it is given?", said=(CALLS,)),
+    "extra argument": Kind(
+        "In {it}, an argument is one too many.",
+        "Does this call need every argument that it is given?",
+        said=(CALLS,),
+    ),
     "extra call": Kind(
+        "In {it}, a call is one too many.",
         "What does each call on this line do, and is every one of them needed?",
         said=(BOOLEANS, DTYPES, SIZES, AXES),
     ),
-    "extra statement": Kind("What would be different without this line?"),
-    "extra term": Kind("Which parts does the formula have here? Count those on this line."),
+    "extra statement": Kind(
+        "{it} should not happen here.", "What would be different without this line?"
+    ),
+    "extra term": Kind(
+        "In {it}, a term is one too many.",
+        "Which parts does the formula have here? Count those on this line.",
+    ),
+    "fixed": Kind(
+        "{it} is fixed, though the function is given it.",
+        "Does this line use everything that the function was given?",
+        keeps=True,
+        habit=True,
+        said=(CALLS, NONE),
+    ),
     "function": Kind(
+        "In {it}, the function called is not the right one.",
         "Does this function do what its name makes you think? Try it on three numbers.",
         keeps=True,
         habit=True,
         said=(BOOLEANS, VIEWS),
     ),
     "indentation": Kind(
+        "{it} is in the wrong block.",
         "Inside which block does this line belong? Count how often it runs.",
         keeps=True,
         said=(NONE,),
     ),
     "index": Kind(
+        "{it} picks the wrong elements here.",
         "Which elements does this index pick? Print them for a small tensor.",
         keeps=True,
         said=(SIZES, AXES),
     ),
     "keepdim": Kind(
+        "In {it}, an axis is dropped that should be kept.",
         "What is the shape after this reduction, and does it still broadcast as you intend?",
         keeps=True,
     ),
-    "list": Kind("Does PyTorch see modules that are kept in a plain list?", said=(NAMES,)),
+    "list": Kind(
+        "In {it}, modules are kept in a plain list.",
+        "Does PyTorch see modules that are kept in a plain list?",
+        said=(NAMES,),
+    ),
     "missing argument": Kind(
+        "In {it}, an argument is missing.",
         "Does this line pass on everything that the function was given?",
         keeps=True,
         habit=True,
         said=(CALLS, NONE),
     ),
     "missing axis": Kind(
+        "In {it}, an axis is missing or in the wrong place.",
         "How many axes should this have, and against what does it broadcast?",
         keeps=True,
         said=(SIZES, AXES),
     ),
     "missing call": Kind(
+        "A call is missing at {it}.",
         "Is a step left out here? Compare the line with the formula, step by step.",
         habit=True,
         said=(NAMES, PARENT),
     ),
     "missing return": Kind(
-        "What does a function without a `return` give you?", keeps=True, said=(NONE,)
+        "A `return` is missing after {it}.",
+        "What does a function without a `return` give you?",
+        keeps=True,
+        said=(NONE,),
     ),
-    "missing term": Kind("Which parts does the formula have here? Is one of them left out?"),
+    "missing term": Kind(
+        "In {it}, a term is missing.",
+        "Which parts does the formula have here? Is one of them left out?",
+    ),
     "name": Kind(
+        "{it} is not the right variable here.",
         "Is this the right variable? Say for each name on this line what it holds.",
         keeps=True,
         said=(SIZES, CALLS, NAMES),
     ),
     "not": Kind(
+        "In {it}, True and False are exchanged.",
         "What does True mean in this mask: may be attended to, or is hidden?",
         keeps=True,
         said=(BOOLEANS,),
     ),
     "not kept": Kind(
+        "The result of {it} is lost.",
         "Does this method change its tensor, or return a new one that is lost here?",
         keeps=True,
         said=(NONE,),
     ),
-    "operand order": Kind("Does the order of the two operands matter here?"),
-    "operator": Kind(
-        "Which operation does the formula have here? Try the line on two small numbers."
+    "operand order": Kind(
+        "In {it}, the two operands are in each other's place.",
+        "Does the order of the two operands matter here?",
     ),
-    "order": Kind("In which order are these expected?", keeps=True, habit=True),
-    "returned": Kind("What does the signature say is returned, and in which order?", keeps=True),
-    "root": Kind("Is a square root missing here, or one too many?"),
+    "operator": Kind(
+        "In {it}, an operator is not the right one.",
+        "Which operation does the formula have here? Try the line on two small numbers.",
+    ),
+    "order": Kind(
+        "The elements of {it} are in the wrong order.",
+        "In which order are these expected?",
+        keeps=True,
+        habit=True,
+    ),
+    "returned": Kind(
+        "{it} is not what the signature says is returned.",
+        "What does the signature say is returned, and in which order?",
+        keeps=True,
+    ),
+    "root": Kind(
+        "In {it}, a square root or a square is missing, or one too many.",
+        "Is a square root missing here, or one too many?",
+    ),
     "shape": Kind(
+        "In {it}, numbers end up in the wrong places.",
         "Which numbers end up next to each other? Follow one row through this reshape.",
         keeps=True,
         habit=True,
         said=(VIEWS, SIZES, AXES),
     ),
-    "sign": Kind("Is the sign right? Try the line on one small number."),
-    "statement order": Kind("Should this line come before or after the next one?"),
+    "sign": Kind(
+        "The sign of {it} is wrong.", "Is the sign right? Try the line on one small number."
+    ),
+    "statement order": Kind(
+        "Two statements are in each other's place here.",
+        "Should this line come before or after the next one?",
+    ),
     "transpose": Kind(
+        "In {it}, a transpose is missing, is one too many, or turns the wrong axes.",
         "Which way round is this matrix? Write down the shapes of both factors.",
         keeps=True,
         habit=True,
         said=(SIZES,),
     ),
     "unguarded": Kind(
+        "{it} also runs where its argument is None.",
         "Which names on this line may be None, and what does the line do then?",
         keeps=True,
         said=(NONE,),

@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 
 from grader import curriculum
@@ -50,10 +50,14 @@ STEPS = 3  # edits that help a little, to each of which the others are put
 
 @dataclass(frozen=True)
 class Fix:
-    """An edit, or two at once, and the names of the failing checks that pass with them."""
+    """An edit, or two at once, and the names of the failing checks that pass with them.
+
+    `whole` is whether all is right then, also what a known mistake seemed to explain.
+    """
 
     edits: tuple[Edit, ...]
     checks: frozenset[str]
+    whole: bool = False
 
 
 @dataclass(frozen=True)
@@ -93,8 +97,16 @@ class Search:
         self.spares: dict[int, bool] = {}  # whether the edit of that number breaks no check
         self.begun = time.process_time()
 
-    def fix(self, failing: Sequence[Recording], passing: Sequence[Recording]) -> Fix | None:
-        """The edit, or the two, with which most of the failing checks pass and no other fails."""
+    def fix(
+        self,
+        failing: Sequence[Recording],
+        passing: Sequence[Recording],
+        explained: Sequence[Recording] = (),
+    ) -> Fix | None:
+        """The edit, or the two, with which most of the failing checks pass and no other fails.
+
+        `explained` are checks that fail too, but for which nothing is looked for.
+        """
         self.failing, self.passing = failing, passing
         with self.process:
             try:
@@ -103,9 +115,19 @@ class Search:
                 source = self.process.sources.get(self.exercise, "")
                 self.differences = differences(self.exercise, source)
                 self._trace()
-                return self._one_or_two()
+                fix = self._one_or_two()
+                whole = fix is not None and self._all_right(fix, explained)
+                return replace(fix, whole=whole) if fix is not None else None
             except (Interrupted, StudentError):
                 return None
+
+    def _all_right(self, fix: Fix, explained: Sequence[Recording]) -> bool:
+        """Whether a fix leaves nothing wrong."""
+        if len(fix.checks) < len(self.failing):
+            return False
+        channel = self._loaded()
+        channel.reload(self.exercise, self.answer.edited(*fix.edits))
+        return all(self._whole(recording, channel) for recording in explained)
 
     def confirms(
         self, line: int, failing: Sequence[Recording], passing: Sequence[Recording]

@@ -5,13 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from grader.feedback.finding import Place
+from grader.feedback.finding import Place, Status
 from grader.feedback.results import CheckResult, ExerciseResult, SuspectLine
 from grader.grading.explanation import quoted
-from grader.grading.search.kinds import KINDS, nearly
+from grader.grading.search.kinds import KINDS, Kind, nearly
 from grader.grading.search.search import Fix
 from grader.grading.search.source import Edit
 from grader.remote.session import clean
+
+SURE = 0.5  # of the failing checks: where an edit that drops something helps less, it may mislead
+SHORT = 60  # characters
 
 
 def suspects(
@@ -22,8 +25,10 @@ def suspects(
     A line that a diagnosis in what was `found` quotes is not shown a second time.
     """
     passing = [check for check in result.checks if check.check in fix.checks]
+    wrong = [check for check in result.checks if check.status is not Status.PASSED]
+    sure = len(passing) > SURE * len(wrong) or KINDS[fix.edits[0].kind].keeps
     lines = (
-        _suspect(edit, [other for other in fix.edits if other is not edit], passing, sources)
+        _suspect(edit, [other for other in fix.edits if other is not edit], passing, sources, sure)
         for edit in fix.edits
     )
     quoted_already = "\n".join(diagnosis.shows for diagnosis in result.diagnoses)
@@ -41,12 +46,26 @@ def _suspect(
     others: Sequence[Edit],
     passing: Sequence[CheckResult],
     sources: Mapping[str, str],
+    sure: bool,
 ) -> SuspectLine:
     file = clean(edit.file, 80)
     place = Place(f"{file}.py", edit.line, quoted(sources.get(edit.file, ""), edit.line))
     lines = sorted({*edit.more, *(line for other in others for line in (other.line, *other.more))})
     hint = nearly(clean(edit.was), clean(edit.becomes), passing[0].title, lines)
-    asked = KINDS[edit.kind].asks
+    kind = KINDS[edit.kind]
     return SuspectLine(
-        place, edit.kind, asked, (hint,), tuple(recording.check for recording in passing)
+        place,
+        edit.kind,
+        kind.asks,
+        (hint,),
+        tuple(recording.check for recording in passing),
+        _told(kind, edit) if sure else "",
     )
+
+
+def _told(kind: Kind, edit: Edit) -> str:
+    """What is wrong, in the student's words where they are short enough to read in a sentence."""
+    was = clean(edit.was)
+    short = len(was) <= SHORT and "\n" not in was and "`" not in was
+    told = kind.tells.format(it=f"`{was}`" if short else "a part of this line")
+    return told[0].upper() + told[1:]
