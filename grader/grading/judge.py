@@ -323,13 +323,17 @@ class Judge:
         return search.confirms(line, *self._by_verdict(result))
 
     def _by_verdict(self, result: ExerciseResult) -> tuple[list[Recording], list[Recording]]:
-        """Return the checks that failed and cost points, and those that were passed."""
+        """Return the checks that failed and those that were passed, of those that give points."""
         wrong = {
             check.check
             for check in result.checks
             if check.max_points and check.status in (Status.FAILED, Status.ERROR)
         }
-        right = {check.check for check in result.checks if check.status is Status.PASSED}
+        right = {
+            check.check
+            for check in result.checks
+            if check.max_points and check.status is Status.PASSED
+        }
         recordings = self.recordings.of(result.exercise)
         return (
             [recording for recording in recordings if recording.check.name in wrong],

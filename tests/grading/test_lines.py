@@ -354,6 +354,15 @@ def test_slips_that_beginners_make_are_undone(source: str, becomes: str) -> None
         ),
         ("def f(a, b):\n    return g(a.exp(), b)", "g((b), b)"),
         ("def f(x):\n    return x.shape(1)", "return (x.shape[1])"),
+        ("def f(a):\n    if a:\n        return a", "if (a is not None):"),
+        ("def f(a):\n    if a < 3:\n        a += 1\n    return a", "while a < 3:"),
+        ("def f(a, b):\n    a[1:3] = b\n    return a", "a[1:3] = ([b])"),
+        ("def f(a, b):\n    a.extend(b)\n    return a", "(a.append(b))"),
+        ("def f(a):\n    return list(set(a))", "list((sorted(set(a))))"),
+        (
+            "class A:\n    def __init__(self, p):\n        assert p < 1\n        self.p = 0.5",
+            "self.p = (p)",
+        ),
         (
             "class A:\n    def g(self):\n        self.p = 1\n    def f(self):\n        return p",
             "return (self.p)",

@@ -67,6 +67,10 @@ def call_edits(
         parts = source.segment(node.args[0])
         paired = f"torch.stack({parts}, dim=-1).flatten(-2)"
         yield source.replaced(node, "order", paired, 1)
+    if name in ("set", "Counter", "keys", "fromkeys"):
+        yield source.replaced(node, "order", f"sorted({text})", 2)
+    if name in ("append", "extend") and isinstance(node.func, ast.Attribute):
+        yield from _elements(source, node)
     if name in _PRODUCTS:
         for argument in node.args:
             turned = f"{atom(source, argument)}.transpose(-2, -1)"
@@ -223,6 +227,15 @@ def _another(source: Source, scope: Scope, node: ast.Call) -> Iterator[Edit]:
             for name in scope.names:
                 if name != source.segment(argument):
                     yield source.replaced(argument, "name", name, 4)
+
+
+def _elements(source: Source, node: ast.Call) -> Iterator[Edit]:
+    """One element for several, and several for one."""
+    assert isinstance(node.func, ast.Attribute)
+    changed = copy.deepcopy(node)
+    assert isinstance(changed.func, ast.Attribute)
+    changed.func.attr = "append" if node.func.attr == "extend" else "extend"
+    yield source.replaced(node, "element", ast.unparse(changed), 2)
 
 
 def _handed_on(source: Source, node: ast.Call) -> Iterator[Edit]:

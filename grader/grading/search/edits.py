@@ -143,6 +143,8 @@ def _at(source: Source, scope: Scope, node: ast.AST) -> Iterator[Edit]:
         yield from _attribute(source, scope, node)
     elif isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load):
         yield from _subscript(source, node)
+    if isinstance(node, ast.Assign):
+        yield from _assigned(source, scope, node)
     if isinstance(node, (ast.Assign, ast.Return, ast.AugAssign)) and node.value is not None:
         yield from value_edits(source, scope, node.value)
         yield from guarded(source, scope, node)
@@ -156,6 +158,19 @@ def _slips(source: Source, node: ast.expr, kind: str, rank: int) -> Iterator[Edi
         changed = copy.deepcopy(node)
         change(changed)
         yield source.replaced(node, kind, ast.unparse(ast.fix_missing_locations(changed)), rank)
+
+
+def _assigned(source: Source, scope: Scope, node: ast.Assign) -> Iterator[Edit]:
+    """An attribute that takes the argument of its name, and a slice that takes one element."""
+    (target, *others), value = node.targets, node.value
+    if others:
+        return
+    if isinstance(target, ast.Attribute) and isinstance(value, ast.Constant):
+        if target.attr in scope.names and target.attr not in scope.idle:
+            yield source.replaced(value, "fixed", target.attr, 1)
+    sliced = isinstance(target, ast.Subscript) and isinstance(target.slice, ast.Slice)
+    if sliced and not isinstance(value, (ast.List, ast.Constant)):
+        yield source.replaced(value, "element", f"[{source.segment(value)}]", 2)
 
 
 def _operation(source: Source, node: ast.BinOp) -> Iterator[Edit]:
@@ -264,10 +279,26 @@ def _statements(source: Source, scope: Scope) -> Iterator[Edit]:
             yield from made_module(source, scope, node)
         if isinstance(node, (ast.For, ast.While, ast.If, ast.With)):
             yield from indented(source, node)
+        if isinstance(node, (ast.If, ast.While)):
+            yield from _asked_again(source, node)
         if isinstance(node, ast.If):
             test = source.segment(node.test)
+            if isinstance(node.test, (ast.Name, ast.Attribute)):
+                yield source.replaced(node.test, "condition", f"{test} is not None", 1)
             for other in (f"not ({test})", "True", "False"):
                 yield source.replaced(node.test, "condition", other, 2)
+
+
+def _asked_again(source: Source, node: ast.If | ast.While) -> Iterator[Edit]:
+    """A condition that is asked once for one asked again and again, or the other way round."""
+    words = ("if", "while") if isinstance(node, ast.If) else ("while", "if")
+    start, _ = source.span(node)
+    if node.orelse or not source.bytes.startswith(words[0].encode(), start):
+        return
+    test = source.segment(node.test)
+    end = start + len(words[0])
+    was, becomes = (f"{word} {test}:" for word in words)
+    yield Edit(node.lineno, "loop", was, becomes, start, end, words[1], 2)
 
 
 def _returns(source: Source, function: ast.FunctionDef) -> Iterator[Edit]:

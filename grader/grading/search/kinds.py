@@ -84,6 +84,11 @@ KINDS: dict[str, Kind] = {
         keeps=True,
         said=(BOOLEANS, DTYPES),
     ),
+    "element": Kind(
+        "{it} goes in piece by piece where it should go in whole, or the other way round.",
+        "Is this one element, or a list of them?",
+        keeps=True,
+    ),
     "extra argument": Kind(
         "In {it}, an argument is one too many.",
         "Does this call need every argument that it is given?",
@@ -102,7 +107,7 @@ KINDS: dict[str, Kind] = {
         "Which parts does the formula have here? Count those on this line.",
     ),
     "fixed": Kind(
-        "{it} is fixed, though the function is given it.",
+        "{it} is fixed here, though an argument gives it.",
         "Does this line use everything that the function was given?",
         keeps=True,
         habit=True,
@@ -136,6 +141,11 @@ KINDS: dict[str, Kind] = {
         "In {it}, modules are kept in a plain list.",
         "Does PyTorch see modules that are kept in a plain list?",
         said=(NAMES,),
+    ),
+    "loop": Kind(
+        "{it} asks too often, or not often enough.",
+        "How often is this condition asked, and how often should it be?",
+        keeps=True,
     ),
     "missing argument": Kind(
         "In {it}, an argument is missing.",
