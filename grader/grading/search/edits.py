@@ -163,13 +163,13 @@ def _slips(source: Source, node: ast.expr, kind: str, rank: int) -> Iterator[Edi
 def _assigned(source: Source, scope: Scope, node: ast.Assign) -> Iterator[Edit]:
     """An attribute that takes the argument of its name, and a slice that takes one element."""
     (target, *others), value = node.targets, node.value
-    if others:
+    if others or isinstance(value, ast.List):
         return
-    if isinstance(target, ast.Attribute) and isinstance(value, ast.Constant):
-        if target.attr in scope.names and target.attr not in scope.idle:
-            yield source.replaced(value, "fixed", target.attr, 1)
-    sliced = isinstance(target, ast.Subscript) and isinstance(target.slice, ast.Slice)
-    if sliced and not isinstance(value, (ast.List, ast.Constant)):
+    if isinstance(value, ast.Constant):
+        named = isinstance(target, ast.Attribute) and target.attr
+        if named in scope.names and named not in scope.idle:
+            yield source.replaced(value, "fixed", str(named), 1)
+    elif isinstance(target, ast.Subscript) and isinstance(target.slice, ast.Slice):
         yield source.replaced(value, "element", f"[{source.segment(value)}]", 2)
 
 
