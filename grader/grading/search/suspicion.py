@@ -67,5 +67,5 @@ def _told(kind: Kind, edit: Edit) -> str:
     """What is wrong, in the student's words where they are short enough to read in a sentence."""
     was = clean(edit.was)
     short = len(was) <= SHORT and "\n" not in was and "`" not in was
-    told = kind.tells.format(it=f"`{was}`" if short else "a part of this line")
+    told = kind.tells.format(it=f"`{was}`" if short else "this line")
     return told[0].upper() + told[1:]
