@@ -104,6 +104,9 @@ class Evidence:
         self.weights = known.weights
         self.checks = known.checks
         self.same = known.known.same(student)
+        # What a crash leaves as it was speaks for a mistake that crashes there as well.
+        left = (known.last_runs >= 0) & student.raised[known.last_runs]
+        self.same[:, left] &= self.same[:, known.last_runs[left]]
         self.wrong = student.differs(known.right)
         # Whether code raises may depend on the sizes that were drawn: a check that was passed then
         # says nothing of it.

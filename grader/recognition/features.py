@@ -281,6 +281,19 @@ class Fingerprints:
             [probe.requests[n]["op"] == "call" for probe in self.probes for n, _ in probe.keys]
         )
 
+    @cached_property
+    def last_runs(self) -> Tensor:
+        """By key that is read of an object, the key of the call before it; -1 for all others."""
+        found: list[int] = []
+        for probe in self.probes:
+            start, last = len(found), -1
+            for column, (number, path) in enumerate(probe.keys):
+                runs = probe.requests[number]["op"] in _COSTLY
+                if runs and not path:
+                    last = start + column
+                found.append(-1 if runs else last)
+        return torch.tensor(found)
+
     def outside(self, branch: Branch) -> Tensor:
         """Which of the keys are of requests in another configuration than the branch's."""
         return torch.tensor([out for probe in self.probes for out in probe.outside(branch)])

@@ -15,6 +15,8 @@ from grader.recognition.likeness import parsed
 
 # What reads arguments without naming them.
 _READS_ALL = {"locals", "vars", "eval", "exec"}
+# What the names of functions that sort have in them.
+_SORT = ("sort", "unique", "heap", "smallest", "bisect")
 
 
 def unused(source: str) -> frozenset[str]:
@@ -37,6 +39,15 @@ def unused(source: str) -> frozenset[str]:
     except RecursionError:
         return frozenset()
     return frozenset(names)
+
+
+def left_out(source: str) -> frozenset[str]:
+    """The arguments that nothing reads, and "sorting" if nothing sorts."""
+    nodes = list(ast.walk(parsed(source)))
+    called = {node.id for node in nodes if isinstance(node, ast.Name)}
+    called |= {node.attr for node in nodes if isinstance(node, ast.Attribute)}
+    sorts = any(word in name.lower() for word in _SORT for name in called)
+    return unused(source) | (frozenset() if sorts else {"sorting"})
 
 
 def _unused(function: ast.FunctionDef, owner: str, flags: set[str]) -> set[str]:

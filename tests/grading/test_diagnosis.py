@@ -22,7 +22,7 @@ from grader.grading.diagnosis import fingerprints
 from grader.grading.diagnosis.diagnostician import Diagnostician
 from grader.grading.diagnosis.reading import read
 from grader.grading.question import Goal, Outcome, Question
-from grader.recognition.unused import unused
+from grader.recognition.unused import left_out, unused
 from grader.remote import wire
 from grader.remote.proxy import Student
 from grader.remote.server import Server
@@ -308,12 +308,31 @@ def test_a_name_of_all_branches_stays_without_one_where_another_fault_mixes_in_o
     assert not any("activation" in beginning for beginning in messages)
 
 
+def test_words_in_the_order_of_a_set_are_told_by_a_source_that_sorts_nothing() -> None:
+    """The order is another one in every process, so the replies alone say nothing."""
+    source = stubs.reference_source("tokens")
+    for order in ("found - set(specials)", "list(found.difference(specials))"):
+        wrong = source.replace("sorted(found - set(specials))", order)
+        assert ("order-of-a-set",) in named("tokens", wrong)
+    backwards = source.replace("sorted(found - set(specials))", "sorted(found - {*specials})[::-1]")
+    assert named("tokens", backwards) == [("sorted-backwards",)]
+
+
+def test_parameters_that_a_crash_left_unchanged_are_not_said_to_be_bound_anew() -> None:
+    source = stubs.reference_source("optimiser")
+    crashes = source.replace("torch.zeros_like(parameter)", "torch.zeros(7)")
+    assert ("parameter-rebound",) not in named("optimiser", crashes)
+    bound = source.replace("parameter -= lr * m_hat", "parameter = parameter - lr * m_hat")
+    assert named("optimiser", bound) == [("parameter-rebound",)]
+
+
 @pytest.mark.parametrize("exercise", curriculum.NAMES)
 def test_a_mistake_that_is_told_by_unread_arguments_leaves_some(exercise: str) -> None:
     forms = {"": stubs.reference_source(exercise), **mistakes.forms(exercise)}
     assert not any(map(unused, forms.values()))
     for mistake in mistakes.load(exercise):
-        left = unused(mistake.apply(forms[mistake.edits[0].form]))
+        form = forms[mistake.edits[0].form]
+        left = left_out(mistake.apply(form)) - left_out(form)
         assert left or not mistake.unused, mistake.name
 
 

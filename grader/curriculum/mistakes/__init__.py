@@ -20,7 +20,8 @@ the same mistake looks like elsewhere stands under it as `[[mistake.also]]`, wit
 With `each = true` each of its edits is the mistake by itself, too: those at one sublayer connection
 together. That may also stand under `[[mistake.also]]`.
 With `unused = true`, which stands before `tells`, what the edit leaves unread of a function's
-arguments is proof by itself: code that fails and does not read them either has the mistake.
+arguments is proof by itself: code that fails and does not read them either has the mistake. So is
+that nothing sorts, for an edit that takes the sorting out.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ from grader.grading.recording import Recording, Recordings
 from grader.recognition import cache, packing, prepared
 from grader.recognition.configuration import settings
 from grader.recognition.features import Fingerprints, Prints, Probe
-from grader.recognition.unused import unused
+from grader.recognition.unused import left_out
 from grader.remote import wire
 from grader.remote.nested import sendable
 from grader.remote.proxy import Student
@@ -93,11 +93,11 @@ class Library(Fingerprints):
 
     @cached_property
     def unread(self) -> dict[str, frozenset[str]]:
-        """The arguments that each mistake leaves unread, for the mistakes that show in them."""
+        """What each mistake leaves out (arguments, sorting), for the mistakes that show in it."""
         forms = {"": stubs.reference_source(self.exercise), **mistakes.forms(self.exercise)}
         return {
-            name: unused(entry.apply(forms[entry.edits[0].form]))
-            - unused(forms[entry.edits[0].form])
+            name: left_out(entry.apply(forms[entry.edits[0].form]))
+            - left_out(forms[entry.edits[0].form])
             for name, entry in self.mistakes.items()
             if entry.unused
         }

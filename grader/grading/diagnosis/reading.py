@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from grader.curriculum import mistakes
 from grader.grading.diagnosis.own_words import changes
 from grader.recognition.likeness import Lines
-from grader.recognition.unused import unused
+from grader.recognition.unused import left_out
 
 
 @dataclass(frozen=True)
 class Reading:
-    """The arguments that no line reads, and the mistakes whose line is as it should be."""
+    """What a source leaves out, and the mistakes whose line is as it should be."""
 
     unread: AbstractSet[str] = frozenset()
     correct: AbstractSet[str] = frozenset()
@@ -27,4 +27,4 @@ def read(exercise: str, source: str) -> Reading:
     lines = Lines(source)
     names = (mistake.name for mistake in mistakes.load(exercise))
     correct = frozenset(name for name in names if lines.correct(changes(exercise, name)))
-    return Reading(unused(source), correct)
+    return Reading(left_out(source), correct)
