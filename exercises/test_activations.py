@@ -19,7 +19,10 @@ AXES = ("row", "number")
 
 
 def test_relu_by_hand() -> None:
-    """Negative numbers become zero, all others stay."""
+    """Negative numbers become zero, all others stay.
+
+    Only the sign decides: 0.5 stays 0.5, and 300 stays 300.
+    """
     x = torch.tensor([[-2.0, -0.5, 0.0], [0.5, 1.0, 300.0]])
     expected = torch.tensor([[0.0, 0.0, 0.0], [0.5, 1.0, 300.0]])
     assert_matches(relu(x), expected, "relu", axes=AXES)
@@ -43,7 +46,15 @@ def test_gelu_by_hand() -> None:
     x = torch.tensor([[-3.0, -1.0, 0.0, 1.0]])
     expected = torch.tensor([[-3 * 0.00134990, -0.1586553, 0.0, 0.8413447]])
     help = "Divide your numbers by x: is that the share below x? If not, what does your erf get?"
-    assert_matches(gelu(x), expected, "gelu", axes=AXES, help=help)
+    asks = {
+        "This is the share below x. What is it multiplied by?": torch.tensor(
+            [[0.0013499, 0.1586553, 0.5, 0.8413447]]
+        ),
+        'These are the numbers of approximate="tanh". Which form is the default?': torch.tensor(
+            [[-0.00363739, -0.1588080, 0.0, 0.8411920]]
+        ),
+    }
+    assert_matches(gelu(x), expected, "gelu", axes=AXES, help=help, asks=asks)
 
 
 def test_the_other_form_of_gelu() -> None:
@@ -55,7 +66,13 @@ def test_the_other_form_of_gelu() -> None:
     expected = torch.tensor([[-0.00363739, -0.1588080, 0.0, 0.8411920]])
     output = gelu(x, approximate="tanh")
     help = "Print what goes into your tanh for -3, and what comes out. Is it as in the docstring?"
-    assert_matches(output, expected, 'gelu with approximate="tanh"', axes=AXES, help=help)
+    asks = {
+        "These are the numbers of the exact form. Where is `approximate` used?": torch.tensor(
+            [[-0.00404970, -0.1586553, 0.0, 0.8413447]]
+        )
+    }
+    what = 'gelu with approximate="tanh"'
+    assert_matches(output, expected, what, axes=AXES, help=help, asks=asks)
     with assert_raises(ValueError, 'gelu with approximate="sigmoid"'):
         gelu(x, approximate="sigmoid")
 
@@ -75,7 +92,11 @@ def test_far_away_numbers() -> None:
             ("gelu", gelu),
             ('gelu with approximate="tanh"', partial(gelu, approximate="tanh")),
         ):
-            assert_matches(function(x), cut, f"{name} of ±{size:g}", axes=AXES)
+            help = (
+                f"It should be 0 for -{size:g}, and {size:g} itself for {size:g}. If your code "
+                "limits x on the way, does the last product still take x as it came in?"
+            )
+            assert_matches(function(x), cut, f"{name} of ±{size:g}", axes=AXES, help=help)
     x = torch.tensor([[-100.0, 100.0]], requires_grad=True)
     for name, output in (
         ("tanh", tanh(x)),
@@ -108,7 +129,10 @@ def test_what_is_given_stays_and_its_dtype_comes_back() -> None:
 
 
 def test_the_slope_of_relu() -> None:
-    """Gradients flow through relu: 1 above zero, 0 below."""
+    """Gradients flow through relu: 1 above zero, 0 below.
+
+    Above zero relu returns x itself, whose slope is 1; below it returns 0, whose slope is 0.
+    """
     x = torch.tensor([[-2.0, 3.0]], requires_grad=True)
     slopes = gradient(relu(x), x)
     assert_matches(slopes, torch.tensor([[0.0, 1.0]]), "gradient of relu", axes=AXES)

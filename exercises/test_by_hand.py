@@ -99,7 +99,13 @@ def test_scores_and_weights() -> None:
     assert_matches(found["scores"], scores, "'scores'", axes=SCORES, help=help)
     near, far = (1 / (1 + exp(-one / sqrt(2))) for one in (2, 8))
     weights = torch.tensor([[[[near, 1 - near], [1 - near, near]], [[far, 1 - far], [0.5, 0.5]]]])
-    assert_matches(found["weights"], weights, "'weights'", axes=SCORES)
+    wrong = found["scores"].detach()
+    asks = {
+        "Each head's columns sum to one. Over which axis does your softmax run?": wrong.softmax(2),
+        "Both heads together sum to one. Over which axis does your softmax run?": wrong.softmax(1),
+    }
+    help = "The scores are right. Softmax makes weights of them: each row of a head sums to one."
+    assert_matches(found["weights"], weights, "'weights'", axes=SCORES, help=help, asks=asks)
 
 
 def test_large_scores() -> None:
@@ -148,17 +154,20 @@ def test_norms_and_sums() -> None:
 def test_norm_first() -> None:
     """In pre-norm the norm comes first, and sums are not normalised.
 
-    With an attention of 1/2 everywhere, and a network whose inner feature is 3, the output is
-    x + 1/2, and 3 more in the first feature.
+    With an attention of 1/2 everywhere, and a network whose inner feature is 2, the output is
+    x + 1/2, and 2 more in the first feature. linear2's bias is 1, and is added everywhere.
     """
     layer = layer_of_four(batch_first=True, norm_first=True)
     layer.self_attn.out_proj.weight.data.zero_()
-    layer.linear1.bias.data.fill_(3.0)
+    layer.linear1.bias.data.fill_(2.0)
+    layer.linear2.bias.data.fill_(1.0)
     x = torch.tensor([[[1.0, 5.0, 1.0, 5.0]]])
     found = steps(layer, x)
     assert_matches(found["norm1"], torch.tensor([[[-1.0, 1.0, -1.0, 1.0]]]), "'norm1'", axes=TOKENS)
-    assert_matches(found["feed_forward"][0, 0, 0], torch.tensor(3.0), "'feed_forward'")
-    expected = torch.tensor([[[4.5, 5.5, 1.5, 5.5]]])
+    network = found["feed_forward"][0, 0]
+    asks = {"Is linear2's bias added?": torch.tensor([2.0, 0.0, 0.0, 0.0])}
+    assert_matches(network, torch.tensor([3.0, 1.0, 1.0, 1.0]), "'feed_forward'", asks=asks)
+    expected = torch.tensor([[[4.5, 6.5, 2.5, 6.5]]])
     assert_matches(found["output"], expected, "'output' with norm_first=True", axes=TOKENS)
 
 
@@ -207,6 +216,30 @@ def test_the_norms_have_scale_shift_and_eps() -> None:
     # The second norm gives 7 and -3 in turn, whose sum is 8; minus 1 is 7.
     assert_matches(found["feed_forward"][0, 0, 0], torch.tensor(7.0), "'feed_forward'", atol=1e-3)
     assert_unchanged(x, before, "x", axes=TOKENS)
+
+
+def test_each_norm_has_its_own_weights() -> None:
+    """In post-norm, too, the second norm has its own `weight` and `bias`.
+
+    Attention and the network return zeros. norm1 makes (1, -1) into 4 * (1, -1) + 1 = (5, -3).
+    norm2 normalises that to (1, -1) and makes 10 * (1, -1) + 2 = (12, -8) of it.
+    """
+    layer = layer_of_four(batch_first=True)
+    for norm, scale, shift in ((layer.norm1, 4.0, 1.0), (layer.norm2, 10.0, 2.0)):
+        norm.weight.data.fill_(scale)
+        norm.bias.data.fill_(shift)
+    for linear in (layer.self_attn.out_proj, layer.linear2):
+        linear.weight.data.zero_()
+        linear.bias.data.zero_()
+    found = steps(layer, torch.tensor([[[1.0, -1.0, 1.0, -1.0]]]))
+    first = torch.tensor([[[5.0, -3.0, 5.0, -3.0]]])
+    assert_matches(found["norm1"], first, "'norm1'", axes=TOKENS, atol=1e-3)
+    expected = torch.tensor([[[12.0, -8.0, 12.0, -8.0]]])
+    asks = {
+        "These are the numbers with norm1's weight and bias. Which norm comes second?": first,
+        "Are the weight and bias of norm2 used?": torch.tensor([[[1.0, -1.0, 1.0, -1.0]]]),
+    }
+    assert_matches(found["output"], expected, "'output'", axes=TOKENS, atol=1e-3, asks=asks)
 
 
 def test_an_x_around_a_thousand() -> None:

@@ -34,6 +34,8 @@ class Chain(nn.Module):
 
     def decode(self, tgt: Tensor, memory: Tensor, src: Tensor) -> Tensor:
         """Return the rows of the tables, back to front, (B, Lt, 5)."""
+        if not (tgt[:, 0] == START).any():
+            raise ValueError("decode needs all tokens so far, and here the start token is missing")
         if not torch.equal(memory[..., 0].long(), src):
             raise ValueError("decode was called with a memory that is not that of its source")
         return self.tables[src[:, 0]].gather(1, tgt.unsqueeze(-1).expand(-1, -1, 5)).flip(-1)
@@ -87,7 +89,10 @@ def test_length_one_and_a_beam_of_one() -> None:
         assert_matches(found, expected, what, axes=AXES, help=help)
     found = beam_search(Chain(TREE), torch.tensor([[0]]), START, END, 6, beam_size=1)
     what = "result of beam_search with beam_size=1"
-    assert_written(found, torch.tensor([[START, A, END]]), what)
+    help = (
+        "A beam of one keeps a, which has 0.6, and not b, which has 0.4. After a it keeps the end."
+    )
+    assert_written(found, torch.tensor([[START, A, END]]), what, help)
 
 
 def test_a_row_that_has_ended_is_filled() -> None:

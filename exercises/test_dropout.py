@@ -37,6 +37,7 @@ def test_kept_numbers_grow() -> None:
             "Is the factor made of the share that is dropped, or of the share that stays?": x
             / 0.75
             * kept,
+            "These are the numbers of p = 0.5. Is the argument `p` used?": 2 * x * kept,
         },
     )
 
@@ -53,6 +54,8 @@ def test_how_many_are_dropped() -> None:
         help = "What does your code compare with p? `torch.rand` draws evenly between 0 and 1."
         if 0.77 < share < 0.83:
             help = "Is the share p kept instead of dropped?"
+        elif 0.47 < share < 0.53:
+            help = "That is the share of the default, 0.5. Is the argument `p` used?"
         raise Mismatch(
             f"Of 10000 numbers Dropout(0.2) dropped {share:.0%}, not about 20%.", help=help
         )
@@ -67,15 +70,22 @@ def test_how_many_are_dropped() -> None:
 
 
 def test_nothing_is_dropped_in_evaluation() -> None:
-    """After `eval()` the numbers come out unchanged."""
+    """After `eval()` the numbers come out unchanged.
+
+    In evaluation mode nothing is dropped, so there is nothing to make up for.
+    """
     x = torch.arange(1.0, 13.0).reshape(3, 4)
-    assert_matches(
-        Dropout(0.5).eval()(x.clone()), x, "Dropout output in evaluation mode", axes=AXES
-    )
+    what = "Dropout output in evaluation mode"
+    asks = {"In which mode do numbers grow, to make up for those that are dropped?": 2 * x}
+    assert_matches(Dropout(0.5).eval()(x.clone()), x, what, axes=AXES, asks=asks)
 
 
 def test_the_ends() -> None:
-    """With p = 0 nothing is dropped, with p = 1 everything."""
+    """With p = 0 nothing is dropped, with p = 1 everything.
+
+    With p = 1 the factor 1 / (1 - p) would be 1 / 0, and 0 times infinity is NaN. In evaluation
+    mode x comes out as it is, whatever p is.
+    """
     x = torch.arange(1.0, 13.0).reshape(3, 4)
     assert_matches(Dropout(0.0)(x.clone()), x, "Dropout(0.0) output in training mode", axes=AXES)
     nothing = torch.zeros(3, 4)

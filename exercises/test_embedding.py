@@ -20,7 +20,10 @@ TABLE = torch.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
 
 
 def test_each_id_gets_its_row() -> None:
-    """Id 2 gets row 2 of `weight`, id 0 gets row 0, and so on."""
+    """Id 2 gets row 2 of `weight`, id 0 gets row 0, and so on.
+
+    Rows are counted from 0. The axes of the ids stay, and the features are added at the end.
+    """
     embedding = Embedding(num_embeddings=3, embedding_dim=2)
     assert_parameters(embedding, {"weight": (3, 2)}, "Embedding(3, 2)")
     embedding.weight = nn.Parameter(TABLE.clone())

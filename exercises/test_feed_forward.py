@@ -108,7 +108,10 @@ def test_each_token_on_its_own() -> None:
 
 
 def test_relu_if_none_is_named() -> None:
-    """Without the argument `activation`, the network uses ReLU."""
+    """Without the argument `activation`, the network uses ReLU.
+
+    The default stands in the `def` line of `__init__`.
+    """
     network: Any = FeedForward(2, 3).eval()
     relu: Any = FeedForward(2, 3, activation="relu").eval()
     relu.load_state_dict(network.state_dict())

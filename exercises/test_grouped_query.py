@@ -39,7 +39,11 @@ def causal(length: int, past: int = 0) -> Tensor:
 
 
 def test_its_parameters() -> None:
-    """k_proj and v_proj have n_kv_heads heads; no bias by default."""
+    """k_proj and v_proj have n_kv_heads heads; no bias by default.
+
+    With a bias of 1 in v_proj, every value is 1, and so is their average. The bias of out_proj is
+    added to the result.
+    """
     shapes = {"q_proj": (12, 12), "k_proj": (6, 12), "v_proj": (6, 12), "out_proj": (12, 12)}
     weights = {f"{name}.weight": shape for name, shape in shapes.items()}
     layer = GroupedQueryAttention(d_model=12, n_heads=4, n_kv_heads=2)
@@ -97,7 +101,10 @@ def test_every_map_by_hand() -> None:
 
 
 def test_it_learns_and_keeps_nothing() -> None:
-    """It learns through a cache, and keeps nothing."""
+    """It learns through a cache, and keeps nothing.
+
+    A cache belongs to the caller: the next call without one knows nothing of it.
+    """
     torch.manual_seed(6)
     layer, x = GroupedQueryAttention(4, 2, 1), torch.randn(1, 2, 4).requires_grad_()
     other = torch.randn(1, 2, 4)
@@ -191,7 +198,10 @@ def test_a_mask_hides_keys() -> None:
 
 
 def test_in_pieces_through_a_cache() -> None:
-    """Three tokens, then two, through a cache: the same as at once."""
+    """Three tokens, then two, through a cache: the same as at once.
+
+    While the cache is empty, the layer does what it does without one.
+    """
     torch.manual_seed(4)
     layer = GroupedQueryAttention(8, 4, 2).eval()
     x, angles = torch.randn(2, 5, 8), rotary_angles(2, 5)
@@ -227,7 +237,10 @@ def test_the_heads_must_divide_evenly() -> None:
 
 
 def test_a_query_without_keys() -> None:
-    """A query gets the value of its only key, or stays finite."""
+    """A query gets the value of its only key, or stays finite.
+
+    Token 0 may attend to token 1 alone, so its weight is 1, and that token's value comes out.
+    """
     layer = copying(4, n_heads=2, n_kv_heads=1)
     x = torch.randn(1, 3, 4, generator=torch.Generator().manual_seed(5))
     mask = torch.tensor([[False, True, False], [False, False, False], [True, True, True]])

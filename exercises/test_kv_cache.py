@@ -94,7 +94,10 @@ def test_reorder_by_hand() -> None:
 
 
 def test_an_empty_cache_can_be_reordered() -> None:
-    """Reordering an empty cache does nothing."""
+    """Reordering an empty cache does nothing.
+
+    The first append after it returns what it was given, and no more.
+    """
     cache = KVCache()
     cache.reorder(torch.tensor([0, 0, 0]))
     ((key, value),) = pieces(2)
@@ -103,7 +106,10 @@ def test_an_empty_cache_can_be_reordered() -> None:
 
 
 def test_what_was_returned_stays() -> None:
-    """What you were given or returned is the same after append and reorder."""
+    """What you were given or returned is the same after append and reorder.
+
+    Does your cache write into a tensor that somebody else holds?
+    """
     cache = KVCache()
     first, second = pieces(2, 1)
     results = [*first, *appended(cache, *first), *appended(cache, *second)]
@@ -152,6 +158,7 @@ def test_masks_by_hand() -> None:
     mask = causal_mask_with_past(2, 3)
     assert_matches(mask, expected, "causal_mask_with_past(2, 3)", axes=axes, help=help)
     expected = torch.tensor([[[[1, 0], [1, 1]]]]).bool()
-    assert_matches(causal_mask_with_past(2, 0), expected, "causal_mask_with_past(2, 0)", axes=axes)
+    what, help = "causal_mask_with_past(2, 0)", "With no past it is the usual causal mask."
+    assert_matches(causal_mask_with_past(2, 0), expected, what, axes=axes, help=help)
     device = causal_mask_with_past(2, 3, device="meta").device
     assert device.type == "meta", f'With device="meta" your mask is on the device {device}.'

@@ -67,7 +67,10 @@ def test_a_block_without_its_sublayers() -> None:
 
 
 def test_a_block_by_hand() -> None:
-    """Each sublayer reads the normalised x and adds its result to x."""
+    """Each sublayer reads the normalised x and adds its result to x.
+
+    Attention reads attn_norm of x. The network reads ffn_norm of the sum, and is added to that sum.
+    """
     torch.manual_seed(3)
     block: Any = Block(8, 4, 2, 6)
     for norm in (block.attn_norm, block.ffn_norm):
@@ -77,7 +80,35 @@ def test_a_block_by_hand() -> None:
     first = x + block.attn(block.attn_norm(x), angles, mask, None)
     expected = first + block.ffn(block.ffn_norm(first))
     found = block(x, angles, mask)
-    assert_matches(found, expected, "output of a block", axes=("batch", "token", "d_model"))
+    right = found.shape == expected.shape and torch.allclose(found, expected, atol=1e-5)
+    asks = {} if right else wrong_blocks(block, x, angles, mask)
+    axes = ("batch", "token", "d_model")
+    assert_matches(found, expected, "output of a block", axes=axes, asks=asks)
+
+
+def wrong_blocks(block: Any, x: Tensor, angles: Tensor, mask: Tensor) -> dict[str, Tensor]:
+    """Return what a block with one slip would return, by the question to ask."""
+
+    def attended(given: Tensor, angles: Tensor | None, mask: Tensor | None) -> Any:
+        return x + block.attn(given, angles, mask, None)
+
+    def completed(first: Tensor) -> Any:
+        return first + block.ffn(block.ffn_norm(first))
+
+    normed = block.attn_norm(x)
+    first = attended(normed, angles, mask)
+    network = completed(first) - first
+    return {
+        "Does attention read x, or its norm?": completed(attended(x, angles, mask)),
+        "Does the network read the sum, or its norm?": first + block.ffn(first),
+        "Does the network read x, or the sum with attention?": first + completed(x) - x,
+        "What is the network's result added to: x, or the sum with attention?": x + network,
+        "Does each sublayer have its own norm?": first + block.ffn(block.attn_norm(first)),
+        "Do the angles reach attention?": completed(attended(normed, None, mask)),
+        "Does the mask reach attention?": completed(attended(normed, angles, None)),
+        "Is the network used?": first,
+        "Is attention used?": completed(x),
+    }
 
 
 def test_what_stands_around_the_blocks() -> None:

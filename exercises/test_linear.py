@@ -33,11 +33,15 @@ def test_by_hand() -> None:
     """
     x = torch.tensor([[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]])
     expected = torch.tensor([[[102.0, 205.0], [108.0, 211.0]]])
-    assert_matches(by_hand()(x), expected, "Linear output", axes=AXES)
+    asks = {"Is the bias added?": expected - torch.tensor([100.0, 200.0])}
+    assert_matches(by_hand()(x), expected, "Linear output", axes=AXES, asks=asks)
 
 
 def test_without_a_bias() -> None:
-    """With bias=False nothing is added, and the attribute `bias` is None."""
+    """With bias=False nothing is added, and the attribute `bias` is None.
+
+    (1, 2, 3) becomes 2 * 1 = 2 and 2 + 3 = 5.
+    """
     linear = by_hand(bias=False)
     assert_parameters(linear, {"weight": (2, 3)}, "Linear(3, 2, bias=False)")
     expected = torch.tensor([[[2.0, 5.0]]])
@@ -71,7 +75,10 @@ def test_how_it_starts() -> None:
 
 
 def test_any_number_of_axes() -> None:
-    """A single token gives the same result as it does in a batch."""
+    """A single token gives the same result as it does in a batch.
+
+    The features are the last axis, however many others there are.
+    """
     linear = by_hand()
     x = torch.arange(24.0).reshape(2, 4, 3)
     output = linear(x)
@@ -80,7 +87,10 @@ def test_any_number_of_axes() -> None:
 
 
 def test_any_layout_and_dtype() -> None:
-    """A transposed view and bfloat16 work, and x is not modified."""
+    """A transposed view and bfloat16 work, and x is not modified.
+
+    How the numbers lie in memory makes no difference to the output.
+    """
     linear = by_hand()
     x = torch.arange(24.0).reshape(2, 3, 4).transpose(1, 2)
     output = linear(x)

@@ -17,7 +17,10 @@ AXES = ("batch", "head", "query", "key")
 
 
 def test_padding_is_hidden() -> None:
-    """The padding mask is True for words and False for padding."""
+    """The padding mask is True for words and False for padding.
+
+    Each column has the answer for the id at its position.
+    """
     ids = torch.tensor([[5, 7, 0], [4, 0, 0]])
     first = [[True, True, False]]
     second = [[True, False, False]]
@@ -29,11 +32,17 @@ def test_padding_may_have_any_id() -> None:
     """With pad_id=9, id 9 is padding and id 0 is a word."""
     ids = torch.tensor([[0, 3, 9, 9]])
     expected = torch.tensor([[[[True, True, False, False]]]])
-    assert_matches(padding_mask(ids, pad_id=9), expected, "padding_mask with pad_id=9", axes=AXES)
+    help = "Which id does your code compare with?"
+    asks = {"This hides id 0. Is the argument `pad_id` used?": (ids != 0)[:, None, None]}
+    what = "padding_mask with pad_id=9"
+    assert_matches(padding_mask(ids, pad_id=9), expected, what, axes=AXES, help=help, asks=asks)
 
 
 def test_padding_may_be_anywhere() -> None:
-    """Padding at the start and in the middle is hidden too."""
+    """Padding at the start and in the middle is hidden too.
+
+    Each column depends on the id at its position, and on no other.
+    """
     ids = torch.tensor([[0, 5, 0, 7]])
     expected = torch.tensor([[[[False, True, False, True]]]])
     assert_matches(padding_mask(ids), expected, "padding_mask", axes=AXES)
@@ -65,7 +74,10 @@ def test_the_future_is_hidden() -> None:
 
 @given(length=st.integers(1, 8))
 def test_each_token_sees_one_more_than_the_one_before(length: int) -> None:
-    """The first token sees 1 token, the second 2, and so on."""
+    """The first token sees 1 token, the second 2, and so on.
+
+    A token sees itself and all that come before it.
+    """
     mask = causal_mask(length)
     shape = {"batch": 1, "head": 1, "query": length, "key": length}
     assert_shape(mask, shape, f"causal_mask({length})")
@@ -110,7 +122,10 @@ def test_target_mask_hides_padding_and_the_future() -> None:
 
 
 def test_a_long_sentence() -> None:
-    """The last of 300 tokens sees all 300."""
+    """The last of 300 tokens sees all 300.
+
+    Nothing comes after it, so nothing is hidden from it.
+    """
     mask = causal_mask(300)
     assert_shape(mask, {"batch": 1, "head": 1, "query": 300, "key": 300}, "causal_mask(300)")
     assert_matches(mask[0, 0, -1], torch.ones(300).bool(), "last row of causal_mask(300)")

@@ -61,7 +61,10 @@ def waves(*frequencies: float, start: int = 0) -> torch.Tensor:
 
 
 def test_an_odd_number_of_columns() -> None:
-    """With five columns the last one is a sine without a cosine."""
+    """With five columns the last one is a sine without a cosine.
+
+    There are three angles then, and the last has the exponent 4 / 5.
+    """
     table = sinusoidal_table(3, 5)
     assert_shape(table, {"position": 3, "column": 5}, "sinusoidal_table(3, 5)")
     angle = 10000 ** (-4 / 5)
@@ -71,7 +74,10 @@ def test_an_odd_number_of_columns() -> None:
 
 @given(max_len=st.integers(1, 20), pairs=st.integers(1, 4))
 def test_sine_and_cosine_of_the_same_angle(max_len: int, pairs: int) -> None:
-    """In each pair of columns the squares sum to one."""
+    """In each pair of columns the squares sum to one.
+
+    sin² + cos² is 1 if both have the same angle.
+    """
     table = sinusoidal_table(max_len, 2 * pairs)
     assert_shape(table, {"position": max_len, "column": 2 * pairs}, "sinusoidal_table")
     sums = table[:, 0::2] ** 2 + table[:, 1::2] ** 2
@@ -126,10 +132,14 @@ def test_a_sentence_as_long_as_the_table() -> None:
 
 
 def test_another_base() -> None:
-    """With base=100 and four columns, the angles are pos and pos / 10."""
+    """With base=100 and four columns, the angles are pos and pos / 10.
+
+    100 ** (2 / 4) is 10.
+    """
     expected = torch.tensor([[0.0, 1.0, 0.0, 1.0], [sin(1), cos(1), sin(0.1), cos(0.1)]])
     what = "sinusoidal_table(2, 4, base=100.0)"
-    assert_matches(sinusoidal_table(2, 4, 100.0), expected, what, axes=AXES)
+    asks = {"These are the numbers of base=10000. Is `base` used?": waves(1.0, 0.01)[:2]}
+    assert_matches(sinusoidal_table(2, 4, 100.0), expected, what, axes=AXES, asks=asks)
     assert_dtype(sinusoidal_table(2, 4), torch.float32, "sinusoidal_table(2, 4)")
 
 

@@ -61,7 +61,10 @@ def test_eps_if_none_is_given() -> None:
 
 
 def test_a_token_of_zeros() -> None:
-    """Zeros stay zeros: nothing is divided by zero."""
+    """Zeros stay zeros: nothing is divided by zero.
+
+    0 divided by the root of eps is 0.
+    """
     x = torch.zeros(1, 2, 3)
     assert_matches(RMSNorm(3)(x), x, "RMSNorm output for zeros", axes=AXES)
 

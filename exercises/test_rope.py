@@ -38,8 +38,17 @@ def test_rotations_by_hand() -> None:
         "apply_rotary",
         axes=AXES,
         help="Features 0 and 1 form a pair, and so do 2 and 3; each rotates counter-clockwise. "
-        "Does your second line still use the old features?",
+        "From (x, y), a quarter turn makes (-y, x).",
         asks={
+            "Does your second line still use the old features?": torch.tensor(
+                [[-1.0, -1.0, -3.0, -4.0], [2.0, 1.0, -4.0, -4.0]]
+            ),
+            "Which feature of a pair is x, and which is y? Here they are exchanged.": torch.tensor(
+                [[-2.0, 1.0, -4.0, -3.0], [1.0, 2.0, -3.0, 4.0]]
+            ),
+            "Here each y is read as x, and each x as y.": torch.tensor(
+                [[2.0, -1.0, -3.0, -4.0], [2.0, 1.0, 4.0, -3.0]]
+            ),
             "This is clockwise. Which of the two sines has the minus?": torch.tensor(
                 [[1.0, -2.0, -3.0, -4.0], [2.0, 1.0, 4.0, -3.0]]
             ),

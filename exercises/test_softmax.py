@@ -22,7 +22,14 @@ def test_softmax_by_hand() -> None:
     So the probabilities are 1/10, 2/10, 2/10 and 5/10.
     """
     x = torch.tensor([1.0, 2.0, 2.0, 5.0]).log()
-    assert_matches(softmax(x), torch.tensor([0.1, 0.2, 0.2, 0.5]), "softmax")
+    expected = torch.tensor([0.1, 0.2, 0.2, 0.5])
+    asks = {
+        "These are the exponentials. What are they divided by?": 10 * expected,
+        "These are exponentials of differences. What are they divided by?": 2 * expected,
+        "These are the logarithms. What does softmax return?": expected.log(),
+        "Are these the exponentials, divided by their sum?": x / x.sum(),
+    }
+    assert_matches(softmax(x), expected, "softmax", asks=asks)
 
 
 def test_log_softmax_by_hand() -> None:
@@ -110,7 +117,10 @@ def test_logarithms_of_tiny_probabilities() -> None:
 
 
 def test_a_score_of_minus_infinity() -> None:
-    """A score of -inf gets a probability of exactly zero."""
+    """A score of -inf gets a probability of exactly zero.
+
+    exp(-inf) is 0. The two other scores are equal, so each has the probability 1/2.
+    """
     probabilities = softmax(torch.tensor([0.0, -inf, 0.0]))
     assert_zero(probabilities[1], "probability of a score of -inf")
     assert_matches(probabilities, torch.tensor([0.5, 0.0, 0.5]), "softmax")

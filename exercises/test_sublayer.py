@@ -70,7 +70,10 @@ def test_norm_first_by_hand() -> None:
 
 
 def test_the_residual_gets_through() -> None:
-    """In pre-norm, a sublayer that returns zeros leaves x unchanged."""
+    """In pre-norm, a sublayer that returns zeros leaves x unchanged.
+
+    x + 0 is x, and nothing is normalised after the sum.
+    """
     connection = SublayerConnection(2, norm_first=True).eval()
     output = connection(X, torch.zeros_like)
     assert_matches(output, X, "SublayerConnection output with norm_first=True", axes=AXES)

@@ -90,7 +90,8 @@ def test_the_earliest_merge_comes_first() -> None:
 def test_back_and_forth() -> None:
     """What was encoded can be decoded, whatever its characters.
 
-    That includes characters that the merges have never seen.
+    Id 256 + i is what merge i joins, ids below 256 are single bytes. Characters that the merges
+    have never seen are several of those.
     """
     for text in (TEXT, "  two\n\tlines ", "naïve ☃ 🙂", ""):
         ids = encode(text, MERGES)

@@ -31,8 +31,11 @@ def test_the_parameters() -> None:
     """Three weights by name, and with `bias=True` three biases."""
     weights = {"gate_proj.weight": (5, 3), "up_proj.weight": (5, 3), "down_proj.weight": (3, 5)}
     biases = {"gate_proj.bias": (5,), "up_proj.bias": (5,), "down_proj.bias": (3,)}
-    assert_parameters(SwiGLU(3, 5), weights, "SwiGLU(3, 5)")
-    assert_parameters(SwiGLU(3, 5, bias=True), {**weights, **biases}, "SwiGLU(3, 5, bias=True)")
+    help = "What is the default of `bias` in your `def` line, and does `bias` reach each nn.Linear?"
+    assert_parameters(SwiGLU(3, 5), weights, "SwiGLU(3, 5)", help=help)
+    help = "Does `bias` reach each nn.Linear?"
+    both = {**weights, **biases}
+    assert_parameters(SwiGLU(3, 5, bias=True), both, "SwiGLU(3, 5, bias=True)", help=help)
 
 
 def test_by_hand() -> None:
@@ -78,7 +81,10 @@ def test_which_of_the_two_is_the_gate() -> None:
 
 
 def test_biases_are_used() -> None:
-    """The three biases are used: here they are all there is."""
+    """The three biases are used: here they are all there is.
+
+    A gate of 20 passes as it is, and 20 * 3 is 60. down_proj adds its bias, 0 and 5.
+    """
     network = SwiGLU(2, 1, bias=True)
     with torch.no_grad():
         for parameter in network.parameters():
@@ -93,7 +99,10 @@ def test_biases_are_used() -> None:
 
 
 def test_large_gates() -> None:
-    """Gates of 1000 and -1000 give 1000 and 0, and finite gradients."""
+    """Gates of 1000 and -999 give 1000 and 0, and finite gradients.
+
+    up_proj returns 1000 - 999 = 1 here, so what SiLU makes of the gates comes out.
+    """
     network = with_weights(torch.eye(2), torch.ones(2, 2), torch.eye(2))
     x = torch.tensor([[[1000.0, -1000.0 + 1.0]]], requires_grad=True)
     output = network(x)

@@ -33,16 +33,28 @@ def test_by_hand() -> None:
     key = torch.tensor([[1.0], [2.0], [4.0], [1.0]]).log()
     value = torch.tensor([[8.0], [4.0], [2.0], [16.0]])
     plain = "All keys are in one block here. Is the output the weighted sum, divided by the total?"
-    rescaled = (
-        "With a single block it is right. Is the maximum kept for the next block, and are both "
-        "running sums rescaled when it grows?"
+    blocks = (
+        "With a single block it is right. Which keys does each block have, what is kept for the "
+        "next one, and are both running sums rescaled when the maximum grows?"
     )
-    for block, help in ((4, plain), (2, rescaled), (1, rescaled)):
+    for block, help, only_last, skipping in (
+        (4, plain, 5.0, 5.0),
+        (2, blocks, 4.8, 8.0),
+        (1, blocks, 16.0, 3.2),
+    ):
         assert_matches(
             tiled_attention(query, key, value, block=block),
             torch.tensor([[5.0]]),
             f"output with block={block}",
             help=help,
+            asks={
+                "Only the last block counts here. What is kept of the others?": torch.tensor(
+                    [[only_last]]
+                ),
+                "Between two blocks a key is left out. Where does the next block start?": (
+                    torch.tensor([[skipping]])
+                ),
+            },
         )
 
 

@@ -33,7 +33,9 @@ def test_vocabulary() -> None:
         help = "`tokenize` turns one text into its words. What does your loop go over?"
     assert_equals(found, expected, f"build_vocab({texts}, specials={specials})", help)
     found = build_vocab(text for text in ["b a", "c a"])
-    assert_equals(found, {"a": 0, "b": 1, "c": 2}, "build_vocab(text for text in ['b a', 'c a'])")
+    what = "build_vocab(text for text in ['b a', 'c a'])"
+    help = "Texts that come from a generator can be read once; each word gets one id."
+    assert_equals(found, {"a": 0, "b": 1, "c": 2}, what, help)
 
 
 def test_ids() -> None:
@@ -43,9 +45,11 @@ def test_ids() -> None:
     found = encode("a zebra b", vocab, unknown="<unk>")
     if "<unk>" in map(str, found):
         raise Mismatch(f"encode returned {found}. All of it should be ids: '<unk>' has the id 9.")
-    assert_equals(found, [0, 9, 5], f"encode('a zebra b', {vocab}, unknown='<unk>')")
+    help = "'zebra' has no id, so it gets that of '<unk>', 9; every word has one id, in its place."
+    assert_equals(found, [0, 9, 5], f"encode('a zebra b', {vocab}, unknown='<unk>')", help)
     found = encode("a", {"a": 0}, unknown="<unk>")
-    assert_equals(found, [0], "encode('a', {'a': 0}, unknown='<unk>')")
+    help = "No word is unknown here, so the id of '<unk>' isn't needed."
+    assert_equals(found, [0], "encode('a', {'a': 0}, unknown='<unk>')", help)
 
 
 def test_an_unknown_word() -> None:
@@ -66,7 +70,8 @@ def test_a_batch() -> None:
     expected = torch.tensor([[16777217, 1, 1], [4, 0, 2], [1, 1, 1]])
     what = f"pad_batch({[[16777217], [4, 0, 2], []]}, pad_id=1)"
     assert_dtype(found, torch.int64, what)
-    assert_matches(found, expected, what, axes=("batch", "length"))
+    help = "The longest row sets the length. The others end in `pad_id`, here 1."
+    assert_matches(found, expected, what, axes=("batch", "length"), help=help)
     assert_equals(sequences, [[16777217], [4, 0, 2], []], "After pad_batch, the list of sequences")
 
 
@@ -76,7 +81,9 @@ def test_one_hot() -> None:
     found = one_hot(ids, vocab_size=4)
     expected = torch.tensor([[[0.0, 0.0, 1.0, 0.0], [1.0, 0.0, 0.0, 0.0]]])
     assert_dtype(found, torch.float32, "one_hot(tensor([[2, 0]]), 4)")
-    assert_matches(found, expected, "one_hot(tensor([[2, 0]]), 4)", axes=("batch", "length", "id"))
+    help = "The axes of the ids stay; one is added, at the end, with a place for each id."
+    axes = ("batch", "length", "id")
+    assert_matches(found, expected, "one_hot(tensor([[2, 0]]), 4)", axes=axes, help=help)
     assert_unchanged(ids, torch.tensor([[2, 0]]), "ids")
     found = one_hot(torch.tensor(1), vocab_size=3)
     assert_matches(found, torch.tensor([0.0, 1.0, 0.0]), "one_hot(tensor(1), 3)", axes=("id",))

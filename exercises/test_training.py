@@ -42,7 +42,10 @@ def test_matrices_are_drawn() -> None:
 
 
 def test_the_rest_stays() -> None:
-    """Biases and norms are unchanged, and shared weights stay shared."""
+    """Biases and norms are unchanged, and shared weights stay shared.
+
+    A bias and the weight of a norm have one axis; only what has two or more is drawn.
+    """
     first, norm, second = nn.Linear(4, 6), nn.LayerNorm(6), nn.Linear(4, 6)
     weight = nn.Parameter(torch.zeros(6, 4))
     first.weight = second.weight = weight

@@ -24,6 +24,9 @@ from grader.recognition.likeness import parsed
 
 _NO_FUNCTION = ", where a function or a layer belongs"
 _UNRAISED = "`{name}(…)` only makes the error: `raise {name}(…)` raises it."
+_NO_SUPER = (
+    "`{owner}.__init__` doesn't call `super().__init__(…)`, which makes what every `{base}` has."
+)
 _MADE = "It came from {call}."
 _WIDTH = (
     "`{layer}` of {owner} was made for {takes} and gets {gets}: the shape of its input is "
@@ -137,6 +140,26 @@ def without_raise(source: str) -> tuple[str, int] | None:
         name = made.func
         if isinstance(name, ast.Name) and name.id.endswith("Error"):
             return _UNRAISED.format(name=name.id), made.lineno
+    return None
+
+
+def without_super(source: str, headline: str) -> tuple[str, int] | None:
+    """Return a sentence on an `__init__` that leaves out its base class's, and its line.
+
+    That is the one of the class of which `headline` says that its object has no such attribute.
+    """
+    for owner in parsed(source).body:
+        if not isinstance(owner, ast.ClassDef) or not owner.bases:
+            continue
+        if f"'{owner.name}' object has no attribute" not in headline:
+            continue
+        for node in owner.body:
+            if isinstance(node, ast.FunctionDef) and node.name == "__init__":
+                called = {part.attr for part in ast.walk(node) if isinstance(part, ast.Attribute)}
+                if "__init__" in called:
+                    return None
+                base = ast.unparse(owner.bases[0])
+                return _NO_SUPER.format(owner=owner.name, base=base), node.body[-1].lineno
     return None
 
 

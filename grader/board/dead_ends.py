@@ -5,6 +5,8 @@
     for block in blocks:
         x = block(x)
         return x                        # the loop ends in its first pass
+    for layer in self.layers:
+        out = layer(x)                  # no layer gets what the one before it returned
 
 Right code has none of these, as a rule; code whose numbers are wrong often has one.
 """
@@ -21,6 +23,10 @@ from grader.recognition.unused import unused
 
 _DROPPED = "The result of `{}` is dropped: the call changes nothing, it returns something new."
 _UNREAD = "`{}` gets a value here that nothing reads."
+_SAME_START = (
+    "Every pass of this loop starts from the same `{}`, so only the last pass counts: `{}` is "
+    "overwritten each time."
+)
 _FIRST_PASS = "This `return` is inside the loop, so the loop ends in its first pass."
 _ARGUMENT = "`{}` is an argument of `{}` and has no effect: nothing reads it."
 _ALL_LAYERS = {"modules", "children", "named_children", "_modules", "parameters"}
@@ -32,7 +38,7 @@ _LAYER = "`self.{}` is made here and used nowhere."
 def dropped(source: str) -> list[tuple[str, int]]:
     """Return a sentence on each value that is computed and dropped, and its line, in order."""
     functions = [n for n in ast.walk(parsed(source)) if isinstance(n, ast.FunctionDef)]
-    kinds = (_dropped, _unread, _first_passes)
+    kinds = (_dropped, _unread, _first_passes, _same_starts)
     return _in_order(told for node in functions for kind in kinds for told in kind(node))
 
 
@@ -59,15 +65,26 @@ def _in_order(told: Iterable[tuple[str, int]]) -> list[tuple[str, int]]:
 
 def _dropped(function: ast.FunctionDef) -> Iterator[tuple[str, int]]:
     """Yield the calls that stand alone on a line although all they do is to return something."""
-    arguments = {argument.arg for argument in function.args.args}
+    given = {argument.arg for argument in function.args.args} | {
+        loop.target.id
+        for loop in ast.walk(function)
+        if isinstance(loop, ast.For) and isinstance(loop.target, ast.Name) and _is_own(loop.iter)
+    }
     for node in ast.walk(function):
         if not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)):
             continue
         called = node.value.func
-        if isinstance(called, ast.Name) and called.id in arguments:
+        if isinstance(called, ast.Name) and called.id in given:
             yield _DROPPED.format(called.id), node.lineno
+        elif isinstance(called, ast.Subscript) and _is_own(called):
+            yield _DROPPED.format(ast.unparse(called)), node.lineno
         elif isinstance(called, ast.Attribute) and _returns_new(called, function.name):
             yield _DROPPED.format(called.attr), node.lineno
+
+
+def _is_own(node: ast.expr) -> bool:
+    """Return whether it is a part of the module itself, such as `self.layers` or one of them."""
+    return ast.unparse(node).startswith("self.")
 
 
 def _returns_new(called: ast.Attribute, function: str) -> bool:
@@ -76,7 +93,7 @@ def _returns_new(called: ast.Attribute, function: str) -> bool:
     if owner == "self":
         return function == "forward"
     is_edit = called.attr.endswith("_") or called.attr in _HAVE_EFFECTS
-    is_method = hasattr(Tensor, called.attr) or hasattr(str, called.attr)
+    is_method = hasattr(Tensor, called.attr) or hasattr(str, called.attr) or owner == "F"
     return not is_edit and is_method and owner not in ("nn", "nn.init")
 
 
@@ -119,6 +136,30 @@ def _first_passes(function: ast.FunctionDef) -> Iterator[tuple[str, int]]:
             goes_on = any(isinstance(part, ast.Continue) for part in ast.walk(node))
             if isinstance(last, ast.Return) and not goes_on:
                 yield _FIRST_PASS, last.lineno
+
+
+def _same_starts(function: ast.FunctionDef) -> Iterator[tuple[str, int]]:
+    """Yield the loops over layers in which no layer gets what the one before it returned."""
+    for loop in ast.walk(function):
+        if not (isinstance(loop, ast.For) and isinstance(loop.target, ast.Name)):
+            continue
+        names = [node for node in ast.walk(loop) if isinstance(node, ast.Name)]
+        stored = {name.id for name in names if isinstance(name.ctx, ast.Store)}
+        read = {name.id for name in names if isinstance(name.ctx, ast.Load)}
+        read_later = {
+            name.id
+            for name in ast.walk(function)
+            if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Load)
+        } - read
+        for node in loop.body:
+            if not (isinstance(node, ast.Assign) and isinstance(node.value, ast.Call)):
+                continue
+            call, target = node.value, node.targets[0]
+            is_layer = isinstance(call.func, ast.Name) and call.func.id == loop.target.id
+            given = [argument.id for argument in call.args if isinstance(argument, ast.Name)]
+            is_for_later = isinstance(target, ast.Name) and target.id in read_later
+            if is_layer and given and is_for_later and not stored & set(given):
+                yield _SAME_START.format(given[0], ast.unparse(target)), node.lineno
 
 
 def _unused_layers(owner: ast.ClassDef, tree: ast.Module) -> Iterator[tuple[str, int]]:

@@ -14,6 +14,7 @@ from grader.board.causes import (
     width_of_layer,
     without_raise,
     without_return,
+    without_super,
 )
 from grader.board.forbidden import RuledOutError
 from grader.board.left_on import HEADLINE, HELP, LeftOnError
@@ -164,8 +165,15 @@ def _explain_error(
     if type_name(error).startswith("Flaky"):
         return replace(_FLAKY, places=places)
     line = _one_line(error)
+    left_out = without_super(workspace.source(result.exercise), line)
+    if left_out is not None:
+        result.names_cause = True
+        told, number = left_out
+        place = workspace.line(result.exercise, number, "__init__")
+        return Finding(told, help=line, places=(place,))
     exchanged, caller = exchanged_arguments(error.__traceback__, workspace)
     if exchanged:
+        result.names_cause = True
         return Finding(exchanged, help=line, places=(caller,) if caller is not None else places)
     if "NoneType" in line:
         returned = _missing_return(
@@ -182,7 +190,9 @@ def _explain_error(
     if is_tests_own:
         told = values.sizes(error.__traceback__, workspace)
         return Finding(_text(error).split("\nassert ")[0], help=told, places=places)
-    hint = called or width or hint_for(line, frames[-1][1].source if frames else "")
+    wrong_keys = values.keys(error, workspace) if type(error) is KeyError else ""
+    result.names_cause = bool(wrong_keys)
+    hint = wrong_keys or called or width or hint_for(line, frames[-1][1].source if frames else "")
     if "NoneType" in line:
         named = values.nones(error.__traceback__, workspace)
         hint = hint.replace(SOMETHING_IS_NONE, named) if named else hint

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any
 
+import torch
+
 from grader.board.time_limit import TookTooLong, time_limit
 from grader.recognition import cache, packing, prepared, redrawing
 from grader.recognition.evidence import alike, explain
@@ -78,9 +80,9 @@ def decoded(exercise: str, content: bytes) -> Known:
         parts = zip(requests, data["right"], data["settings"], strict=True)
         probes = [Probe(str(number), *part) for number, part in enumerate(parts)]
         lines = {name: unpacked(words) for name, words in data["lines"].items()}
-        prints = Fingerprints(
-            probes, data["names"], packing.unpacked(data["marks"]), data["failed"]
-        )
+        # Public tests do not say which hidden checks this code passes: each difference counts.
+        every_check = torch.ones_like(data["failed"])
+        prints = Fingerprints(probes, data["names"], packing.unpacked(data["marks"]), every_check)
         return Known(prints, data["words"], lines, data["read"])
     except redrawing.OtherNumbersError:
         raise NoHintsError(_OTHER_TORCH.format(exercise)) from None

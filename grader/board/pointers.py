@@ -18,7 +18,7 @@ from typing import Any
 
 from grader.board import known
 from grader.board.dead_ends import dropped, unused_parts
-from grader.board.misplaced import ONE, SEVERAL, misplaced
+from grader.board.misplaced import misplaced
 from grader.board.result import Result
 from grader.board.workspace import Workspace
 from grader.curriculum import CurriculumError, find
@@ -28,6 +28,8 @@ from grader.recognition.likeness import likely_line, parsed
 
 _ERROR = r"^\w+Error: "
 _IS_IT = "Is it this line?"
+# What `assert_raises` says.
+_RAISES_NOTHING = "raises nothing; it should raise"
 
 
 def point(
@@ -88,7 +90,8 @@ class _Pointer:
         """Give these failures, which say the same, a better question and line."""
         shown = failures[0]
         finding = shown.finding
-        if finding is None or not (shown.is_comparison or _comes_out_late(finding)):
+        is_told = shown.names_cause and not shown.is_comparison  # what an error came from
+        if finding is None or is_told or not (shown.is_comparison or _comes_out_late(finding)):
             return
         if self._say_what_is_misplaced(failures):
             return
@@ -133,6 +136,8 @@ class _Pointer:
             place = _place(self.exercise, names, self.knowledge, self.workspace)
             changed = {entry for name in names for entry in self.knowledge.prints.entries(name)}
             is_elsewhere = entries and changed and not entries & changed
+            accepts = all(self.knowledge.prints.only_accepts(name) for name in names)
+            is_elsewhere = is_elsewhere or (accepts and _RAISES_NOTHING not in shown.headline)
             if place is not None and not is_elsewhere:
                 is_elsewhere = not _concerns(place, shown, self.exercise, self.workspace)
             if not is_elsewhere and not self.said & set(names):
@@ -146,8 +151,6 @@ class _Pointer:
         source = self.workspace.source(self.exercise)
         imported = [self.workspace.source(name) for name in find(self.exercise).needs]
         calls = misplaced(source, imported)
-        if ONE in shown.finding.headline or SEVERAL in shown.finding.headline:
-            return True  # the error says it already
         if len(calls) != 1 or not self.limit.allows("line"):
             return False
         told, number = calls[0]

@@ -19,11 +19,22 @@ _COLUMN = " Should one of them be a column, `[:, None]`, so that each number mee
 _UNCALLABLE = (
     "`{}` is called like a function here, but it holds {}, {!r}. Where does it get its value?"
 )
+_KEYS = "The keys of `{}` are {}, such as {!r}; {!r} is {}."
+_ITEM_OF_BYTES = " A single item of bytes is a number, and so is each item in a loop over them."
+_MANY_OF = {
+    bool: "truth values",
+    int: "numbers",
+    float: "numbers",
+    str: "texts",
+    bytes: "bytes",
+    tuple: "tuples",
+}
 _KINDS = {
     bool: "a truth value",
     int: "a number",
     float: "a number",
     str: "a text",
+    bytes: "bytes",
     list: "a list",
     tuple: "a tuple",
     dict: "a dictionary",
@@ -80,6 +91,23 @@ def nones(traceback: TracebackType | None, workspace: Workspace) -> str:
     """Return which names in the student's last line are None, in a sentence, or ""."""
     names = [f"`{name}`" for name, value in _values(traceback, workspace) if value is None]
     return f"{names[0]} is None here." if len(names) == 1 else ""
+
+
+def keys(error: KeyError, workspace: Workspace) -> str:
+    """Return what the keys of the dictionary in the student's last line are, in a sentence.
+
+    It is "" where the missing key is of the same kind.
+    """
+    missing = error.args[0] if error.args else None
+    for name, value in _values(error.__traceback__, workspace):
+        if type(value) is not dict or not value or missing in value:
+            continue
+        first = next(iter(value))
+        kinds, kind = _MANY_OF.get(type(first)), _KINDS.get(type(missing))
+        if kinds and kind and {type(key) for key in value} == {type(first)} != {type(missing)}:
+            hint = _ITEM_OF_BYTES if isinstance(first, bytes) and type(missing) is int else ""
+            return _KEYS.format(name, kinds, first, missing, kind) + hint
+    return ""
 
 
 def uncallable(traceback: TracebackType | None, workspace: Workspace) -> str:

@@ -15,7 +15,15 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from grader.recognition.canonical_form import PROJECTIONS, RAISED, Mark, Marks, marks, told
+from grader.recognition.canonical_form import (
+    ACCEPTED,
+    PROJECTIONS,
+    RAISED,
+    Mark,
+    Marks,
+    marks,
+    told,
+)
 from grader.recognition.configuration import Settings
 
 UNSAID = -1
@@ -316,6 +324,11 @@ class Fingerprints:
     def forms(self, name: str) -> list[int]:
         """The rows of a mistake, one for each form in which it is known."""
         return [row for row, feature in enumerate(self.names) if feature == name]
+
+    def only_accepts(self, name: str) -> bool:
+        """Whether a mistake does nothing but return something where an error is due."""
+        rows = self.forms(name)
+        return bool((self.known.codes[rows] == ACCEPTED)[self.shown[rows]].all())
 
     def entries(self, name: str) -> set[str]:
         """The functions and classes of the student's module whose answers a mistake changes."""

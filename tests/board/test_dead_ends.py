@@ -55,6 +55,27 @@ def test_a_layer_that_is_never_called_and_a_return_in_a_loop() -> None:
 
 
 @pytest.mark.parametrize(
+    ("loop", "says"),
+    [
+        ("self.layers[0](x)", "The result of `self.layers[0]` is dropped"),
+        ("for layer in self.layers: layer(x)", "The result of `layer` is dropped"),
+        ("for layer in self.layers: out = layer(x)", "`out` is overwritten each time."),
+        ("for layer in self.layers: x = layer(x)", ""),
+        ("for layer in self.layers: out = layer(x); x = out", ""),
+        ("for head in self.heads: out = head(x); found.append(out)", ""),
+    ],
+)
+def test_layers_whose_results_go_nowhere(loop: str, says: str) -> None:
+    """Each layer should get what the one before it returned."""
+    told = dropped(
+        f"class M:\n    def forward(self, x, out, found):\n        {loop}\n        return out"
+    )
+    assert [message.endswith(says) or message.startswith(says) for message, _ in told] == (
+        [True] if says else []
+    )
+
+
+@pytest.mark.parametrize(
     "line",
     [
         "x.add_(1)",

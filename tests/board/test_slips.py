@@ -685,3 +685,46 @@ def test_no_panel_shows_numbers_alone(
 ) -> None:
     """Where nothing is known about the mistake, the test's own text says what is expected."""
     assert says in read(exercise, (old, new), pointed=True)
+
+
+@pytest.mark.parametrize(
+    ("exercise", "old", "new", "says"),
+    [
+        (
+            "optimiser",
+            "        super().__init__(params, defaults)",
+            "        self.params, self.defaults = params, defaults",
+            "`AdamW.__init__` doesn't call `super().__init__(…)`",
+        ),
+        (
+            "subwords",
+            "[row[place] + row[place + 1]]\n        encoded",
+            "row[place] + row[place + 1]\n        encoded",
+            "The keys of `ids` are bytes, such as b'\\x00'; 116 is a number.",
+        ),
+        (
+            "decoder",
+            "return self.sublayers[2](x, self.feed_forward)",
+            "self.sublayers[2](x, self.feed_forward)\n        return x",
+            "The result of `self.sublayers[2]` is dropped",
+        ),
+        (
+            "transformer",
+            "target_mask(tgt, self.pad_id)",
+            "padding_mask(tgt, self.pad_id)",
+            "Which positions of the logits change, and which may change?",
+        ),
+        ("dropout", "self.p = p", "self.p = 0.5", "These are the numbers of p = 0.5."),
+        (
+            "decoding",
+            "model.decode(tgt, memory, src)",
+            "model.decode(tgt[:, -1:], memory, src)",
+            "decode needs all tokens so far, and here the start token is missing",
+        ),
+    ],
+)
+def test_the_cause_is_told_and_no_other_mistake(
+    read: Read, exercise: str, old: str, new: str, says: str
+) -> None:
+    """What an error came from, what is dropped, and what the numbers are those of."""
+    assert says in read(exercise, (old, new), pointed=True)

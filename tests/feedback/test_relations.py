@@ -19,13 +19,22 @@ RIGHT = torch.tensor([[1.0, 2.0], [4.0, 3.0]])
         (RIGHT + 3, "Every number is too large by 3."),
         (RIGHT - 0.5, "Every number is too small by 0.5."),
         (RIGHT.T, "with rows and columns swapped."),
+        (RIGHT.sort(-1).values, "Each row holds the expected numbers in another order."),
+        (RIGHT.flip(0), "The rows are the expected ones in another order."),
     ],
-    ids=["a factor", "signs", "above", "below", "transposed"],
+    ids=["a factor", "signs", "above", "below", "transposed", "sorted", "rows"],
 )
 def test_what_wrong_numbers_have_in_common_is_said(yours: Tensor, says: str) -> None:
     with pytest.raises(Mismatch) as caught:
         assert_matches(yours, RIGHT)
     assert caught.value.finding.headline.endswith(says)
+
+
+def test_the_order_is_said_of_rows_with_infinities_too() -> None:
+    """As where the logits that were cut off are -inf."""
+    with pytest.raises(Mismatch) as caught:
+        assert_matches(torch.tensor([[2.0, -torch.inf]]), torch.tensor([[-torch.inf, 2.0]]))
+    assert "numbers in another order." in caught.value.finding.headline
 
 
 def test_nothing_is_said_of_numbers_without_a_relation() -> None:
