@@ -302,6 +302,14 @@ class Fingerprints:
                 found.append(-1 if runs else last)
         return torch.tensor(found)
 
+    @cached_property
+    def plain(self) -> Tensor:
+        """Which of the keys are numbers or words in a reply of the right form, no tensors."""
+        paths = [path for probe in self.probes for _, path in probe.keys]
+        return torch.tensor([path != "" and not path.endswith("dtype") for path in paths]) & (
+            self.right.rounding == 0
+        )
+
     def outside(self, branch: Branch) -> Tensor:
         """Which of the keys are of requests in another configuration than the branch's."""
         return torch.tensor([out for probe in self.probes for out in probe.outside(branch)])

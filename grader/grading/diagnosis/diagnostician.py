@@ -189,7 +189,8 @@ class Diagnostician:
         """Whether a mistake is not ruled out by replies of another form wherever it would show."""
         library = self.library
         shown = library.shown[library.forms(name)].any(dim=0) & student.said
-        return not bool(shown.any()) or bool((student.codes == library.right.codes)[shown].any())
+        of_its_form = (student.codes == library.right.codes) | library.plain
+        return not bool(shown.any()) or bool(of_its_form[shown].any())
 
     def _causes(self, student: Prints, answer: _Answer) -> _Causes:
         """The mistakes that explain most: those of the whole answer, or those of its branches."""
