@@ -706,7 +706,7 @@ def test_no_panel_shows_numbers_alone(
             "decoder",
             "return self.sublayers[2](x, self.feed_forward)",
             "self.sublayers[2](x, self.feed_forward)\n        return x",
-            "The result of `self.sublayers[2]` is dropped",
+            "in DecoderLayer.forward self.sublayers[2](x, self.feed_forward)",
         ),
         (
             "transformer",
