@@ -27,7 +27,7 @@ from grader.grading.exercise_run import Doubt, ExerciseRun, RightReplies, check_
 from grader.grading.question import Outcome
 from grader.grading.recording import Recording, Recordings
 from grader.grading.search.search import Search
-from grader.grading.search.suspicion import suspects
+from grader.grading.search.suspicion import quotes, suspects
 from grader.grading.student_process import StudentProcess
 from grader.remote.budget import Budget
 from grader.remote.channel import Times
@@ -303,7 +303,7 @@ class Judge:
         """Return the result with the suspect lines for checks that no known mistake explains.
 
         Where one edit leaves nothing wrong, there is one fault: a mistake that explains only some
-        of what it does is not named beside it.
+        of what it does, on another line, is not named beside it.
         """
         failing, passing = self._by_verdict(result)
         looked_for = [recording for recording in failing if recording.check.name in unexplained]
@@ -314,7 +314,8 @@ class Judge:
         if fix is None:
             return result
         if fix.whole and len(fix.edits) == 1:
-            result = replace(result, diagnoses=())
+            there = [each for each in result.diagnoses if quotes(each, fix.edits[0])]
+            result = replace(result, diagnoses=tuple(there))
         return replace(result, lines=suspects(fix, result, process.sources))
 
     def _confirms(self, result: ExerciseResult, process: StudentProcess, line: int) -> bool:

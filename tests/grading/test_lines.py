@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -84,24 +85,22 @@ def test_edits_run_where_the_answer_was_graded_and_nothing_is_graded_there_later
     assert processes[0].sock.fileno() == -1  # it is closed
 
 
-def test_where_one_edit_leaves_nothing_wrong_no_other_mistake_is_named(
-    recordings: Recordings, host: Host
+@pytest.mark.parametrize(("shown", "kept"), [("layer_norm.py, line 1: x = 1", 1), ("", 0)])
+def test_where_one_edit_leaves_nothing_wrong_no_mistake_on_another_line_is_named(
+    judge: Judge, monkeypatch: pytest.MonkeyPatch, shown: str, kept: int
 ) -> None:
-    """A merge looked up one too early also makes an unknown id pass: that is no second fault."""
-    source = stubs.solution("subwords")
-    ending = source.index("    tokens = {byte: bytes([byte])")
-    off = f"""{source[:ending]}
-    data = []
-    for id in ids:
-        if id < 0:
-            raise IndexError(id)
-        data.append(bytes([id]) if id < 256 else b"".join(merges[id - 257]))
-    return b"".join(data).decode("utf-8", errors="replace")
-"""
-    judge = Judge(["subwords"], recordings, host, searches=True)
-    (result,) = judge.grade(Submission("ada", {"subwords": off})).exercises
-    assert not result.diagnoses
-    assert [line.tells for line in result.lines] == ["`257` is not the right value here."]
+    """There is one fault, and what explains only some of what it does is another."""
+    names = [recording.check.name for recording in judge.recordings.of("layer_norm")][:2]
+    checks = tuple(CheckResult(name, "It agrees.", Status.FAILED, 0.0, 1.0) for name in names)
+    named = Diagnosis(("a",), "Wrong.", shows=shown)
+    result = ExerciseResult("layer_norm", Status.FAILED, 0.0, 2.0, None, checks, (named,))
+    edit = Edit(1, "constant", "1", "2", 0, 1, "2", 1, file="layer_norm")
+    fix = Fix((edit,), frozenset(names[:1]), whole=True)
+    monkeypatch.setattr(judging, "Search", lambda *_: SimpleNamespace(fix=lambda *_: fix))
+    process: Any = SimpleNamespace(sources={"layer_norm": "x = 1\n"})
+    told = judge._with_lines(result, names[:1], process)
+    assert len(told.diagnoses) == kept
+    assert len(told.lines) == 1 - kept
 
 
 @pytest.mark.parametrize(

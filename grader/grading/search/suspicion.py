@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from grader.feedback.finding import Place, Status
-from grader.feedback.results import CheckResult, ExerciseResult, SuspectLine
+from grader.feedback.results import CheckResult, Diagnosis, ExerciseResult, SuspectLine
 from grader.grading.explanation import quoted
 from grader.grading.search.kinds import KINDS, Kind, nearly
 from grader.grading.search.search import Fix
@@ -31,14 +31,13 @@ def suspects(
         _suspect(edit, [other for other in fix.edits if other is not edit], passing, sources, sure)
         for edit in fix.edits
     )
-    quoted_already = "\n".join(diagnosis.shows for diagnosis in result.diagnoses)
-    return tuple(
-        line
-        for line in lines
-        if not re.search(
-            rf"\b{re.escape(line.place.file)}, line {line.place.line}\b", quoted_already
-        )
-    )
+    shown = (any(quotes(diagnosis, edit) for diagnosis in result.diagnoses) for edit in fix.edits)
+    return tuple(line for line, already in zip(lines, shown, strict=True) if not already)
+
+
+def quotes(diagnosis: Diagnosis, edit: Edit) -> bool:
+    """Whether a diagnosis shows the line of an edit."""
+    return bool(re.search(rf"\b{re.escape(edit.file)}\.py, line {edit.line}\b", diagnosis.shows))
 
 
 def _suspect(
