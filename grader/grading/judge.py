@@ -22,7 +22,7 @@ from grader.feedback.results import (
 from grader.grading import cell_report, integration, ordinary_calls
 from grader.grading.diagnosis.diagnostician import Diagnosed, Diagnostician
 from grader.grading.diagnosis.own_words import in_own_words
-from grader.grading.diagnosis.reading import read
+from grader.grading.diagnosis.reading import Reading
 from grader.grading.exercise_run import Doubt, ExerciseRun, RightReplies, check_result
 from grader.grading.question import Outcome
 from grader.grading.recording import Recording, Recordings
@@ -74,7 +74,7 @@ class Judge:
         self.times = times
         self.searches = searches
         self.diagnosticians: dict[str, Diagnostician] = {}
-        self.diagnosed: dict[Hashable, Diagnosed] = {}
+        self.diagnosed: dict[Hashable, list[tuple[Reading, Diagnosed]]] = {}
         self.right = RightReplies()
         self.shrink = shrink
 
@@ -357,15 +357,18 @@ class Judge:
             return examination.outcome(recordings[check])
 
         source = examination.process.sources.get(examination.exercise, "")
-        reading = read(examination.exercise, source)
+        reading = Reading(examination.exercise, source)
         if None in replies.values():
             return diagnostician.diagnose(passed, examination.ask, graded, reading)
-        key = (examination.exercise, reading, *passed.items(), *replies.items())
-        if key not in self.diagnosed:
-            if len(self.diagnosed) >= MAX_DIAGNOSED:
-                self.diagnosed.clear()
-            self.diagnosed[key] = diagnostician.diagnose(passed, examination.ask, graded, reading)
-        return self.diagnosed[key]
+        key = (examination.exercise, *passed.items(), *replies.items())
+        for before, diagnosed in self.diagnosed.get(key, ()):
+            if reading.like(before):
+                return diagnosed
+        diagnosed = diagnostician.diagnose(passed, examination.ask, graded, reading)
+        if len(self.diagnosed) >= MAX_DIAGNOSED:
+            self.diagnosed.clear()
+        self.diagnosed.setdefault(key, []).append((reading, diagnosed))
+        return diagnosed
 
     def _diagnostician(self, name: str) -> Diagnostician:
         if name not in self.diagnosticians:

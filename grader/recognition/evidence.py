@@ -48,6 +48,13 @@ class Explanation:
 
 # Looks for two mistakes at once that explain more than the best single one.
 Pairs = Callable[["Evidence", Explanation | None, set[str]], Explanation | None]
+# Whether the source has the line that a mistake changes as it should be.
+Correct = Callable[[str], bool]
+
+
+def not_known(_: str) -> bool:
+    """Stand for a source that nobody has read: no line is known to be as it should be."""
+    return False
 
 
 def explain(
@@ -55,7 +62,7 @@ def explain(
     student: Prints,
     better_pair: Pairs | None = None,
     refused: AbstractSet[str] = frozenset(),
-    correct: AbstractSet[str] = frozenset(),
+    correct: Correct = not_known,
 ) -> list[Explanation]:
     """What explains the marks of a student's answer, each taken out before the next.
 
@@ -94,9 +101,7 @@ def alike(known: Fingerprints, name: str, student: Prints) -> list[str]:
 class Evidence:
     """What is wrong in a student's answer, and how much of it is still unexplained."""
 
-    def __init__(
-        self, known: Fingerprints, student: Prints, correct: AbstractSet[str] = frozenset()
-    ) -> None:
+    def __init__(self, known: Fingerprints, student: Prints, correct: Correct = not_known) -> None:
         self.known = known
         self.correct = correct
         self.student = student
@@ -202,7 +207,8 @@ class Evidence:
         score *= (size / full_size) ** 0.5  # one that hides behind others is the less likely one
         fits &= torch.tensor([not taken & set(name) for name in names])
         weak = full < AGAINST_THE_SOURCE * self._weight(self.wrong)
-        fits &= ~weak | torch.tensor([not self.correct & set(name) for name in names])
+        for row in (fits & weak).nonzero()[:, 0].tolist():
+            fits[row] = not any(map(self.correct, names[row]))
         score = torch.where(fits, score, 0.0)
         if not len(score) or float(score.max()) <= 0.0:
             return None

@@ -20,7 +20,7 @@ from grader.curriculum.mistakes.variants import both, contradict, together
 from grader.feedback.results import Diagnosis
 from grader.grading.diagnosis import fingerprints
 from grader.grading.diagnosis.diagnostician import Diagnostician
-from grader.grading.diagnosis.reading import read
+from grader.grading.diagnosis.reading import Reading
 from grader.grading.question import Goal, Outcome, Question
 from grader.recognition.unused import left_out, unused
 from grader.remote import wire
@@ -65,7 +65,7 @@ def diagnosed(exercise: str, source: str) -> list[Diagnosis]:
     assert isinstance(module, ModuleType), module
 
     diagnosis = diagnostician(exercise).diagnose(
-        passed(exercise, module), partial(ask, module), reading=read(exercise, source)
+        passed(exercise, module), partial(ask, module), reading=Reading(exercise, source)
     )
     return list(diagnosis.mistakes)
 

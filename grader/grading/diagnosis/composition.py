@@ -128,7 +128,7 @@ class _Composition:
                 and pairs.whole > state.whole
                 and pairs.explained >= least
                 and pairs.against <= max(state.against, AGAINST_TOGETHER * self.total)
-                and not (name in self.evidence.correct and pairs.explained < enough)
+                and not (pairs.explained < enough and self.evidence.correct(name))
             ):
                 looked_at.append(pairs)
         if not looked_at:

@@ -29,7 +29,7 @@ from grader.grading.diagnosis.combined import Combined
 from grader.grading.diagnosis.composition import compose
 from grader.grading.diagnosis.confirmation import confirmed
 from grader.grading.diagnosis.fingerprints import Library
-from grader.grading.diagnosis.reading import NOT_READ, Reading
+from grader.grading.diagnosis.reading import Reading
 from grader.grading.diagnosis.requests import Requests
 from grader.grading.question import Goal, Outcome, Question
 from grader.recognition.branches import Split, denied, enough, inside_only, share, splits
@@ -111,7 +111,7 @@ class Diagnostician:
         passed: Mapping[str, bool],
         ask: Ask,
         graded: Graded = lambda _: None,
-        reading: Reading = NOT_READ,
+        reading: Reading | None = None,
     ) -> Diagnosed:
         """The mistakes that explain a student's replies, the one that explains most first.
 
@@ -121,6 +121,7 @@ class Diagnostician:
         `reading` is what their source says.
         """
         student = self.prints(passed, ask, graded)
+        reading = reading or Reading(self.library.exercise, "")
         answer = _Answer(self.library, ask, reading)
         named: list[tuple[tuple[str, ...], Branch | None]] = []
         mistakes = self._causes(student, answer)
@@ -133,7 +134,7 @@ class Diagnostician:
                 answer,
                 branch,
             )
-            names = tuple(name for name in names if name not in reading.correct) or names
+            names = tuple(name for name in names if not reading.correct(name)) or names
             if len(names) <= MAX_ALIKE and not any(set(names) & set(one) for one, _ in named):
                 named.append((names, branch))
         told = [name for names, _ in named for name in names]

@@ -7,13 +7,13 @@ is nearly as like it.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from functools import cache
 
 from grader.curriculum import mistakes, stubs
-from grader.curriculum.mistakes.variants import Variant, variants
+from grader.curriculum.mistakes.variants import variants
 from grader.feedback import quoting, text
 from grader.feedback.finding import Place
 from grader.feedback.results import CheckResult, Diagnosis
@@ -83,11 +83,13 @@ def wrong_lines(exercise: str, name: str) -> list[Words]:
 @cache
 def _wrong_statements(exercise: str, name: str) -> list[str]:
     """The statements that no right form has, in the answers with a mistake."""
-    forms = (stubs.reference_source(exercise), *mistakes.forms(exercise).values())
-    before = {statement for source in forms for _, statement in simple_statements(source)}
-    wrong = [variant.source for variant in _variants(exercise) if name in variant.mistakes]
-    made = (statement for source in wrong for _, statement in simple_statements(source))
-    return [statement for statement in made if statement not in before]
+    before = {statement for form in _right_forms(exercise) for statement in form}
+    return [
+        statement
+        for source in _sources(exercise)[name]
+        for statement in _statements(source)
+        if statement not in before
+    ]
 
 
 @cache
@@ -95,26 +97,34 @@ def changes(exercise: str, name: str) -> list[Change]:
     """What a mistake changes in each of the right answers that it is made in."""
     return [
         Change(*([words(statement) for statement in part] for part in _difference(exercise, made)))
-        for made in (variant.source for variant in _variants(exercise) if name in variant.mistakes)
+        for made in _sources(exercise)[name]
     ]
 
 
 def _difference(exercise: str, source: str) -> tuple[list[str], list[str]]:
     """The statements of the nearest right answer that a source does not have, and its own."""
-    wrong = Counter(_statements(source))
-    forms = (stubs.reference_source(exercise), *mistakes.forms(exercise).values())
-    differences = [
-        (list(right - wrong), list(wrong - right))
-        for right in map(Counter, map(_statements, forms))
-    ]
+    wrong = _statements(source)
+    differences = [(list(right - wrong), list(wrong - right)) for right in _right_forms(exercise)]
     return min(differences, key=lambda parts: sum(map(len, parts)))
 
 
 @cache
-def _statements(source: str) -> tuple[str, ...]:
-    return tuple(statement for _, statement in simple_statements(source))
+def _right_forms(exercise: str) -> list[Counter[str]]:
+    """The statements of each right answer that mistakes are made in."""
+    forms = (stubs.reference_source(exercise), *mistakes.forms(exercise).values())
+    return [_statements(form) for form in forms]
 
 
 @cache
-def _variants(exercise: str) -> list[Variant]:
-    return variants(exercise)
+def _statements(source: str) -> Counter[str]:
+    return Counter(statement for _, statement in simple_statements(source))
+
+
+@cache
+def _sources(exercise: str) -> dict[str, list[str]]:
+    """The wrong answers that a mistake makes, by its name."""
+    sources = defaultdict(list)
+    for variant in variants(exercise):
+        for name in variant.mistakes:
+            sources[name].append(variant.source)
+    return sources

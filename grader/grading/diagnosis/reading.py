@@ -3,28 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from functools import cached_property
 
-from grader.curriculum import mistakes
 from grader.grading.diagnosis.own_words import changes
 from grader.recognition.likeness import Lines
 from grader.recognition.unused import left_out
 
 
-@dataclass(frozen=True)
 class Reading:
-    """What a source leaves out, and the mistakes whose line is as it should be."""
+    """What a source leaves out, and the mistakes whose line is as it should be.
 
-    unread: AbstractSet[str] = frozenset()
-    correct: AbstractSet[str] = frozenset()
+    The source is compared with a mistake when that is asked for: few mistakes come into question.
+    """
 
+    def __init__(self, exercise: str, source: str) -> None:
+        self.exercise = exercise
+        self.source = source
+        # Of a source that is not known, nothing is said to be left out.
+        self.unread: AbstractSet[str] = left_out(source) if source else frozenset()
+        self.compared: dict[str, bool] = {}
 
-NOT_READ = Reading()
+    @cached_property
+    def _lines(self) -> Lines:
+        return Lines(self.source)
 
+    def correct(self, name: str) -> bool:
+        """Whether the line that a mistake changes is in the source, as it should be."""
+        if name not in self.compared:
+            self.compared[name] = self._lines.correct(changes(self.exercise, name))
+        return self.compared[name]
 
-def read(exercise: str, source: str) -> Reading:
-    """Compare a student's source with every known mistake of an exercise."""
-    lines = Lines(source)
-    names = (mistake.name for mistake in mistakes.load(exercise))
-    correct = frozenset(name for name in names if lines.correct(changes(exercise, name)))
-    return Reading(left_out(source), correct)
+    def like(self, other: Reading) -> bool:
+        """Whether this source says the same as another of all that was asked of that one."""
+        return self.unread == other.unread and all(
+            self.correct(name) == known for name, known in other.compared.items()
+        )
