@@ -13,7 +13,7 @@ from grader.curriculum import reference
 from grader.grading.recording import Example, Recording, frames
 from grader.grading.search.divergence import leaving, right_values
 from grader.grading.search.source import Answer, Edit
-from grader.recognition.canonical_form import marks, raised
+from grader.recognition.canonical_form import Marks, marks, raised
 from grader.remote.channel import Channel
 from grader.remote.proxy import Student
 from grader.remote.session import (
@@ -67,6 +67,14 @@ class Target:
         """The reference's replies."""
         return answers(reference.module(self.recording.check.exercise), self.case.requests)
 
+    @cached_property
+    def wanted(self) -> list[Marks]:
+        """What the reference's replies are compared by; nothing where it raises."""
+        return [
+            {} if raised(right) else marks(request, right, right)
+            for request, right in zip(self.case.requests, self.right, strict=False)
+        ]
+
     @property
     def place(self) -> tuple[str, int] | None:
         """The file or cell, and the line, that raised."""
@@ -79,12 +87,12 @@ class Target:
     def agreeing(self, replies: Sequence[Any]) -> frozenset[int]:
         """The numbers of the replies that are the reference's and hold tensors of numbers."""
         agreeing = set()
-        for number, (request, reply, right) in enumerate(
-            zip(self.case.requests, replies, self.right, strict=False)
+        for number, (request, reply, right, wanted) in enumerate(
+            zip(self.case.requests, replies, self.right, self.wanted, strict=False)
         ):
             if raised(reply) or raised(right):
                 continue
-            mine, wanted = marks(request, reply, right), marks(request, right, right)
+            mine = marks(request, reply, right)
             same = mine.keys() == wanted.keys() and all(mine[x].equals(wanted[x]) for x in wanted)
             if same and any(reply.values for reply in wanted.values()):
                 agreeing.add(number)
