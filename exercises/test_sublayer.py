@@ -69,6 +69,22 @@ def test_norm_first_by_hand() -> None:
     )
 
 
+def test_the_sublayer_gets_x_in_post_norm() -> None:
+    """In post-norm the sublayer gets x as it is: (1, 3), not its norm.
+
+    The norm comes after the sum, and only there.
+    """
+    received = []
+
+    def sublayer(y: torch.Tensor) -> torch.Tensor:
+        received.append(y.clone())
+        return y
+
+    SublayerConnection(2).eval()(X, sublayer)
+    help = "Is anything done to x before the sublayer gets it?"
+    assert_matches(received[0], X, "input of the sublayer in post-norm", axes=AXES, help=help)
+
+
 def test_the_residual_gets_through() -> None:
     """In pre-norm, a sublayer that returns zeros leaves x unchanged.
 

@@ -52,7 +52,11 @@ def test_the_logits_come_from_the_generator() -> None:
     model = small()
     src, tgt = torch.tensor([[4, 5, 6]]), torch.tensor([[1, 2]])
     shape = {"batch": 1, "source": 3, "d_model": 8}
-    assert_shape(model.encode(src), shape, "Transformer.encode output")
+    memory = model.encode(src)
+    assert_shape(memory, shape, "Transformer.encode output")
+    shape = {"batch": 1, "target": 2, "d_model": 8}
+    help = "`decode` returns features. Where do they become logits?"
+    assert_shape(model.decode(tgt, memory, src), shape, "Transformer.decode output", help=help)
     bias = torch.arange(13.0)
     with torch.no_grad():
         model.get_parameter("generator.weight").zero_()

@@ -32,6 +32,8 @@ _ARGUMENT = "`{}` is an argument of `{}` and has no effect: nothing reads it."
 _ALL_LAYERS = {"modules", "children", "named_children", "_modules", "parameters"}
 # Methods of tensors that change something, or that lists and sets have as well.
 _HAVE_EFFECTS = {"backward", "register_hook", "retain_grad", "sort", "add", "index"}
+# Functions of torch that return something new and that tensors do not have as methods.
+_FUNCTIONS_ONLY = {"cat", "concat", "einsum", "hstack", "stack", "vstack"}
 _LAYER = "`self.{}` is made here and used nowhere."
 
 
@@ -94,6 +96,7 @@ def _returns_new(called: ast.Attribute, function: str) -> bool:
         return function == "forward"
     is_edit = called.attr.endswith("_") or called.attr in _HAVE_EFFECTS
     is_method = hasattr(Tensor, called.attr) or hasattr(str, called.attr) or owner == "F"
+    is_method = is_method or (owner == "torch" and called.attr in _FUNCTIONS_ONLY)
     return not is_edit and is_method and owner not in ("nn", "nn.init")
 
 

@@ -131,7 +131,8 @@ def test_what_the_cache_holds(student: Any, case: GroupedCase) -> None:
     """The cache holds `n_kv_heads` heads: rotated keys, and values as they are.
 
     Sees heads that are repeated before they are cached, keys that are cached before they are
-    turned, scaled keys, values that are turned, and keys and values mixed up.
+    turned, scaled keys, values that are turned, keys and values mixed up, and a cache that is used
+    only where there are angles.
     """
     _, keys, values = case.heads(case.x.double(), case.angles, case.weights)
     layer, cache, past = case.layer(student), new_cache(student), 0
@@ -145,6 +146,9 @@ def test_what_the_cache_holds(student: Any, case: GroupedCase) -> None:
     subject = "keys in the cache"
     assert_matches(held_keys, keys[:, :, :past], subject, axes=HEAD_AXES, help=help)
     assert_matches(held_values, values[:, :, :past], "values in the cache", axes=HEAD_AXES)
+    unturned = new_cache(student)
+    layer(case.x, mask=case.causal, cache=unturned)
+    case.contents(unturned, case.length)
 
 
 @check(points=1, inputs=cases(), examples=1)

@@ -26,6 +26,7 @@ from grader.grading.diagnosis.reading import Reading
 from grader.grading.exercise_run import Doubt, ExerciseRun, RightReplies, check_result
 from grader.grading.question import Outcome
 from grader.grading.recording import Recording, Recordings
+from grader.grading.search.kinds import KINDS
 from grader.grading.search.search import Search
 from grader.grading.search.suspicion import quotes, suspects
 from grader.grading.student_process import StudentProcess
@@ -313,7 +314,7 @@ class Judge:
         fix = Search(result.exercise, process, self.right).fix(looked_for, passing, explained)
         if fix is None:
             return result
-        if fix.whole and len(fix.edits) == 1:
+        if fix.whole and len(fix.edits) == 1 and KINDS[fix.edits[0].kind].keeps:
             there = [each for each in result.diagnoses if quotes(each, fix.edits[0])]
             result = replace(result, diagnoses=tuple(there))
         return replace(result, lines=suspects(fix, result, process.sources))

@@ -32,6 +32,7 @@ class Layer(nn.Module):
         ("x.masked_fill(mask, 0)", "eps", "The result of `masked_fill` is dropped", 9),
         ("x.name.lower()", "eps", "The result of `lower` is dropped", 9),
         ("self.first(x)", "eps", "The result of `first` is dropped", 9),
+        ("torch.cat([x, x])", "eps", "The result of `cat` is dropped", 9),
         ("y = x + 1; z = lambda y: y; z(1)", "eps", "`y` gets a value here that nothing reads", 9),
         ("pass", "1e-5", "`eps` is an argument of `Layer.__init__`", 3),
     ],

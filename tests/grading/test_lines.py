@@ -94,7 +94,7 @@ def test_where_one_edit_leaves_nothing_wrong_no_mistake_on_another_line_is_named
     checks = tuple(CheckResult(name, "It agrees.", Status.FAILED, 0.0, 1.0) for name in names)
     named = Diagnosis(("a",), "Wrong.", shows=shown)
     result = ExerciseResult("layer_norm", Status.FAILED, 0.0, 2.0, None, checks, (named,))
-    edit = Edit(1, "constant", "1", "2", 0, 1, "2", 1, file="layer_norm")
+    edit = Edit(1, "axis", "1", "2", 0, 1, "2", 1, file="layer_norm")
     fix = Fix((edit,), frozenset(names[:1]), whole=True)
     monkeypatch.setattr(judging, "Search", lambda *_: SimpleNamespace(fix=lambda *_: fix))
     process: Any = SimpleNamespace(sources={"layer_norm": "x = 1\n"})
@@ -104,19 +104,21 @@ def test_where_one_edit_leaves_nothing_wrong_no_mistake_on_another_line_is_named
 
 
 @pytest.mark.parametrize(
-    ("kind", "passing", "told"),
+    ("kind", "status", "passing", "told"),
     [
-        ("extra term", 1, ""),
-        ("extra term", 2, "In `a + b`, a term is one too many."),
-        ("axis", 1, "`a + b` names the wrong axis, or none."),
+        ("extra term", Status.FAILED, 1, ""),
+        ("extra term", Status.FAILED, 2, "In `a + b`, a term is one too many."),
+        ("name", Status.FAILED, 2, ""),
+        ("name", Status.FAILED, 3, "`a + b` is not the right variable here."),
+        ("name", Status.ERROR, 3, ""),
+        ("axis", Status.ERROR, 1, "`a + b` names the wrong axis, or none."),
     ],
 )
-def test_an_edit_that_leaves_something_out_tells_what_is_wrong_only_if_most_is_right_then(
-    kind: str, passing: int, told: str
+def test_what_is_wrong_is_told_only_if_the_edit_helps_enough(
+    kind: str, status: Status, passing: int, told: str
 ) -> None:
     checks = tuple(
-        CheckResult(name, "It agrees.", Status.FAILED, 0.0, 1.0)
-        for name in ("first", "second", "third")
+        CheckResult(name, "It agrees.", status, 0.0, 1.0) for name in ("first", "second", "third")
     )
     result = ExerciseResult("layer_norm", Status.FAILED, 0.0, 3.0, None, checks)
     edit = Edit(1, kind, "a + b", "a", 0, 1, "a", 1, file="layer_norm")
@@ -353,6 +355,11 @@ def test_slips_that_beginners_make_are_undone(source: str, becomes: str) -> None
         ),
         ("def f(a, b):\n    return g(a.exp(), b)", "g((b), b)"),
         ("def f(x):\n    return x.shape(1)", "return (x.shape[1])"),
+        ("def f(a, b):\n    torch.cat([a, b])\n    return a", "a = torch.cat([a, b])"),
+        ("def f(a, b):\n    return a - b / (a + b)", "(a - b) / (a + b)"),
+        ("def f(a, b):\n    return a * 1 + b", "a * (1 + b)"),
+        ("def f(a, b):\n    return a.mul_(b)", "return (a.mul(b))"),
+        ("def f(a, b):\n    g(a, -1, k=2)\n    return g(b)", "return (g(b, -1, k=2))"),
         ("def f(a):\n    if a:\n        return a", "if (a is not None):"),
         ("def f(a):\n    if a < 3:\n        a += 1\n    return a", "while a < 3:"),
         ("def f(a, b):\n    a[1:3] = b\n    return a", "a[1:3] = ([b])"),

@@ -91,6 +91,12 @@ def call_edits(
     yield from _asked_for(source, scope, node, signatures)
     yield from _another(source, scope, node)
     yield from _handed_on(source, node)
+    yield from _as_elsewhere(source, scope, node)
+    if name.endswith("_") and not name.startswith("_") and isinstance(node.func, ast.Attribute):
+        kept = copy.deepcopy(node)
+        assert isinstance(kept.func, ast.Attribute)
+        kept.func.attr = name.rstrip("_")
+        yield source.replaced(node, "in place", ast.unparse(kept), 2)
 
 
 def _called(node: ast.Call) -> str:
@@ -236,6 +242,20 @@ def _elements(source: Source, node: ast.Call) -> Iterator[Edit]:
     assert isinstance(changed.func, ast.Attribute)
     changed.func.attr = "append" if node.func.attr == "extend" else "extend"
     yield source.replaced(node, "element", ast.unparse(changed), 2)
+
+
+def _as_elsewhere(source: Source, scope: Scope, node: ast.Call) -> Iterator[Edit]:
+    """A call with the further arguments that another call of the same function has."""
+    called = ast.unparse(node.func)
+    for other in scope.nodes:
+        if isinstance(other, ast.Call) and ast.unparse(other.func) == called:
+            given = {keyword.arg for keyword in node.keywords}
+            further = other.args[len(node.args) :]
+            named = [keyword for keyword in other.keywords if keyword.arg not in given]
+            if further or named:
+                args, keywords = [*node.args, *further], [*node.keywords, *named]
+                more = ast.unparse(ast.Call(node.func, args, keywords))
+                yield source.replaced(node, _MISSING, more, 1)
 
 
 def _handed_on(source: Source, node: ast.Call) -> Iterator[Edit]:

@@ -191,8 +191,33 @@ def _operation(source: Source, node: ast.BinOp) -> Iterator[Edit]:
             yield source.replaced(side, "not", f"~{text}", 1)
     if isinstance(node.op, ast.Add) and "mask" in source.segment(node.right):
         yield source.replaced(node, "operator", f"{left}.masked_fill(~{right}, -1e9)", 1)
+    yield from _grouped(source, node)
     yield source.replaced(node, "extra term", source.segment(node.left), 2)
     yield source.replaced(node, "extra term", source.segment(node.right), 3)
+
+
+def _grouped(source: Source, node: ast.BinOp) -> Iterator[Edit]:
+    """A sum in brackets, where only its last or its first term was multiplied or divided."""
+    sums, products = (ast.Add, ast.Sub), (ast.Mult, ast.Div)
+    if not isinstance(node.op, sums):
+        return
+    sign = _sign(node)
+    for inner, first in ((node.right, True), (node.left, False)):
+        plain = isinstance(inner, ast.BinOp) and isinstance(inner.op, products)
+        if isinstance(inner, ast.BinOp) and plain and not _bracketed(source, inner):
+            left, right, own = inner.left, inner.right, _sign(inner)
+            left_text, right_text = atom(source, left), atom(source, right)
+            if first:
+                text = f"({source.segment(node.left)} {sign} {left_text}) {own} {right_text}"
+            else:
+                text = f"{left_text} {own} ({right_text} {sign} {source.segment(node.right)})"
+            yield source.replaced(node, "brackets", text, 2)
+
+
+def _bracketed(source: Source, node: ast.expr) -> bool:
+    start, end = source.span(node)
+    before, after = source.bytes[:start].rstrip(), source.bytes[end:].lstrip()
+    return before.endswith(b"(") and after.startswith(b")")
 
 
 def _sign(node: ast.BinOp) -> str:
@@ -316,6 +341,14 @@ def _returns(source: Source, function: ast.FunctionDef) -> Iterator[Edit]:
         yield source.restated(last, last, "missing return", text, f"return {name}", 1)
 
 
+def _first_name(call: ast.Call) -> str:
+    """The variable that is the first argument of a call, or the first of those joined there."""
+    first = call.args[0] if call.args else None
+    if isinstance(first, (ast.Tuple, ast.List)) and first.elts:
+        first = first.elts[0]
+    return first.id if isinstance(first, ast.Name) else ""
+
+
 def _block(source: Source, body: Sequence[ast.AST]) -> Iterator[Edit]:
     listed = [statement for statement in body if isinstance(statement, ast.stmt)]
     for statement in listed:
@@ -324,8 +357,8 @@ def _block(source: Source, body: Sequence[ast.AST]) -> Iterator[Edit]:
         if receiver is not None and receiver.isidentifier():
             kept = f"{receiver} = {source.segment(statement)}"
             yield source.restated(statement, statement, "not kept", kept, kept, 1)
-        elif isinstance(call, ast.Call) and call.args and isinstance(call.args[0], ast.Name):
-            kept = f"{call.args[0].id} = {source.segment(statement)}"
+        elif isinstance(call, ast.Call) and (name := _first_name(call)):
+            kept = f"{name} = {source.segment(statement)}"
             yield source.restated(statement, statement, "not kept", kept, kept, 1)
         if not isinstance(statement, (ast.Return, ast.Pass, ast.Import, ast.ImportFrom)):
             yield source.restated(statement, statement, "extra statement", "pass", "", 2)

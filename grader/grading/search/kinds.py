@@ -53,6 +53,11 @@ KINDS: dict[str, Kind] = {
         habit=True,
         said=(SIZES, AXES),
     ),
+    "brackets": Kind(
+        "In {it}, brackets are missing or in the wrong place.",
+        "What is computed first on this line? Try it on small numbers.",
+        keeps=True,
+    ),
     "called": Kind(
         "{it} is already a result, where a function is expected.",
         "Does this call expect a function, or what a function gives back?",
@@ -125,6 +130,11 @@ KINDS: dict[str, Kind] = {
         "Inside which block does this line belong? Count how often it runs.",
         keeps=True,
         said=(NONE,),
+    ),
+    "in place": Kind(
+        "{it} changes a tensor in place.",
+        "Whose tensor does this line change, and who still needs its numbers?",
+        keeps=True,
     ),
     "index": Kind(
         "{it} picks the wrong elements here.",

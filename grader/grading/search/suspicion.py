@@ -13,8 +13,9 @@ from grader.grading.search.search import Fix
 from grader.grading.search.source import Edit
 from grader.remote.session import clean
 
-SURE = 0.5  # of the failing checks: where an edit that drops something helps less, it may mislead
+SURE = 0.5  # the share of wrong checks below which an edit that drops something may mislead
 SHORT = 60  # characters
+AROUND = ("condition", "name", "unguarded")  # edits that may do no more than avoid an exception
 
 
 def suspects(
@@ -25,14 +26,29 @@ def suspects(
     A line that a diagnosis in what was `found` quotes is not shown a second time.
     """
     passing = [check for check in result.checks if check.check in fix.checks]
-    wrong = [check for check in result.checks if check.status is not Status.PASSED]
-    sure = len(passing) > SURE * len(wrong) or KINDS[fix.edits[0].kind].keeps
+    sure = _sure(fix.edits[0].kind, passing, result)
     lines = (
         _suspect(edit, [other for other in fix.edits if other is not edit], passing, sources, sure)
         for edit in fix.edits
     )
     shown = (any(quotes(diagnosis, edit) for diagnosis in result.diagnoses) for edit in fix.edits)
     return tuple(line for line, already in zip(lines, shown, strict=True) if not already)
+
+
+def _sure(kind: str, passing: Sequence[CheckResult], result: ExerciseResult) -> bool:
+    """Whether it may be told what is wrong: of the wrong checks, enough pass with the edit.
+
+    Another variable helps by chance more often than another axis does, and what only keeps a line
+    from raising is said better by its exception.
+    """
+    wrong = sum(
+        check.status is not Status.PASSED and check.max_points > 0 for check in result.checks
+    )
+    if kind in AROUND and all(check.status is Status.ERROR for check in passing):
+        return False
+    if kind == "name":
+        return len(passing) == wrong
+    return KINDS[kind].keeps or len(passing) > SURE * wrong
 
 
 def quotes(diagnosis: Diagnosis, edit: Edit) -> bool:
