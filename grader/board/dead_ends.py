@@ -5,8 +5,8 @@
     for block in blocks:
         x = block(x)
         return x                        # the loop ends in its first pass
-    for layer in self.layers:
-        out = layer(x)                  # no layer gets what the one before it returned
+    for block in self.blocks:
+        out = block(x)                  # no layer gets what the one before it returned
 
 Right code has none of these, as a rule; code whose numbers are wrong often has one.
 """
