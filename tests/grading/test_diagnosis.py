@@ -309,7 +309,7 @@ def test_a_name_of_all_branches_stays_without_one_where_another_fault_mixes_in_o
 
 
 def test_words_in_the_order_of_a_set_are_told_by_a_source_that_sorts_nothing() -> None:
-    """The order is another one in every process, so the replies alone say nothing."""
+    """The order differs from process to process, so the replies alone prove nothing."""
     source = stubs.reference_source("tokens")
     for order in ("found - set(specials)", "list(found.difference(specials))"):
         wrong = source.replace("sorted(found - set(specials))", order)

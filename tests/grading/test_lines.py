@@ -89,7 +89,7 @@ def test_edits_run_where_the_answer_was_graded_and_nothing_is_graded_there_later
 def test_where_one_edit_leaves_nothing_wrong_no_mistake_on_another_line_is_named(
     judge: Judge, monkeypatch: pytest.MonkeyPatch, shown: str, kept: int
 ) -> None:
-    """There is one fault, and what explains only some of what it does is another."""
+    """There is only one fault, so a mistake that explains half of what is wrong is not there."""
     names = [recording.check.name for recording in judge.recordings.of("layer_norm")][:2]
     checks = tuple(CheckResult(name, "It agrees.", Status.FAILED, 0.0, 1.0) for name in names)
     named = Diagnosis(("a",), "Wrong.", shows=shown)

@@ -246,10 +246,13 @@ def _elements(source: Source, node: ast.Call) -> Iterator[Edit]:
 
 def _as_elsewhere(source: Source, scope: Scope, node: ast.Call) -> Iterator[Edit]:
     """A call with the further arguments that another call of the same function has."""
-    called = ast.unparse(node.func)
+    function, name = ast.dump(node.func), _called(node)
+    given = {keyword.arg for keyword in node.keywords}
     for other in scope.nodes:
-        if isinstance(other, ast.Call) and ast.unparse(other.func) == called:
-            given = {keyword.arg for keyword in node.keywords}
+        # Names are compared first: a scope has many calls, and few of the same function.
+        if not isinstance(other, ast.Call) or _called(other) != name:
+            continue
+        if ast.dump(other.func) == function:
             further = other.args[len(node.args) :]
             named = [keyword for keyword in other.keywords if keyword.arg not in given]
             if further or named:
