@@ -22,6 +22,7 @@ from torch import Tensor
 from grader.checks.framework.inputs import Draws, remembered_draws
 from grader.curriculum import mistakes, reference, stubs
 from grader.curriculum.mistakes.variants import variants
+from grader.grading.diagnosis.endless import ends
 from grader.grading.question import Question
 from grader.grading.recording import Recording, Recordings
 from grader.recognition import cache, packing, prepared
@@ -180,18 +181,22 @@ def _prepared(exercise: str, probes: Sequence[Question]) -> tuple[Mapping[str, A
 def _asked(
     exercise: str, probes: Sequence[Question], recordings: Sequence[Recording]
 ) -> tuple[Mapping[str, Any], Tensor]:
-    """The marks of all edited answers, and which checks they fail. Takes seconds."""
+    """The marks of all edited answers, and which checks they fail. Takes seconds.
+
+    Raises `MistakeError` if one of them never ends.
+    """
     rows = [Prints.join([probe.right_prints for probe in probes])]
     failed = []
     for variant in variants(exercise):
-        module = reference.variant(exercise, variant.source)
-        if isinstance(module, ModuleType):
-            replies = [probe.answered(module) for probe in probes]
-            rows.append(Prints.join([*map(Probe.read, probes, replies)]))
-            failed.append([*map(partial(_fails, module), recordings, probes, replies)])
-        else:
-            rows.append(Prints.blank(len(rows[0].codes)))
-            failed.append([False for _ in probes])
+        with ends(exercise, *variant.mistakes):
+            module = reference.variant(exercise, variant.source)
+            if isinstance(module, ModuleType):
+                replies = [probe.answered(module) for probe in probes]
+                rows.append(Prints.join([*map(Probe.read, probes, replies)]))
+                failed.append([*map(partial(_fails, module), recordings, probes, replies)])
+            else:
+                rows.append(Prints.blank(len(rows[0].codes)))
+                failed.append([False for _ in probes])
     return packing.packed(Prints.stack(rows)), torch.tensor(failed)
 
 
