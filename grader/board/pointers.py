@@ -17,13 +17,13 @@ from functools import cached_property
 from typing import Any
 
 from grader.board import known
-from grader.board.dead_ends import dropped, unused_parts
 from grader.board.misplaced import misplaced
 from grader.board.result import Result
 from grader.board.workspace import Workspace
 from grader.curriculum import CurriculumError, find
 from grader.curriculum.hint_limit import HintLimit
 from grader.feedback.finding import Finding, Place, Status
+from grader.recognition.dead_ends import dropped, unused_parts
 from grader.recognition.likeness import likely_line, parsed
 
 _ERROR = r"^\w+Error: "

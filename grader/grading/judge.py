@@ -30,6 +30,7 @@ from grader.grading.search.kinds import KINDS
 from grader.grading.search.search import Search
 from grader.grading.search.suspicion import quotes, suspects
 from grader.grading.student_process import StudentProcess
+from grader.grading.without_effect import without_effect
 from grader.remote.budget import Budget
 from grader.remote.channel import Times
 from grader.remote.operators import View
@@ -294,9 +295,12 @@ class Judge:
             for mistake, branch in zip(diagnosed.mistakes, diagnosed.configurations, strict=True)
         ]
         wrong = replace(wrong, diagnoses=tuple(diagnoses))
-        if not searches:
+        if searches:
+            wrong = self._with_lines(wrong, diagnosed.unexplained, examination.process)
+        if not diagnosed.unexplained:
             return wrong
-        return self._with_lines(wrong, diagnosed.unexplained, examination.process)
+        told = library.leaves_unread([name for one in wrong.diagnoses for name in one.mistakes])
+        return replace(wrong, lines=(*wrong.lines, *without_effect(wrong, source, told)))
 
     def _with_lines(
         self, result: ExerciseResult, unexplained: Sequence[str], process: StudentProcess

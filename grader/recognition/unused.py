@@ -2,14 +2,15 @@
 
 unused(source)      # {"DecoderLayer.forward.memory_mask", "attention.mask"}
 
-Those that a single branch does not read stand with it: "EncoderLayer.forward.mask with
-`norm_first=False`".
+What is only kept in an attribute that nothing reads is not read either. Those that a single branch
+does not read stand with it: "EncoderLayer.forward.mask with `norm_first=False`".
 """
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 
 from grader.recognition.likeness import parsed
 
@@ -26,7 +27,8 @@ def unused(source: str) -> frozenset[str]:
     """
     names: set[str] = set()
     try:
-        for node in parsed(source).body:
+        tree = parsed(source)
+        for node in tree.body:
             if isinstance(node, ast.FunctionDef):
                 names |= _unused(node, "", _flags(node))
             elif isinstance(node, ast.ClassDef):
@@ -34,8 +36,9 @@ def unused(source: str) -> frozenset[str]:
                 made_with = {
                     flag for part in parts if part.name == "__init__" for flag in _flags(part)
                 }
+                idle = _idle_attributes(node, tree)
                 for part in parts:
-                    names |= _unused(part, f"{node.name}.", made_with | _flags(part))
+                    names |= _unused(part, f"{node.name}.", made_with | _flags(part), idle)
     except RecursionError:
         return frozenset()
     return frozenset(names)
@@ -50,10 +53,33 @@ def left_out(source: str) -> frozenset[str]:
     return unused(source) | (frozenset() if sorts else {"sorting"})
 
 
-def _unused(function: ast.FunctionDef, owner: str, flags: set[str]) -> set[str]:
+def _idle_attributes(owner: ast.ClassDef, tree: ast.Module) -> set[str]:
+    """The attributes of a module that no line of the file reads."""
+    if any(
+        ast.unparse(base).rpartition(".")[2] not in ("Module", "object") for base in owner.bases
+    ):
+        return set()
+    attributes = [node for node in ast.walk(tree) if isinstance(node, ast.Attribute)]
+    read = {node.attr for node in attributes if not isinstance(node.ctx, ast.Store)}
+    if "__dict__" in read or _names(tree) & {"getattr", *_READS_ALL}:
+        return set()
+    return {node.attr for node in attributes} - read
+
+
+def _names(tree: ast.AST) -> set[str]:
+    return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+
+
+def _unused(
+    function: ast.FunctionDef, owner: str, flags: set[str], idle: AbstractSet[str] = frozenset()
+) -> set[str]:
     listed = function.args
     names = {argument.arg for argument in (*listed.posonlyargs, *listed.args, *listed.kwonlyargs)}
-    body = [statement for statement in function.body if not _is_text(statement)]
+    body = [
+        statement
+        for statement in function.body
+        if not _is_text(statement) and not _only_keeps(statement, idle)
+    ]
     if all(isinstance(statement, (ast.Raise, ast.Pass)) for statement in body):
         return set()
     read = _read(body)
@@ -66,6 +92,15 @@ def _unused(function: ast.FunctionDef, owner: str, flags: set[str]) -> set[str]:
             f"{whole}.{name} {branch}" for name in (names & read) - _read(part) - {"self"}
         }
     return names_found
+
+
+def _only_keeps(statement: ast.stmt, idle: AbstractSet[str]) -> bool:
+    """Whether it does no more than to keep a name in an attribute that nothing reads."""
+    return (
+        isinstance(statement, ast.Assign)
+        and isinstance(statement.value, ast.Name)
+        and all(isinstance(node, ast.Attribute) and node.attr in idle for node in statement.targets)
+    )
 
 
 def _read(body: Sequence[ast.stmt]) -> set[str]:

@@ -169,6 +169,7 @@ class Diagnostician:
         """
         library = self.library
         failed = {name for name, state in passed.items() if not state}
+        explained = library.leaves_unread(told)
         branches = sorted({argument.partition(" ")[2] for argument in unread})  # "": everywhere
         found: dict[str, Branch | None] = {}
         for words in branches:
@@ -178,6 +179,7 @@ class Diagnostician:
                 others = [library.mistakes[other] for other in (*told, *found)]
                 if (
                     arguments <= there
+                    and not arguments <= explained
                     and library.fails([name]) & failed
                     and self._could_show(name, student)
                     and not any(contradict(mistake, library.mistakes[name]) for mistake in others)

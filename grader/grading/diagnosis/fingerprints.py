@@ -11,6 +11,7 @@ import contextlib
 import warnings
 import zlib
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from functools import cached_property, partial
 from pathlib import Path
 from types import ModuleType
@@ -102,6 +103,13 @@ class Library(Fingerprints):
             for name, entry in self.mistakes.items()
             if entry.unused
         }
+
+    def leaves_unread(self, names: Sequence[str]) -> AbstractSet[str]:
+        """The arguments that answers with one of these mistakes do not read."""
+        made = [one.source for one in self.variants if not {*names}.isdisjoint(one.mistakes)]
+        return frozenset().union(*map(left_out, made)) - left_out(
+            stubs.reference_source(self.exercise)
+        )
 
     def holds(self, source: str) -> bool:
         """Whether an answer behaves as the reference does, or as one known mistake."""

@@ -14,6 +14,7 @@ Right code has none of these, as a rule; code whose numbers are wrong often has 
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable, Iterator
 
 from torch import Tensor
@@ -34,6 +35,9 @@ _ALL_LAYERS = {"modules", "children", "named_children", "_modules", "parameters"
 _HAVE_EFFECTS = {"backward", "register_hook", "retain_grad", "sort", "add", "index"}
 # Functions of torch that return something new and that tensors do not have as methods.
 _FUNCTIONS_ONLY = {"cat", "concat", "einsum", "hstack", "stack", "vstack"}
+# Parts of a module that look at a tensor and return nothing.
+_LOOKS_ON = re.compile(r"check|valid|verif|assert|log|record|print")
+_SIZE = re.compile(r"(\.shape(\[[^\]]*\])?|\.size\([^)]*\)|^len\(.*\))$")
 _LAYER = "`self.{}` is made here and used nowhere."
 
 
@@ -46,9 +50,22 @@ def dropped(source: str) -> list[tuple[str, int]]:
 
 def unused_parts(source: str) -> list[tuple[str, int]]:
     """Return a sentence on each layer and argument that nothing uses, and its line, in order."""
+    names = [(whole.rpartition("."), line) for whole, line in unused_arguments(source)]
+    arguments = [(_ARGUMENT.format(name, function), line) for (function, _, name), line in names]
+    return _in_order([*unused_layers(source), *arguments])
+
+
+def unused_layers(source: str) -> list[tuple[str, int]]:
+    """Return a sentence on each layer that a class makes and nothing uses, and its line."""
     tree = parsed(source)
     owners = [node for node in tree.body if isinstance(node, ast.ClassDef)]
-    layers = [told for node in owners for told in _unused_layers(node, tree)]
+    return _in_order(told for node in owners for told in _unused_layers(node, tree))
+
+
+def unused_arguments(source: str) -> list[tuple[str, int]]:
+    """Return the arguments that nothing reads, after their function, and its line, in order."""
+    tree = parsed(source)
+    owners = [node for node in tree.body if isinstance(node, ast.ClassDef)]
     lines = {
         f"{owner}{node.name}": node.lineno
         for owner, body in [("", tree.body), *((f"{node.name}.", node.body) for node in owners)]
@@ -56,13 +73,12 @@ def unused_parts(source: str) -> list[tuple[str, int]]:
         if isinstance(node, ast.FunctionDef)
     }
     # Those that only one branch does not read have a space in them.
-    names = [whole.rpartition(".") for whole in unused(source) if " " not in whole]
-    arguments = [(_ARGUMENT.format(name, function), lines[function]) for function, _, name in names]
-    return _in_order([*layers, *arguments])
+    names = [whole for whole in unused(source) if " " not in whole]
+    return _in_order((whole, lines[whole.rpartition(".")[0]]) for whole in names)
 
 
 def _in_order(told: Iterable[tuple[str, int]]) -> list[tuple[str, int]]:
-    return sorted(set(told), key=lambda pair: pair[1])
+    return sorted(set(told), key=lambda pair: (pair[1], pair[0]))
 
 
 def _dropped(function: ast.FunctionDef) -> Iterator[tuple[str, int]]:
@@ -76,6 +92,8 @@ def _dropped(function: ast.FunctionDef) -> Iterator[tuple[str, int]]:
         if not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)):
             continue
         called = node.value.func
+        if any(keyword.arg == "out" for keyword in node.value.keywords):
+            continue
         if isinstance(called, ast.Name) and called.id in given:
             yield _DROPPED.format(called.id), node.lineno
         elif isinstance(called, ast.Subscript) and _is_own(called):
@@ -93,7 +111,7 @@ def _returns_new(called: ast.Attribute, function: str) -> bool:
     """Return whether it is a layer, or a method that leaves a tensor or a text as it is."""
     owner = ast.unparse(called.value)
     if owner == "self":
-        return function == "forward"
+        return function == "forward" and not _LOOKS_ON.search(called.attr)
     is_edit = called.attr.endswith("_") or called.attr in _HAVE_EFFECTS
     is_method = hasattr(Tensor, called.attr) or hasattr(str, called.attr) or owner == "F"
     is_method = is_method or (owner == "torch" and called.attr in _FUNCTIONS_ONLY)
@@ -101,7 +119,7 @@ def _returns_new(called: ast.Attribute, function: str) -> bool:
 
 
 def _unread(function: ast.FunctionDef) -> Iterator[tuple[str, int]]:
-    """Yield the variables that a function assigns and never reads."""
+    """Yield the variables that a function assigns and never reads, unless they hold a size."""
     names = [node for node in ast.walk(function) if isinstance(node, ast.Name)]
     outer = {
         name
@@ -123,7 +141,8 @@ def _unread(function: ast.FunctionDef) -> Iterator[tuple[str, int]]:
     ]
     read = outer | {name.id for name in loads}
     for node in ast.walk(function):
-        targets = node.targets if isinstance(node, ast.Assign) else []
+        computes = isinstance(node, ast.Assign) and not _SIZE.search(ast.unparse(node.value))
+        targets = node.targets if isinstance(node, ast.Assign) and computes else []
         if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
             read.add(node.target.id)
         for target in targets:
@@ -176,6 +195,8 @@ def _unused_layers(owner: ast.ClassDef, tree: ast.Module) -> Iterator[tuple[str,
             continue
         if not ast.unparse(node.value.func).rpartition(".")[2][:1].isupper():
             continue
-        for target in node.targets:
-            if isinstance(target, ast.Attribute) and target.attr not in read:
+        targets = [target for target in node.targets if isinstance(target, ast.Attribute)]
+        kept = [target for target in targets if ast.unparse(target.value) == "self"]
+        for target in kept:
+            if not any(other.attr in read for other in kept):
                 yield _LAYER.format(target.attr), node.lineno

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from grader.board.dead_ends import dropped, unused_parts
 from grader.curriculum import NAMES, stubs
+from grader.recognition.dead_ends import dropped, unused_parts
 
 
 def dead_ends(source: str) -> list[tuple[str, int]]:

@@ -1,0 +1,84 @@
+"""Facts for which no known mistake is needed: what a student's source computes and never uses.
+
+Right code reads every argument that an exercise gives it, and drops no result. So where code is
+wrong and the known mistakes do not explain all of it, these lines are shown.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
+from functools import cache
+
+from grader.curriculum import stubs
+from grader.feedback.finding import Place
+from grader.feedback.results import ExerciseResult, SuspectLine
+from grader.grading.explanation import quoted
+from grader.recognition.dead_ends import dropped, unused_arguments, unused_layers
+
+KIND = "without effect"
+MAX_LINES = 2
+_NOTHING_READS = "No line reads {arguments}, so {what} here."
+_ASKS_ARGUMENT = "What should change with {it}, and which line of your code sees to that?"
+_ASKS = "What is this line for, and which later line needs what it gives?"
+
+
+def without_effect(
+    result: ExerciseResult, source: str, told: AbstractSet[str] = frozenset()
+) -> tuple[SuspectLine, ...]:
+    """Return the lines of a wrong answer whose arguments or results nothing uses.
+
+    Arguments that were `told` already, each after its function, and lines that are shown in the
+    result are not told again.
+    """
+    exercise = result.exercise
+    shown = {line.place.line for line in result.lines}
+    for diagnosis in result.diagnoses:
+        shown |= {int(line) for line in re.findall(r"\bline (\d+)\b", diagnosis.shows)}
+    lines = [
+        *((line, tells, _ASKS) for tells, line in dropped(source)),
+        *_of_arguments(exercise, source, told),
+        # A slip in a name is one fault: the part that then goes unused is not another.
+        *((line, tells, _ASKS) for tells, line in unused_layers(source) if not result.lines),
+    ]
+    return tuple(
+        SuspectLine(
+            Place(f"{exercise}.py", line, quoted(source, line)), KIND, asks=asks, tells=tells
+        )
+        for line, tells, asks in lines
+        if line not in shown
+    )[:MAX_LINES]
+
+
+def _of_arguments(
+    exercise: str, source: str, told: AbstractSet[str]
+) -> Iterator[tuple[int, str, str]]:
+    """Yield the line of each function that does not read some of its arguments, and the words."""
+    by_line: defaultdict[int, list[str]] = defaultdict(list)
+    for whole, line in unused_arguments(source):
+        if whole in _arguments(exercise) - told:
+            by_line[line].append(f"`{whole.rpartition('.')[2]}`")
+    for line, names in by_line.items():
+        several = len(names) > 1
+        listed = f"{', '.join(names[:-1])} and {names[-1]}" if several else names[0]
+        what = "they change nothing" if several else "it changes nothing"
+        asks = _ASKS_ARGUMENT.format(it="each of them" if several else "it")
+        yield line, _NOTHING_READS.format(arguments=listed, what=what), asks
+
+
+@cache
+def _arguments(exercise: str) -> frozenset[str]:
+    """The arguments of the functions that an exercise asks for, each after its function."""
+    tree = ast.parse(stubs.reference_source(exercise))
+    owners = [("", tree.body)]
+    owners += [(f"{node.name}.", node.body) for node in tree.body if isinstance(node, ast.ClassDef)]
+    return frozenset(
+        f"{owner}{node.name}.{argument.arg}"
+        for owner, body in owners
+        for node in body
+        if isinstance(node, ast.FunctionDef)
+        for argument in (*node.args.args, *node.args.kwonlyargs)
+    )

@@ -1,0 +1,74 @@
+"""What a wrong answer computes or is given and never uses is told with its line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from grader.curriculum import NAMES
+from grader.feedback.finding import Status
+from grader.feedback.results import ExerciseResult
+from grader.grading.without_effect import without_effect
+from tests import DATA
+
+DECODE = """
+def greedy_decode(model, src, bos_id, eos_id, max_len):
+    memory = model.encode(src)
+    width = src.size(1)
+    ids = torch.full((1, 1), bos_id)
+    for _ in range(20):
+        token = model.generator(model.decode(ids, memory, src))[:, -1].argmax(-1)
+        ids = torch.cat([ids, token[:, None]], dim=1)
+    return ids
+"""
+
+NORM = """
+class LayerNorm(nn.Module):
+    def __init__(self, d_model, eps=1e-5):
+        super().__init__()
+        self.eps = eps
+        self.width = d_model
+
+    def forward(self, x):
+        centred = x - x.mean(-1, keepdim=True)
+        return x / x.std(-1)
+"""
+
+
+def wrong(exercise: str) -> ExerciseResult:
+    return ExerciseResult(exercise, Status.FAILED, 0.0, 10.0)
+
+
+def test_arguments_that_nothing_reads_are_told_at_their_function() -> None:
+    (line,) = without_effect(wrong("decoding"), DECODE)
+    assert line.place.line == 2
+    assert line.tells == "No line reads `eos_id` and `max_len`, so they change nothing here."
+
+
+def test_what_a_named_mistake_is_about_is_not_told_again() -> None:
+    (line,) = without_effect(wrong("decoding"), DECODE, {"greedy_decode.eos_id"})
+    assert line.tells == "No line reads `max_len`, so it changes nothing here."
+
+
+def test_an_argument_kept_where_nothing_reads_it_and_a_lost_result_are_told() -> None:
+    lost, ignored = without_effect(wrong("layer_norm"), NORM)
+    assert (lost.place.line, ignored.place.line) == (9, 3)
+    assert lost.tells == "`centred` gets a value here that nothing reads."
+    assert ignored.tells == "No line reads `d_model` and `eps`, so they change nothing here."
+    read = NORM.replace("x.std(-1)", "(x.std(-1) + self.eps)").replace("centred", "x")
+    (ignored,) = without_effect(wrong("layer_norm"), read)
+    assert ignored.tells.startswith("No line reads `d_model`, so")
+
+
+def test_arguments_that_the_exercise_does_not_ask_for_are_passed_over() -> None:
+    helper = "def scores(query, key, mask):\n    return query @ key.mT\n"
+    assert without_effect(wrong("attention"), helper) == ()
+
+
+@pytest.mark.parametrize("exercise", NAMES)
+def test_right_answers_leave_nothing_without_effect(exercise: str) -> None:
+    """Whatever a right answer looks like, nothing of this could be said of it."""
+    answers: list[Path] = sorted((DATA / "variants" / exercise).glob("*.py"))
+    for path in answers:
+        assert without_effect(wrong(exercise), path.read_text(encoding="utf-8")) == (), path.name
