@@ -23,9 +23,9 @@ from grader.feedback.finding import Place
 from grader.recognition.likeness import parsed
 
 _NO_FUNCTION = ", where a function or a layer belongs"
-_UNRAISED = "`{name}(…)` only makes the error: `raise {name}(…)` raises it."
+_UNRAISED = "`{name}(…)` only creates the error: `raise {name}(…)` raises it."
 _NO_SUPER = (
-    "`{owner}.__init__` doesn't call `super().__init__(…)`, which makes what every `{base}` has."
+    "`{owner}.__init__` doesn't call `super().__init__(…)`, which sets up what every `{base}` has."
 )
 _MADE = "It came from {call}."
 _WIDTH = (

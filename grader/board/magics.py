@@ -161,9 +161,10 @@ def _misunderstood(magic: str, words: list[str], options: Sequence[str] = ()) ->
         message = f"%{magic} has no option {wrong[0]}.{has}"
     elif wrong or not names:
         message = (__doc__ or "").partition("\n\n")[2].strip()
-        message = message if wrong else f"Which exercise? Such as: %{magic} attention\n\n{message}"
+        which = f"Which exercise? For example: %{magic} attention"
+        message = message if wrong else f"{which}\n\n{message}"
     elif len(names) > 1:
-        message = f"%{magic} takes one exercise. Such as: %{magic} {names[0]}"
+        message = f"%{magic} takes one exercise. For example: %{magic} {names[0]}"
     elif names[0] not in curriculum.NAMES:
         message = curriculum.unknown(names[0])
     else:

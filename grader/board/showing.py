@@ -111,7 +111,7 @@ def sentences(exercise: str, told: list[Told]) -> list[str]:
 def _ended(process: subprocess.CompletedProcess[str]) -> str:
     words = f"Python ended while your code ran, with the exit status {process.returncode}. "
     last = process.stderr.strip().rpartition("\n")[2]
-    return words + (f"Its last words: {last}" if last else "Does your code call `os._exit`?")
+    return words + (f"Its last output: {last}" if last else "Does your code call `os._exit`?")
 
 
 def _shown(exercise: str, answers: Answers, workspace: Workspace) -> list[Shown]:

@@ -171,7 +171,7 @@ def assert_follow_the_scores(weights: Any, expected: Tensor, mask: Tensor | None
     if (clearly_larger & (weights.unsqueeze(-1) <= weights.unsqueeze(-2))).any():
         if mask is not None:
             assert_hidden(weights, mask)
-        raise Mismatch("A key with a larger score gets a smaller weight than another key.")
+        raise Mismatch("A key with a larger score gets less weight than one with a smaller score.")
 
 
 def assert_hidden(weights: Tensor, mask: Tensor) -> None:

@@ -184,7 +184,7 @@ def test_a_mask_of_any_shape(student: Any, case: GroupedCase) -> None:
                 f"With a mask of shape {shape} your output changes when a hidden key does.",
                 help="Does the mask reach your attention, and can it have this shape there?",
             )
-        sentence = f"With a mask of shape {shape} your output does not notice a visible key."
+        sentence = f"With a mask of shape {shape} a visible key does not affect your output."
         assert_changes(changed[sees], output[sees], sentence)
     _assert_stays_finite(student, case)
 

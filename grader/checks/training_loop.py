@@ -146,7 +146,7 @@ def test_evaluation_leaves_the_model_as_it_was(student: Any, case: LoopCase) -> 
         for name, before in case.stale.items():
             after = gradients.get(name)
             if after is None:
-                raise Mismatch(f"`evaluate` takes the gradient of `{name}` away.")
+                raise Mismatch(f"`evaluate` clears the gradient of `{name}`.")
             assert_matches(after, before, f"gradient of `{name}` after evaluate")
     model, loss = case.made(student)
     reason = "evaluate with no batch: there is no mean of nothing"

@@ -72,7 +72,7 @@ def capstone(
     ] = None,
     temperature: Annotated[
         float | None,
-        typer.Option(min=0, help="prose: below 1 it writes what is likely. Default: 0.8."),
+        typer.Option(min=0, help="prose: below 1 it prefers likely tokens. Default: 0.8."),
     ] = None,
     top_k: Annotated[
         int | None, typer.Option(min=1, help="prose: draw from this many tokens only.")
@@ -80,7 +80,7 @@ def capstone(
     top_p: Annotated[
         float | None,
         typer.Option(
-            min=0, max=1, help="prose: draw from the likeliest that make up this probability."
+            min=0, max=1, help="prose: draw from the likeliest tokens that reach this probability."
         ),
     ] = None,
     without: Annotated[

@@ -41,4 +41,4 @@ def make_hints(
             ) from None
         terminal.say(f"{'written':<10} {file} ({file.stat().st_size / 1024:.0f} KB)")
     if not stale:
-        terminal.say("The data on known mistakes is what these make it.")
+        terminal.say("The data on all known mistakes is up to date.")

@@ -29,7 +29,7 @@ def override(
         str, typer.Argument(metavar="CHECK", help="The check's title or name, or a part of it.")
     ],
     given: Annotated[
-        float | None, typer.Argument(metavar="POINTS", help="What it is to have.")
+        float | None, typer.Argument(metavar="POINTS", help="The points it gets.")
     ] = None,
     note: Annotated[
         str, typer.Option(metavar="TEXT", help="Why, for the student and for you.")

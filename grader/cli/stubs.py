@@ -43,7 +43,7 @@ def make_stubs(
             terminal.complain(stubs.no_public_tests(name))
         if drifted or untested:
             raise typer.Exit(1)
-        terminal.say("Every stub, and what `show` knows, is what the solutions make it.")
+        terminal.say("Every stub, and what `show` knows, is up to date.")
         return
     for outcome in stubs.write(folder, SOLUTIONS, curriculum.NAMES, force):
         note = "  (somebody's work; --force overwrites it)" if outcome.status == "kept" else ""

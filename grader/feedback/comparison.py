@@ -66,7 +66,7 @@ _IN_PLACE = (
 _MANY = 8
 _MADE = "Is it made with nn.Parameter (or a module of nn) and kept under this name?"
 _IN_A_LIST = (
-    "Is it in an nn.ModuleList? Nothing is found in a list of Python's, or too few are made."
+    "Is it in an nn.ModuleList? PyTorch finds nothing in a plain list. Or are too few made?"
 )
 _SWAPPED = "Are two sizes swapped where it is created?"
 _COARSE = (

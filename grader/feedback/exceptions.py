@@ -189,8 +189,8 @@ HINTS: tuple[Hint, ...] = (
     ),
     Hint(
         r"probability tensor contains either|invalid multinomial distribution",
-        "`multinomial` draws from probabilities: none is negative, infinite or NaN, and one at "
-        "least is above zero. What do you pass to it?",
+        "`multinomial` draws from probabilities: none is negative, infinite or NaN, and at "
+        "least one is above zero. What do you pass to it?",
     ),
     Hint(
         r"string argument without an encoding",

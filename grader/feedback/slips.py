@@ -25,7 +25,7 @@ class Hint:
 _METHOD = "builtin_function_or_method|method_descriptor|method\\b"
 _SIZE_OF = "`x.shape[1]` and `x.size(1)` are the size of axis 1."
 _TWO_OF = (
-    "`{0}` with a `dim` returns two things, the values and where they stand. `.values` takes the "
+    "`{0}` with a `dim` returns two things, the values and their indices. `.values` takes the "
     "first; `torch.a{0}` returns nothing else."
 )
 
@@ -90,7 +90,7 @@ SLIPS: tuple[Hint, ...] = (
     ),
     Hint(
         r"'(?:int|float)' object is not iterable",
-        "A number cannot be gone through. `range(n)` counts from 0 to n - 1.",
+        "A loop cannot go through a single number. `range(n)` counts from 0 to n - 1.",
     ),
     Hint(
         r"'(?:int|float)' object is not subscriptable",
@@ -99,7 +99,7 @@ SLIPS: tuple[Hint, ...] = (
     ),
     Hint(
         r"only integer tensors of a single element can be converted to an index",
-        "This counts, and got a whole tensor. `x.size(1)` is the size of axis 1.",
+        "This needs a whole number and got a tensor. `x.size(1)` is the size of axis 1.",
         at=r"\brange\(|\barange\(",
     ),
     Hint(
@@ -208,21 +208,20 @@ SLIPS: tuple[Hint, ...] = (
     ),
     Hint(
         r"'Tensor' object has no attribute 'append'",
-        "A tensor has a fixed size. `torch.cat` joins two to a new one; a list can be appended to.",
+        "A tensor has a fixed size. `torch.cat` joins two into one; a list can be appended to.",
     ),
     Hint(
         r"'list' object has no attribute '(\w+)'",
-        "This is a list of Python's, without `{0}`. `torch.stack` and `torch.cat` make one tensor "
+        "This is a Python list, without `{0}`. `torch.stack` and `torch.cat` make one tensor "
         "of several; nn.ModuleList is a list for layers.",
     ),
     Hint(
         r"'(?:int|float)' object has no attribute '(\w+)'",
-        "This is a plain number of Python's, without `{0}`. Did it come from `.item()`, `len` or "
-        "`sum`?",
+        "This is a plain Python number, without `{0}`. Did it come from `.item()`, `len` or `sum`?",
     ),
     Hint(
         r"can't concat int to bytes|for \+: 'int' and 'bytes'|expected a bytes-like object, int",
-        'One item of `bytes` is a number: `b"ab"[0]` is 97. `bytes([97])` makes bytes of it again.',
+        'One item of `bytes` is a number: `b"ab"[0]` is 97. `bytes([97])` turns it into bytes.',
     ),
     Hint(
         r"bytes-like object is required, not 'str'|can't concat str to bytes|"
@@ -232,7 +231,7 @@ SLIPS: tuple[Hint, ...] = (
     Hint(
         r"unsupported operand type\(s\) for .*'str'|can only concatenate str|"
         r"can't concat (?:str|bytes|int)|must be str, not (?:bytes|int)",
-        "A text meets something else, such as a number. Convert one of the two.",
+        "Text is combined with something else, such as a number. Convert one of the two.",
     ),
     Hint(
         r"Index tensor must have the same number of dimensions as (?:input|self) tensor",
@@ -241,6 +240,6 @@ SLIPS: tuple[Hint, ...] = (
     ),
     Hint(
         r"can't convert (?:cuda|mps)",
-        "numpy and Python read tensors of the CPU only: `.cpu()` first.",
+        "numpy and Python read tensors on the CPU only: `.cpu()` first.",
     ),
 )

@@ -244,8 +244,8 @@ def test_the_magic_shows_the_picture_in_the_notebook(monkeypatch: pytest.MonkeyP
     [
         ("check", "attenton", "There is no exercise 'attenton'. Did you mean attention?"),
         ("show", "Masks", "There is no exercise 'Masks'. Did you mean masks?"),
-        ("check", "", "Which exercise? Such as: %check attention"),
-        ("show", "", "Which exercise? Such as: %show attention"),
+        ("check", "", "Which exercise? For example: %check attention"),
+        ("show", "", "Which exercise? For example: %show attention"),
         ("check", "--help", "%check attention        tests what the notebook defines"),
         ("check", "attention --hnt", "%check has no option --hnt. Did you mean --hint?"),
         ("check", "attention masks", "%check takes one exercise."),

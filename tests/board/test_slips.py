@@ -222,7 +222,7 @@ def read(solved: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Read]:
             "softmax",
             "x - x.amax(dim=dim, keepdim=True))",
             "x - x.max(dim=dim, keepdim=True))",
-            "`max` with a `dim` returns two things, the values and where they stand.",
+            "`max` with a `dim` returns two things, the values and their indices.",
             "x.max(dim=dim, keepdim=True)",
         ),
         (
@@ -236,7 +236,7 @@ def read(solved: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Read]:
             "encoder",
             "for _ in range(num_layers)",
             "for _ in num_layers",
-            "A number cannot be gone through. `range(n)` counts from 0 to n - 1.",
+            "A loop cannot go through a single number. `range(n)` counts from 0 to n - 1.",
             "activation, norm_first) for _ in num_layers)",
         ),
         (
@@ -300,7 +300,7 @@ def read(solved: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Read]:
             "multi_head",
             "raise ValueError(f",
             "ValueError(f",
-            "`ValueError(…)` only makes the error: `raise ValueError(…)` raises it.",
+            "`ValueError(…)` only creates the error: `raise ValueError(…)` raises it.",
             "ValueError(f",
         ),
         (

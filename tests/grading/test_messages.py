@@ -276,7 +276,7 @@ class Plain:
         ("nn.ModuleList(3)", "a list of layers"),
         ("nn.ModuleList([nn.Linear])", "`Layer(…)`, not `Layer`"),
         ("nn.ModuleList([nn.ReLU()])(x)", "only keeps modules"),
-        ("[x].shape", "a list of Python's, without `shape`"),
+        ("[x].shape", "a Python list, without `shape`"),
         ("x.append(1)", "`torch.cat` joins two"),
         ("(3.0).item()", "a plain number of Python's"),
         ("b'a' + 'b'", "`encode` turns text into bytes"),

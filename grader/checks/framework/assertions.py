@@ -236,4 +236,4 @@ def _check_share(dropped: Tensor, p: float, subject: str) -> None:
         )
     for axis in range(dropped.dim()):
         if dropped.size(axis) > 1 and torch.equal(dropped, dropped.roll(1, axis)):
-            raise Mismatch("Dropout takes whole rows of numbers away, not each number by itself.")
+            raise Mismatch("Dropout drops whole rows. It should drop each number independently.")

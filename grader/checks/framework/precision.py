@@ -70,4 +70,4 @@ def assert_settings_kept(before: dict[str, Any], after: dict[str, Any]) -> None:
     wanted = before | {"default dtype": "torch.float32"}
     for name in wanted:
         if after.get(name) != wanted[name]:
-            raise Mismatch(f"Your code changes a setting of torch that is everybody's: {name}.")
+            raise Mismatch(f"Your code changes a global setting of torch: {name}.")

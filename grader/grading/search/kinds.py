@@ -41,7 +41,7 @@ class Kind:
 
 KINDS: dict[str, Kind] = {
     "argument order": Kind(
-        "In {it}, two arguments are in each other's place.",
+        "In {it}, two arguments are swapped.",
         "Which parameter does each argument of this call fill? Print their shapes.",
         keeps=True,
         said=(SIZES, CALLS),
@@ -59,8 +59,8 @@ KINDS: dict[str, Kind] = {
         keeps=True,
     ),
     "called": Kind(
-        "{it} is already a result, where a function is expected.",
-        "Does this call expect a function, or what a function gives back?",
+        "{it} gives a result, but a function is expected here.",
+        "Does this call expect a function, or what a function returns?",
         keeps=True,
         said=(CALLS,),
     ),
@@ -70,7 +70,7 @@ KINDS: dict[str, Kind] = {
         said=(BOOLEANS,),
     ),
     "condition": Kind(
-        "In {it}, a condition holds in the wrong cases.",
+        "In {it}, the condition is true in the wrong cases.",
         "When is the condition on this line true? Try both cases with a pencil.",
         keeps=True,
         said=(NONE,),
@@ -84,35 +84,35 @@ KINDS: dict[str, Kind] = {
         "Is the sum of squares divided by n, or by n - 1? What does torch do by default?",
     ),
     "dtype": Kind(
-        "In {it}, a dtype is not the right one.",
+        "In {it}, a dtype is wrong.",
         "Which dtype goes in here, and which comes out?",
         keeps=True,
         said=(BOOLEANS, DTYPES),
     ),
     "element": Kind(
-        "{it} goes in piece by piece where it should go in whole, or the other way round.",
+        "{it} puts in several elements where one belongs, or one where several belong.",
         "Is this one element, or a list of them?",
         keeps=True,
     ),
     "extra argument": Kind(
-        "In {it}, an argument is one too many.",
+        "In {it}, there is one argument too many.",
         "Does this call need every argument that it is given?",
         said=(CALLS,),
     ),
     "extra call": Kind(
-        "In {it}, a call is one too many.",
+        "In {it}, there is one call too many.",
         "What does each call on this line do, and is every one of them needed?",
         said=(BOOLEANS, DTYPES, SIZES, AXES),
     ),
     "extra statement": Kind(
-        "{it} should not happen here.", "What would be different without this line?"
+        "{it} doesn't belong here.", "What would be different without this line?"
     ),
     "extra term": Kind(
-        "In {it}, a term is one too many.",
+        "In {it}, there is one term too many.",
         "Which parts does the formula have here? Count those on this line.",
     ),
     "fixed": Kind(
-        "{it} is fixed here, though an argument gives it.",
+        "{it} is hard-coded here, though an argument gives the value.",
         "Does this line use everything that the function was given?",
         keeps=True,
         habit=True,
@@ -132,7 +132,7 @@ KINDS: dict[str, Kind] = {
         said=(NONE,),
     ),
     "in place": Kind(
-        "{it} changes a tensor in place.",
+        "{it} modifies a tensor in place.",
         "Whose tensor does this line change, and who still needs its numbers?",
         keeps=True,
     ),
@@ -153,8 +153,8 @@ KINDS: dict[str, Kind] = {
         said=(NAMES,),
     ),
     "loop": Kind(
-        "{it} asks too often, or not often enough.",
-        "How often is this condition asked, and how often should it be?",
+        "{it} checks its condition too often, or not often enough.",
+        "How often is this condition checked, and how often should it be?",
         keeps=True,
     ),
     "missing argument": Kind(
@@ -187,14 +187,14 @@ KINDS: dict[str, Kind] = {
         "Which parts does the formula have here? Is one of them left out?",
     ),
     "name": Kind(
-        "{it} is not the right variable here.",
+        "A different variable belongs in place of {it}.",
         "Is this the right variable? Say for each name on this line what it holds.",
         keeps=True,
         said=(SIZES, CALLS, NAMES),
     ),
     "not": Kind(
-        "In {it}, True and False are exchanged.",
-        "What does True mean in this mask: may be attended to, or is hidden?",
+        "In {it}, True and False are swapped.",
+        "Where is this True, and where should it be? In a mask, does True mean visible or hidden?",
         keeps=True,
         said=(BOOLEANS,),
     ),
@@ -205,11 +205,11 @@ KINDS: dict[str, Kind] = {
         said=(NONE,),
     ),
     "operand order": Kind(
-        "In {it}, the two operands are in each other's place.",
+        "In {it}, the two operands are swapped.",
         "Does the order of the two operands matter here?",
     ),
     "operator": Kind(
-        "In {it}, an operator is not the right one.",
+        "In {it}, an operator is wrong.",
         "Which operation does the formula have here? Try the line on two small numbers.",
     ),
     "order": Kind(
@@ -219,13 +219,13 @@ KINDS: dict[str, Kind] = {
         habit=True,
     ),
     "returned": Kind(
-        "{it} is not what the signature says is returned.",
-        "What does the signature say is returned, and in which order?",
+        "{it} is not what the signature says this function returns.",
+        "What does the signature say this function returns, and in which order?",
         keeps=True,
     ),
     "root": Kind(
-        "In {it}, a square root or a square is missing, or one too many.",
-        "Is a square root missing here, or one too many?",
+        "In {it}, a square root or a square is missing, or there is one too many.",
+        "Is a square root missing here, or is there one too many?",
     ),
     "shape": Kind(
         "In {it}, numbers end up in the wrong places.",
@@ -238,18 +238,18 @@ KINDS: dict[str, Kind] = {
         "The sign of {it} is wrong.", "Is the sign right? Try the line on one small number."
     ),
     "statement order": Kind(
-        "Two statements are in each other's place here.",
+        "Two statements here are in the wrong order.",
         "Should this line come before or after the next one?",
     ),
     "transpose": Kind(
-        "In {it}, a transpose is missing, is one too many, or turns the wrong axes.",
+        "In {it}, a transpose is missing, not needed, or swaps the wrong axes.",
         "Which way round is this matrix? Write down the shapes of both factors.",
         keeps=True,
         habit=True,
         said=(SIZES,),
     ),
     "unguarded": Kind(
-        "{it} also runs where its argument is None.",
+        "{it} also runs when its argument is None.",
         "Which names on this line may be None, and what does the line do then?",
         keeps=True,
         said=(NONE,),
