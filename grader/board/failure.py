@@ -30,8 +30,8 @@ from grader.feedback.tensors import type_name
 
 _ENDLESS = "Your code didn't finish and was stopped. Is there an infinite loop?"
 _OWN_RAISE = (
-    "Your own `raise` ends this call, but the test expects no error. Is its condition right, and "
-    "what it is given?"
+    "Your own `raise` ends this call, but the test expects no error. Check its condition, and "
+    "what the call is given."
 )
 _REFUSED = "Another exercise's code refuses what it is given. Does your line pass the right thing?"
 # Errors that the shapes of the tensors in the line explain, and what they make unnecessary.
