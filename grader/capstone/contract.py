@@ -27,7 +27,7 @@ def shaped(value: object, shape: tuple[int, ...], exercise: str, subject: str) -
     """The value, a tensor of the shape wanted. `subject` gave it, such as "Your model"."""
     if not isinstance(value, Tensor) or tuple(value.shape) != shape:
         raise ContractError(
-            exercise, f"{subject} gives {described(value)} where {shape} is wanted."
+            exercise, f"{subject} gives {described(value)} where {shape} is expected."
         )
     return value
 

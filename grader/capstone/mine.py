@@ -121,7 +121,7 @@ def _told(own: Mine, already: Sequence[str], distance: float) -> str:
     names = ", ".join([*used, *already]) or "nothing"
     words = f"Of your own pieces the model uses {names}."
     if not used:
-        return f"{words} Nothing of torch's was exchanged."
+        return f"{words} Nothing of torch's was replaced."
     if distance <= NEAR:
         return f"{words} The result is the same as with torch's in their place."
     return (

@@ -74,7 +74,7 @@ class ProseExam:
         except (ValueError, IndexError):
             whole = b""
         if whole != self.text.encode() or len(scored.scores) != len(scored.ids):
-            return "The tokens of the unseen text do not make that text again."
+            return "The tokens of the unseen text do not decode to that text."
         return ""
 
 

@@ -89,7 +89,7 @@ class ProseLearner(LanguageTraining):
                 "subwords", f"Your encode gives {described(ids)}, not a list of ids."
             )
         if any(token not in known for token in ids):
-            raise ContractError("subwords", "Your encode gives ids that are no byte and no merge.")
+            raise ContractError("subwords", "Your encode gives ids of neither a byte nor a merge.")
         return list(ids)
 
     def decode(self, ids: Sequence[int]) -> str:

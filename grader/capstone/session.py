@@ -160,7 +160,7 @@ class Session:
             with contextlib.suppress(queue.Empty):
                 line = self.lines.get(timeout=0.5)
             if time.monotonic() > deadline and line is not None:
-                return Failure(doing, "It was not done in time, and was given up.")
+                return Failure(doing, "It was not done in time and was stopped.")
         if line is None:
             return Failure(doing, self.ending())
         try:

@@ -109,7 +109,7 @@ class Training(Learner):
         if not isinstance(loss, Tensor) or loss.numel() != 1:
             raise ContractError(
                 "training",
-                f"Your label_smoothed_loss gives {described(loss)}; one number is wanted.",
+                f"Your label_smoothed_loss gives {described(loss)}; one number is expected.",
             )
         if not loss.requires_grad:
             message = "No gradient flows back from your loss: something on its way is cut off."

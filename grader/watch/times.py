@@ -39,7 +39,7 @@ class Times:
 def comparison(seconds: Mapping[str, float]) -> Iterator[Line]:
     """Show the minutes of each exercise beside what the lesson expects."""
     if not seconds:
-        yield [("No time is measured yet.", "")]
+        yield [("No times have been measured yet.", "")]
         return
     yield [("Your time", "title"), (f"{'you':>14}{'the lesson says':>20}", "quiet")]
     for name in NAMES:

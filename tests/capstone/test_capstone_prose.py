@@ -193,7 +193,7 @@ def test_scores_that_know_what_comes_are_not_believed(predicted: list[float], wh
 
 def test_tokens_of_another_text_are_not_believed() -> None:
     held = ProseExam("one text").hold(TRAINED, Sure("another text", [-math.log(256)] * 256))
-    assert "do not make that text again" in held.refuted
+    assert "do not decode to that text" in held.refuted
 
 
 def test_bits_are_counted_here() -> None:

@@ -132,6 +132,6 @@ def test_a_model_that_gives_something_else_is_told_with_its_exercise(reference: 
             return super().forward(*given)[..., :-1]
 
     learner = SumLearner({**pieces, "LanguageModel": Narrow}, Plan(600, 1, steps=1, unseen=20))
-    with pytest.raises(ContractError, match=r"where .* is wanted") as caught:
+    with pytest.raises(ContractError, match=r"where .* is expected") as caught:
         learner.run(lambda: False, lambda _: None)
     assert caught.value.exercise == "language_model"

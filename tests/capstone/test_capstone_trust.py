@@ -103,7 +103,7 @@ def test_reports_buy_no_time() -> None:
     session.limit = time.monotonic() - 1
     outcome = session.hear()
     assert isinstance(outcome, Failure)
-    assert "given up" in outcome.said
+    assert "was stopped" in outcome.said
 
 
 def test_no_more_lines_wait_than_there_is_room_for() -> None:

@@ -29,7 +29,7 @@ def test_time_counts_from_save_to_save_without_breaks_and_is_kept(tmp_path: Path
 
 def test_it_is_shown_beside_the_time_of_the_lesson(tmp_path: Path) -> None:
     times = Times(tmp_path / "times.json", 0.0)
-    assert "No time is measured yet" in words(times)
+    assert "No times have been measured yet" in words(times)
     times.work("masks", 130.0)
     shown = words(times).splitlines()
     assert shown[1].split() == ["masks", "3", "min", str(find("masks").minutes), "min"]
