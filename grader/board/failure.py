@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-from grader.board import values
+from grader.board import origins, values
 from grader.board.causes import (
     constructor_call,
     exchanged_arguments,
@@ -202,9 +202,12 @@ def _explain_error(
         hint = f"{_OWN_RAISE if is_here else _REFUSED} {told}".rstrip()
     elif line.startswith("IndexError") and "index out of range" in line:
         hint = f"{hint} {values.lengths(error.__traceback__, workspace)}".rstrip()
-    elif re.search(_ABOUT_SIZES, line) and not width and not _is_raised(frames):
-        told = values.sizes(error.__traceback__, workspace)
-        hint = " ".join(filter(None, (re.sub(_PRINT, "", hint) if told else hint, told)))
+    elif re.search(_ABOUT_SIZES, line) and not _is_raised(frames):
+        told = "" if width else values.sizes(error.__traceback__, workspace)
+        came, lines = origins.of_shapes(error, workspace, result.exercise)
+        hint = " ".join(filter(None, (re.sub(_PRINT, "", hint) if told else hint, told, came)))
+        result.shows_origin = bool(came)
+        places = (*lines, *places)
     if not frames:
         points_at = "__init__" if "__init__" in hint else "def"
         places = _answers(line, test, workspace, result.exercise, points_at)
@@ -223,7 +226,8 @@ def _answers(
         made = workspace.assignment(exercise, entry, part[1]) if part else None
         if made is not None and (points_at == "__init__" or "your `" in words):
             return (made,)
-        place = workspace.answer(exercise, entry, points_at, test.calls)
+        methods = re.findall(rf"\b{entry}\.(\w+)", words)
+        place = workspace.answer(exercise, entry, points_at, (*methods, "forward", *test.calls))
         if place is not None:
             return (place,)
     return ()

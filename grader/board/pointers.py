@@ -102,6 +102,8 @@ class _Pointer:
         if end is not None and end[1] != place:
             told, place = end
             asked = f"{finding.help} " if shown.names_cause else ""
+            if not shown.is_comparison:
+                asked = f"{finding.help}\n"
             self._say_once(failures, told, asked, (place,))
             return
         if self.knowledge is None or not names or not self.limit.allows("question"):
@@ -112,9 +114,12 @@ class _Pointer:
         if not shown.is_comparison:
             if place is None or not self.limit.allows("line"):
                 return
-            if place in places:
+            origins = places[:-1] if shown.shows_origin else ()
+            if place in places and place not in origins:
                 if re.match(_ERROR, finding.headline):  # nothing but what Python says
                     _say(failures, f"{finding.help} {help}".strip(), places)
+                return
+            if origins and place not in origins:  # they are where it comes from, and no guess
                 return
             said_already = [finding.help] if finding.help else []
             help, places = "\n".join([*said_already, f"{help} {_IS_IT}"]), (place,)
@@ -140,6 +145,8 @@ class _Pointer:
             is_elsewhere = is_elsewhere or (accepts and _RAISES_NOTHING not in shown.headline)
             if place is not None and not is_elsewhere:
                 is_elsewhere = not _concerns(place, shown, self.exercise, self.workspace)
+                if _is_past(place, shown):
+                    place = None
             if not is_elsewhere and not self.said & set(names):
                 return names, place
         return (), None
@@ -166,7 +173,8 @@ class _Pointer:
         self, ends: Callable[[str], Sequence[tuple[str, int]]], shown: Result
     ) -> tuple[str, Place] | None:
         """Return where the code leads nowhere, if that is one place, and the test runs it."""
-        if not shown.is_comparison or _is_made_at(shown.places) or not self.limit.allows("line"):
+        is_answer = shown.is_comparison and not _is_made_at(shown.places)
+        if not (is_answer or _is_own_raise(shown)) or not self.limit.allows("line"):
             return None
         source = self.workspace.source(self.exercise)
         pairs = [
@@ -215,6 +223,21 @@ def _comes_out_late(finding: Finding) -> bool:
     Two tensors that do not fit raise one where they meet, not where they are made.
     """
     return any(re.search(_ERROR, text) for text in (finding.headline, finding.help))
+
+
+def _is_own_raise(shown: Result) -> bool:
+    """Return whether it is an error that the student's own `raise` makes."""
+    return bool(shown.places) and shown.places[-1].source.startswith("raise ")
+
+
+def _is_past(place: Place, shown: Result) -> bool:
+    """Return whether the message names a method, and the line is in `forward`, which calls it."""
+    named = re.findall(r"\b([A-Z]\w*\.\w+)", shown.headline)
+    is_forward = place.inside.endswith(".forward")
+    return is_forward and any(
+        name != place.inside and name.partition(".")[0] == place.inside.partition(".")[0]
+        for name in named
+    )
 
 
 def _is_made_at(places: Sequence[Place]) -> bool:

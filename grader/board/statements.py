@@ -13,9 +13,9 @@ _SIMPLE = (
 _LONGEST = 300
 
 
-def at_line(source: str, number: int) -> ast.stmt | None:
+def at_line(code: str | ast.AST, number: int) -> ast.stmt | None:
     """Return the simple statement that holds the line of this number; None if there is none."""
-    for node in ast.walk(parsed(source)):
+    for node in ast.walk(parsed(code) if isinstance(code, str) else code):
         if isinstance(node, _SIMPLE) and node.lineno <= number <= (node.end_lineno or 0):
             return node
     return None

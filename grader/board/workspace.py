@@ -156,8 +156,8 @@ class Workspace:
     ) -> Place | None:
         """Return the relevant line of `entry`: its only `return`, its `__init__` or its `def`.
 
-        `points_at` is "return", "__init__" or "def". In a class, the `return` is that of `forward`,
-        or else of the first of `calls` that it defines. None if the file defines no such name.
+        `points_at` is "return", "__init__" or "def". In a class, the `return` is that of the first
+        of the methods `calls` that it defines. None if the file defines no such name.
         """
         path = self.code_path(exercise)
         definition = _definition(parsed(self.source(exercise)).body, entry)
@@ -165,7 +165,7 @@ class Workspace:
             return None
         inside = entry
         if isinstance(definition, ast.ClassDef) and points_at != "def":
-            methods = ("forward", *calls) if points_at == "return" else (points_at,)
+            methods = calls if points_at == "return" else (points_at,)
             defined = (_definition(definition.body, method) for method in methods)
             inner = next((method for method in defined if method is not None), None)
             if inner is not None:

@@ -24,6 +24,9 @@ from grader.recognition.unused import unused
 
 _DROPPED = "The result of `{}` is dropped: the call changes nothing, it returns something new."
 _UNREAD = "`{}` gets a value here that nothing reads."
+_UNREAD_LATER = (
+    "Nothing reads the new value of {} after this line: it is neither kept nor returned."
+)
 _SAME_START = (
     "Every pass of this loop starts from the same `{}`, so only the last pass counts: `{}` is "
     "overwritten each time."
@@ -119,7 +122,7 @@ def _returns_new(called: ast.Attribute, function: str) -> bool:
 
 
 def _unread(function: ast.FunctionDef) -> Iterator[tuple[str, int]]:
-    """Yield the variables that a function assigns and never reads, unless they hold a size."""
+    """Yield the assignments that the function does not read afterwards, but for sizes."""
     names = [node for node in ast.walk(function) if isinstance(node, ast.Name)]
     outer = {
         name
@@ -141,13 +144,39 @@ def _unread(function: ast.FunctionDef) -> Iterator[tuple[str, int]]:
     ]
     read = outer | {name.id for name in loads}
     for node in ast.walk(function):
-        computes = isinstance(node, ast.Assign) and not _SIZE.search(ast.unparse(node.value))
-        targets = node.targets if isinstance(node, ast.Assign) and computes else []
         if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
             read.add(node.target.id)
-        for target in targets:
-            if isinstance(target, ast.Name) and target.id not in read and target.id[0] != "_":
-                yield _UNREAD.format(target.id), target.lineno
+    repeated = [*_again(function)]
+    for node in ast.walk(function):
+        if not isinstance(node, ast.Assign) or _SIZE.search(ast.unparse(node.value)):
+            continue
+        for target in node.targets:
+            parts = target.elts if isinstance(target, ast.Tuple) else [target]
+            own = [part.id for part in parts if isinstance(part, ast.Name)]
+            if len(own) < len(parts) or any(name[0] == "_" for name in own):
+                continue
+            if len(own) == 1 and own[0] not in read:
+                yield _UNREAD.format(own[0]), target.lineno
+                continue
+            end = node.end_lineno or 0, node.end_col_offset or 0
+            is_read = any(
+                load.id in own
+                and (
+                    (load.lineno, load.col_offset) >= end
+                    or any(node in part and load in part for part in repeated)
+                )
+                for load in loads
+            )
+            if not is_read and not set(own) & outer:
+                yield _UNREAD_LATER.format(" and ".join(f"`{name}`" for name in own)), target.lineno
+
+
+def _again(function: ast.FunctionDef) -> Iterator[set[ast.AST]]:
+    """Yield what is in each loop and in each inner function, which may run once more."""
+    kinds = ast.For | ast.While | ast.Lambda | ast.FunctionDef | ast.comprehension
+    for node in ast.walk(function):
+        if node is not function and isinstance(node, kinds):
+            yield set(ast.walk(node))
 
 
 def _first_passes(function: ast.FunctionDef) -> Iterator[tuple[str, int]]:

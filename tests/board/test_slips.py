@@ -466,6 +466,20 @@ def read(solved: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Read]:
             "return weights @ value, weights",
         ),
         (
+            "rms_norm",
+            "mean(dim=-1, keepdim=True)",
+            "mean(dim=-1)",
+            "`mean_square` (1, 2) is made in line ",
+            "mean_square = x.square().mean(dim=-1)",
+        ),
+        (
+            "decoding",
+            "logits.argmax(dim=-1).masked_fill(",
+            "logits.argmax(dim=0)\n        word = word.masked_fill(",
+            "`word` (5,) is made in lines 138 and 139, from logits (1, 5) and has_ended (1,).",
+            "word = logits.argmax(dim=0)",
+        ),
+        (
             "training",
             "warmup**-1.5",
             "warmup**1.5",
@@ -487,7 +501,7 @@ def read(solved: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Read]:
         "attention of the outer x", "a residual too many", "a sublayer not called", "id 0 is false",
         "another tokenizer", "a text called", "each clipped alone", "other rows", "another memory",
         "a layer skipped", "a plain list", "weight for bias", "no axis", "no key",
-        "another power",
+        "no keepdim", "greedy over the batch", "another power",
     ],
 )  # fmt: skip
 def test_the_first_message_leads_to_the_slip(
@@ -582,6 +596,8 @@ def test_a_known_mistake_asks_its_own_question_and_points_to_its_line(read: Read
         ("multi_head", "return self.out_proj(merge_heads(heads))", "return merge_heads(heads)",
          "`self.out_proj` is made here and used nowhere."),
         ("layer_norm", "self.eps = eps", "self.eps = 1e-5", "`eps` is an argument of `LayerNorm."),
+        ("kv_cache", "self.keys, self.values = self.keys[rows]", "keys, values = self.keys[rows]",
+         "Nothing reads the new value of `keys` and `values` after this line"),
     ],
 )  # fmt: skip
 def test_what_leads_nowhere_is_named(
@@ -615,9 +631,13 @@ def test_what_leads_nowhere_is_named(
             "TransformerEmbedding(src_vocab_size, d_model, max_len, dropout)",
             "`TransformerEmbedding` is made with dropout=5000 and max_len=0.1. Are two arguments",
         ),
+        (
+            "multi_head", "heads, _ = attention(", "weights, heads = attention(",
+            "`attention` returns `weights` as its second result; this line unpacks it as the",
+        ),
     ],
 )  # fmt: skip
-def test_arguments_in_each_others_place_are_named(
+def test_arguments_and_results_in_each_others_place_are_named(
     read: Read, monkeypatch: pytest.MonkeyPatch, exercise: str, old: str, new: str, says: str
 ) -> None:
     """The error comes up elsewhere; the call is where the names are."""
@@ -643,6 +663,17 @@ def test_without_the_known_mistakes_the_public_test_asks(
     monkeypatch.setattr(known, "is_at_hand", lambda _: False)
     panel = read("kv_cache", ("key <= query", "key < query"), pointed=True)
     assert "Is it this line?" not in panel
+
+
+def test_a_message_about_a_method_points_into_it(read: Read) -> None:
+    """`forward` calls `decode`; what `decode` returns is made in `decode`."""
+    panel = read(
+        "transformer",
+        ("return self.generator(self.decode(", "return (self.decode("),
+        ("return self.decoder(", "return (lambda *given: self.generator(self.decoder(*given)))("),
+    )
+    assert "The shape of your Transformer.decode output" in panel
+    assert "in Transformer.decode return (lambda" in panel
 
 
 def test_a_question_is_about_the_function_whose_test_failed(read: Read) -> None:

@@ -92,6 +92,31 @@ def test_what_has_an_effect_is_no_dead_end(line: str) -> None:
     assert dead_ends(_LAYER.format(line=line, eps="eps")) == []
 
 
+@pytest.mark.parametrize(
+    ("body", "names"),
+    [
+        (
+            "keys, values = self.held; keys, values = keys[rows], values[rows]",
+            "`keys` and `values`",
+        ),
+        ("x = x + 1; y = x; x = self.norm(x); return y", "`x`"),
+        ("a, b = self.held; return b", ""),
+        ("x = x + 1; self.held = x", ""),
+    ],
+)
+def test_a_new_value_that_is_neither_kept_nor_returned(body: str, names: str) -> None:
+    """As in a `reorder` that forgets to store what it has picked."""
+    told = dropped(f"class Cache:\n    def reorder(self, rows, x):\n        {body}")
+    assert [message.partition(" after this line")[0] for message, _ in told] == (
+        [f"Nothing reads the new value of {names}"] if names else []
+    )
+
+
+def test_what_the_next_pass_of_a_loop_reads_is_no_dead_end() -> None:
+    """A loop reads above what it assigns below."""
+    assert not dropped("def f(x):\n    for _ in x:\n        print(x)\n        x = x + 1")
+
+
 @pytest.mark.parametrize("exercise", NAMES)
 def test_no_answer_has_a_dead_end(exercise: str) -> None:
     """The kit's own answers compute nothing for nothing."""
