@@ -109,7 +109,7 @@ def test_where_one_edit_leaves_nothing_wrong_no_mistake_on_another_line_is_named
         ("extra term", Status.FAILED, 1, ""),
         ("extra term", Status.FAILED, 2, "In `a + b`, there is one term too many."),
         ("name", Status.FAILED, 2, ""),
-        ("name", Status.FAILED, 3, "A different variable belongs in place of `a + b`."),
+        ("name", Status.FAILED, 3, "`a + b` does not hold what is needed here."),
         ("name", Status.ERROR, 3, ""),
         ("axis", Status.ERROR, 1, "`a + b` names the wrong axis, or none."),
     ],

@@ -135,6 +135,7 @@ class Diagnostician:
                 branch,
             )
             names = tuple(name for name in names if not reading.correct(name)) or names
+            names = reading.nearest(names) if len(names) > 1 else names
             if len(names) <= MAX_ALIKE and not any(set(names) & set(one) for one, _ in named):
                 named.append((names, branch))
         told = [name for names, _ in named for name in names]

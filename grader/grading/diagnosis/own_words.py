@@ -20,6 +20,7 @@ from grader.feedback.results import CheckResult, Diagnosis
 from grader.grading.diagnosis.fingerprints import Library
 from grader.grading.explanation import quoted
 from grader.recognition.likeness import Change, Words, likely_line, simple_statements, words
+from grader.recognition.nesting import Step, steps
 from grader.recognition.unused import lines_elsewhere
 
 
@@ -99,6 +100,14 @@ def changes(exercise: str, name: str) -> list[Change]:
         Change(*([words(statement) for statement in part] for part in _difference(exercise, made)))
         for made in _sources(exercise)[name]
     ]
+
+
+@cache
+def new_steps(exercise: str, name: str) -> list[frozenset[Step]]:
+    """The order of steps that a mistake brings in, in each of the answers that it is made in."""
+    forms = (stubs.reference_source(exercise), *mistakes.forms(exercise).values())
+    before = frozenset().union(*map(steps, forms))
+    return [steps(made) - before for made in _sources(exercise)[name]]
 
 
 def _difference(exercise: str, source: str) -> tuple[list[str], list[str]]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from functools import cached_property
 
-from grader.grading.diagnosis.own_words import changes
+from grader.grading.diagnosis.own_words import changes, new_steps
 from grader.recognition.likeness import Lines
+from grader.recognition.nesting import Step, steps
 from grader.recognition.unused import left_out
 
 
@@ -33,8 +35,28 @@ class Reading:
             self.compared[name] = self._lines.correct(changes(self.exercise, name))
         return self.compared[name]
 
+    def nearest(self, names: Sequence[str]) -> tuple[str, ...]:
+        """Those of mistakes that look the same whose order of steps is the source's.
+
+        All of them, if it is the order of none more than of the others.
+        """
+        shares = {name: self._steps_there(name) for name in names}
+        return tuple(name for name in names if shares[name] == max(shares.values()))
+
+    def _steps_there(self, name: str) -> float:
+        """How much of the order of steps that a mistake brings in is the source's, in any form."""
+        brought = [made for made in new_steps(self.exercise, name) if made]
+        return max((len(made & self._steps) / len(made) for made in brought), default=0.0)
+
+    @cached_property
+    def _steps(self) -> frozenset[Step]:
+        return steps(self.source)
+
     def like(self, other: Reading) -> bool:
         """Whether this source says the same as another of all that was asked of that one."""
-        return self.unread == other.unread and all(
-            self.correct(name) == known for name, known in other.compared.items()
+        ordered = "_steps" not in vars(other) or self._steps == other._steps
+        return (
+            ordered
+            and self.unread == other.unread
+            and all(self.correct(name) == known for name, known in other.compared.items())
         )

@@ -187,7 +187,7 @@ KINDS: dict[str, Kind] = {
         "Which parts does the formula have here? Is one of them left out?",
     ),
     "name": Kind(
-        "A different variable belongs in place of {it}.",
+        "{it} does not hold what is needed here.",
         "Is this the right variable? Say for each name on this line what it holds.",
         keeps=True,
         said=(SIZES, CALLS, NAMES),
@@ -209,7 +209,7 @@ KINDS: dict[str, Kind] = {
         "Does the order of the two operands matter here?",
     ),
     "operator": Kind(
-        "In {it}, an operator is wrong.",
+        "What {it} computes is not what is needed here.",
         "Which operation does the formula have here? Try the line on two small numbers.",
     ),
     "order": Kind(
