@@ -146,7 +146,7 @@ def _unread(function: ast.FunctionDef) -> Iterator[tuple[str, int]]:
     for node in ast.walk(function):
         if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
             read.add(node.target.id)
-    repeated = [*_again(function)]
+    repeated, inner = _again(function)
     for node in ast.walk(function):
         if not isinstance(node, ast.Assign) or _SIZE.search(ast.unparse(node.value)):
             continue
@@ -163,6 +163,7 @@ def _unread(function: ast.FunctionDef) -> Iterator[tuple[str, int]]:
                 load.id in own
                 and (
                     (load.lineno, load.col_offset) >= end
+                    or load in inner
                     or any(node in part and load in part for part in repeated)
                 )
                 for load in loads
@@ -171,12 +172,14 @@ def _unread(function: ast.FunctionDef) -> Iterator[tuple[str, int]]:
                 yield _UNREAD_LATER.format(" and ".join(f"`{name}`" for name in own)), target.lineno
 
 
-def _again(function: ast.FunctionDef) -> Iterator[set[ast.AST]]:
-    """Yield what is in each loop and in each inner function, which may run once more."""
-    kinds = ast.For | ast.While | ast.Lambda | ast.FunctionDef | ast.comprehension
-    for node in ast.walk(function):
-        if node is not function and isinstance(node, kinds):
-            yield set(ast.walk(node))
+def _again(function: ast.FunctionDef) -> tuple[list[set[ast.AST]], set[ast.AST]]:
+    """Return what is in each loop, which may run once more, and in inner functions, which may
+    run at any time.
+    """
+    parts = [node for node in ast.walk(function) if node is not function]
+    loops = [node for node in parts if isinstance(node, ast.For | ast.While | ast.comprehension)]
+    functions = [node for node in parts if isinstance(node, ast.Lambda | ast.FunctionDef)]
+    return [set(ast.walk(node)) for node in loops], {n for f in functions for n in ast.walk(f)}
 
 
 def _first_passes(function: ast.FunctionDef) -> Iterator[tuple[str, int]]:

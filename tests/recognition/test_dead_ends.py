@@ -85,6 +85,7 @@ def test_layers_whose_results_go_nowhere(loop: str, says: str) -> None:
         "_, y = x.max(1); x = y",
         "x += 1",
         "found = []; found.sort(); x = found",
+        "x = (lambda: held); held = 1",
     ],
 )
 def test_what_has_an_effect_is_no_dead_end(line: str) -> None:
