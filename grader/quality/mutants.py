@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import copy
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -47,24 +46,24 @@ def mutants(source: str) -> Iterator[Mutant]:
         if line not in inside and id(node) not in defaults:
             continue
         for edit, change in slips(node):
-            changed = copy.deepcopy(tree)
+            changed = ast.parse(source)
             change(list(ast.walk(changed))[index])
             yield Mutant(line, edit, _text(changed))
         for field, body in ast.iter_fields(node):
             if field in ("body", "orelse") and isinstance(body, list):
-                yield from _without_statements(tree, index, field, body)
+                yield from _without_statements(source, index, field, body)
     for index, node in enumerate(nodes):
         if isinstance(node, ast.FunctionDef):
-            yield from _without_statements(tree, index, "body", node.body, inside)
+            yield from _without_statements(source, index, "body", node.body, inside)
 
 
 def _without_statements(
-    tree: ast.AST, index: int, field: str, body: list[ast.stmt], inside: set[int] | None = None
+    source: str, index: int, field: str, body: list[ast.stmt], inside: set[int] | None = None
 ) -> Iterator[Mutant]:
     for position, statement in enumerate(body):
         if inside is not None and statement.lineno not in inside:
             continue
-        changed = copy.deepcopy(tree)
+        changed = ast.parse(source)
         getattr(list(ast.walk(changed))[index], field)[position] = ast.Pass()
         yield Mutant(statement.lineno, "statement dropped", _text(changed))
 

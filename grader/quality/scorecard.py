@@ -230,6 +230,12 @@ def _add_margin(
 
 def cases(exercise: str, tests: Path, seed: int, sample: int | None) -> Iterator[Case]:
     """Yield all answers that the score is made of."""
+    yield from listed(exercise, tests)
+    yield from drawn(exercise, tests, seed, sample)
+
+
+def listed(exercise: str, tests: Path) -> Iterator[Case]:
+    """Yield the answers that every score is made of."""
     solution = stubs.reference_source(exercise)
     yield Case("solution", "", True, (), solution)
     for name, source in mistakes.forms(exercise).items():
@@ -239,8 +245,12 @@ def cases(exercise: str, tests: Path, seed: int, sample: int | None) -> Iterator
             yield Case(kind, file.stem, right, (), file.read_text(encoding="utf-8"))
     for variant in variants(exercise):
         yield Case("mistake", variant.mistakes[0], False, variant.mistakes, variant.source)
+
+
+def drawn(exercise: str, tests: Path, seed: int, sample: int | None) -> Iterator[Case]:
+    """Yield the answers of a sample: others are drawn when a mistake or a variant is new."""
     yield from islice(_pairs(exercise, seed), sample)
-    small = list(mutants.mutants(solution))
+    small = list(mutants.mutants(stubs.reference_source(exercise)))
     for mutant in sorted(small, key=lambda slip: _draw(seed, slip.source))[:sample]:
         yield Case("edit", f"line {mutant.line}: {mutant.what}", False, (), mutant.source)
     yield from islice(_slips(exercise, tests, seed), MOST_SLIPS if sample is None else sample)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+import math
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import cache
 
@@ -19,7 +20,7 @@ from grader.feedback.tolerance import measured
 from grader.grading.judge import Judge
 from grader.grading.recording import Recordings
 from grader.quality import table
-from grader.quality.scorecard import Case, add, cases, measure
+from grader.quality.scorecard import Case, add, cases, drawn, listed, measure
 from grader.quality.table import Score
 from grader.sandbox.host import Host
 from grader.submission import Submission
@@ -29,7 +30,8 @@ KEPT = {
     score.exercise: score for score in table.read(json.loads((DATA / "scorecard.json").read_text()))
 }
 SEED, SAMPLE = 2017, 5  # those of `grader scorecard`
-PARTS = 5
+SECONDS = 12  # about how long a part of an exercise takes at most
+DRAWN = 0.4  # about how much of the time is for answers that are drawn
 
 
 def graded(points: float, *named: str) -> ExerciseResult:
@@ -148,10 +150,8 @@ def test_an_exercise_is_measured(host: Host) -> None:
 
 
 @cache
-def every_case(exercise: str, drawn: bool) -> list[Case]:
-    """All that the scorecard is made of, or what is drawn for it: others are when a file is new."""
-    every = cases(exercise, DATA, SEED, SAMPLE)
-    return [case for case in every if (case.kind in ("pair", "edit", "slip")) == drawn]
+def listed_cases(exercise: str) -> list[Case]:
+    return list(listed(exercise, DATA))
 
 
 def fared(exercise: str, graded: Iterable[Case], host: Host, recordings: Recordings) -> Score:
@@ -166,29 +166,46 @@ def fared(exercise: str, graded: Iterable[Case], host: Host, recordings: Recordi
     return score
 
 
-@pytest.mark.full(together="{exercise}")
-@pytest.mark.parametrize("part", range(PARTS))
-@pytest.mark.parametrize("exercise", curriculum.NAMES)
+def _seconds(exercise: str) -> float:
+    """How long it took to make the score that is kept: of a new exercise there is none."""
+    return KEPT[exercise].seconds if exercise in KEPT else SECONDS
+
+
+def _parts() -> Iterator[object]:
+    """Every exercise in as many parts of about the same length as it takes, to draw from."""
+    for exercise in curriculum.NAMES:
+        seconds = _seconds(exercise) * (1 - DRAWN)
+        parts = math.ceil(seconds / SECONDS)
+        for part in range(parts):
+            marks = pytest.mark.full(seconds=seconds / parts)
+            yield pytest.param(
+                exercise, slice(part, None, parts), marks=marks, id=f"{exercise}-{part}"
+            )
+
+
+@pytest.mark.parametrize(("exercise", "part"), [*_parts()])
 def test_no_answer_fares_worse_than_in_the_scorecard(
-    exercise: str, part: int, host: Host, recordings: Recordings
+    exercise: str, part: slice, host: Host, recordings: Recordings
 ) -> None:
-    """In parts, so that a run can draw some of them."""
-    score = fared(exercise, every_case(exercise, drawn=False)[part::PARTS], host, recordings)
+    score = fared(exercise, listed_cases(exercise)[part], host, recordings)
     assert (score.accepted, score.caught) == (score.right, score.wrong), score.missed
     known = {line.partition(": ")[0] for line in KEPT[exercise].missed}
     assert [line for line in score.missed if line.partition(": ")[0] not in known] == []
 
 
-@pytest.mark.full(together="{exercise}")
-@pytest.mark.parametrize("exercise", curriculum.NAMES)
+@pytest.mark.parametrize(
+    "exercise",
+    [
+        pytest.param(name, marks=pytest.mark.full(seconds=_seconds(name) * DRAWN))
+        for name in curriculum.NAMES
+    ],
+)
 def test_answers_that_are_drawn_fare_about_as_well_as_in_the_scorecard(
     exercise: str, host: Host, recordings: Recordings
 ) -> None:
     """`grader scorecard --check` compares their sums, with less to spare."""
-    score, kept = (
-        fared(exercise, every_case(exercise, drawn=True), host, recordings),
-        KEPT[exercise],
-    )
+    kept = KEPT[exercise]
+    score = fared(exercise, drawn(exercise, DATA, SEED, SAMPLE), host, recordings)
     for hits, tries in (
         ("pairs_first", "pairs"),
         ("pairs_both", "pairs"),
