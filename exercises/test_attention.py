@@ -199,7 +199,7 @@ def test_scores_of_a_thousand() -> None:
     query = torch.tensor([[1000.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0]])
     key = torch.tensor([[2.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0]])
     _, weights = attention(query, key, torch.eye(2))
-    help = "What does `exp` give for 1000? Subtract something first, from each row its own."
+    help = "What does `exp` give for 1000? What may you subtract from each row first?"
     expected = torch.tensor([[1.0, 0.0], [0.5, 0.5]])
     assert_matches(weights, expected, "attention weights", axes=("query", "key"), help=help)
     mask = torch.tensor([True, False])

@@ -54,7 +54,7 @@ def test_split_heads_by_hand() -> None:
             "Neighbouring features belong to one head: which size comes first?": torch.tensor(
                 [[[[1, 4], [10, 40]], [[2, 5], [20, 50]], [[3, 6], [30, 60]]]]
             ),
-            "Are heads and length exchanged?": expected.transpose(1, 2),
+            "Are heads and length swapped?": expected.transpose(1, 2),
         },
     )
 

@@ -43,7 +43,7 @@ def test_rotations_by_hand() -> None:
             "Does your second line still use the old features?": torch.tensor(
                 [[-1.0, -1.0, -3.0, -4.0], [2.0, 1.0, -4.0, -4.0]]
             ),
-            "Which feature of a pair is x, and which is y? Here they are exchanged.": torch.tensor(
+            "Which feature of a pair is x, and which is y? Here they are swapped.": torch.tensor(
                 [[-2.0, 1.0, -4.0, -3.0], [1.0, 2.0, -3.0, 4.0]]
             ),
             "Here each y is read as x, and each x as y.": torch.tensor(

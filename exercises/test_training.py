@@ -134,7 +134,7 @@ def test_the_loss_by_hand() -> None:
         },
     )
     twice = label_smoothed_loss(logits.expand(3, 2, 4), torch.ones(3, 2).long(), 0, 0.4)
-    assert_matches(twice, found.detach(), "loss of six equal positions", help="It is a mean.")
+    assert_matches(twice, found.detach(), "loss of six equal positions", help="Is it a mean?")
     large = torch.tensor([[[0.0, 1000.0]]])
     found = label_smoothed_loss(large, torch.tensor([[0]]), pad_id=-1, smoothing=0.0)
     assert_matches(
