@@ -23,7 +23,7 @@ from grader.board.workspace import Workspace
 from grader.feedback.finding import Place
 from grader.recognition.likeness import parsed
 
-_MADE = "`{name}` {shape} is made in {lines}{source}."
+_MADE = "`{name}` {shape} is computed on {lines}{source}."
 _MOST = 3
 _NO_SIZE = r"dimension \d+"
 _NO_SHAPE = ("device", "dtype")

@@ -106,7 +106,7 @@ def _mistake(exercise: str, ask: Ask) -> str:
     except known.NoHintsError:
         return ""
     tells = [words[name]["tells"] for name in ask(exercise, content) if name in words]
-    return " Or, which looks the same from here: ".join(tells)
+    return " Or, with the same symptoms: ".join(tells)
 
 
 def primary(faults: Sequence[Fault]) -> list[Fault]:

@@ -469,14 +469,14 @@ def read(solved: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Read]:
             "rms_norm",
             "mean(dim=-1, keepdim=True)",
             "mean(dim=-1)",
-            "`mean_square` (1, 2) is made in line ",
+            "`mean_square` (1, 2) is computed on line ",
             "mean_square = x.square().mean(dim=-1)",
         ),
         (
             "decoding",
             "logits.argmax(dim=-1).masked_fill(",
             "logits.argmax(dim=0)\n        word = word.masked_fill(",
-            "`word` (5,) is made in lines 138 and 139, from logits (1, 5) and has_ended (1,).",
+            "`word` (5,) is computed on lines 138 and 139, from logits (1, 5) and has_ended (1,).",
             "word = logits.argmax(dim=0)",
         ),
         (

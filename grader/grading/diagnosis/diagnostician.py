@@ -505,7 +505,7 @@ def _read(probe: Question, ask: Ask) -> Prints:
 
 def _message(mistakes: Sequence[Mistake]) -> str:
     first, *others = (f"{mistake.tells}\n{mistake.asks}" for mistake in mistakes)
-    return "\nOr, which looks the same from here:\n".join([first, *others])
+    return "\nOr, with the same symptoms:\n".join([first, *others])
 
 
 def _hints(mistake: Mistake) -> tuple[str, ...]:
