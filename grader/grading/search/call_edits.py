@@ -7,6 +7,8 @@ import copy
 from collections.abc import Iterator
 from itertools import chain, permutations
 
+from torch import Tensor
+
 from grader.grading.search.signatures import Signatures
 from grader.grading.search.slips import arguments
 from grader.grading.search.source import Edit, Scope, Source
@@ -80,6 +82,9 @@ def call_edits(
         yield source.replaced(node, "index", picked, 1)
     if ast.unparse(node.func) == "torch.sqrt" and len(node.args) == 1:  # of a number, not a tensor
         yield source.replaced(node, "function", f"{atom(source, node.args[0])} ** 0.5", 1)
+    if ast.unparse(node.func) == f"math.{name}" and hasattr(Tensor, name):  # of a tensor
+        of_tensors = text.replace("math.", "torch.", 1)
+        yield source.replaced(node, "function", of_tensors, 1)
     yield from _without_call(source, node, name, text)
     for number, (_, change) in enumerate(arguments(node)):
         changed = copy.deepcopy(node)

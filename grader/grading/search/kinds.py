@@ -15,6 +15,7 @@ DTYPES = r"dtype|expected scalar type|Long|Float\b|Double"
 VIEWS = r"view size is not compatible"
 SIZES = r"size of tensor|cannot be multiplied|Expected size|is invalid for|expanded size|must match"
 AXES = r"Dimension|dim|too many indices|unpack"
+NUMBERS = r"only one element|converted to Scalar|single number"
 CALLS = r"argument|positional|not callable"
 NAMES = r"has no attribute|not defined|before assignment|not associated"
 NONE = r"NoneType"
@@ -123,7 +124,7 @@ KINDS: dict[str, Kind] = {
         "Does this function do what its name makes you think? Try it on three numbers.",
         keeps=True,
         habit=True,
-        said=(BOOLEANS, VIEWS),
+        said=(BOOLEANS, VIEWS, NUMBERS),
     ),
     "indentation": Kind(
         "{it} is in the wrong block.",
