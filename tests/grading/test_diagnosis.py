@@ -336,6 +336,18 @@ def test_a_mistake_that_is_told_by_unread_arguments_leaves_some(exercise: str) -
         assert left or not mistake.unused, mistake.name
 
 
+def test_what_no_line_reads_speaks_against_a_mistake_made_with_it() -> None:
+    """A cache that is never read is not one that is used only with angles."""
+    source = stubs.reference_source("grouped_query")
+    for block in (
+        "            query, key = apply_rotary(query, angles), apply_rotary(key, angles)\n",
+        "            key, value = cache.append(key, value)\n",
+    ):
+        start = source.rindex("        if ", 0, source.index(block))
+        source = source[:start] + source[source.index(block) + len(block) :]
+    assert {*named("grouped_query", source)} == {("nothing-turned",), ("cache-ignored",)}
+
+
 def test_arguments_that_are_read_without_their_names_are_not_called_unread() -> None:
     assert unused("def f(a, b):\n    return a") == {"f.b"}
     assert unused("class A:\n    def f(self, x, mask=None):\n        return x") == {"A.f.mask"}

@@ -10,7 +10,8 @@ the evidence is thin nothing is said.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import partial
@@ -140,6 +141,9 @@ class Diagnostician:
                 named.append((names, branch))
         told = [name for names, _ in named for name in names]
         left_unread = self._left_unread(reading.unread, student, passed, told)
+        named = [
+            (names, branch) for names, branch in named if not self._denied(names[0], left_unread)
+        ]
         named[1:1] = [((name,), branch) for name, branch in left_unread.items()]
         named = named[:MAX_MISTAKES]
         if not named:
@@ -155,6 +159,19 @@ class Diagnostician:
         told = [name for name in names if name in self.library.unread]
         fitting = [name for name in told if self.library.unread[name] <= unread]
         return fitting or [name for name in names if name not in told] or names
+
+    def _denied(self, name: str, proven: Iterable[str]) -> bool:
+        """Whether a mistake, as it is told, is made with what a proven one leaves unread there."""
+        mistake = self.library.mistakes[name]
+        return any(
+            any(
+                re.search(rf"\b{re.escape(argument.rpartition('.')[2])}\b", mistake.tells)
+                for argument in self.library.unread[one]
+            )
+            and contradict(mistake, self.library.mistakes[one])
+            for one in proven
+            if one != name
+        )
 
     def _left_unread(
         self,
@@ -177,7 +194,11 @@ class Diagnostician:
             split = (argument.partition(" ") for argument in unread)
             there = {argument for argument, _, branch in split if branch == words}
             for name, arguments in library.unread.items():
-                others = [library.mistakes[other] for other in (*told, *found)]
+                others = [
+                    library.mistakes[other]
+                    for other in (*told, *found)
+                    if words or not self._denied(other, [name])
+                ]
                 if (
                     arguments <= there
                     and not arguments <= explained
