@@ -6,7 +6,13 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from exercises.kv_cache import KVCache, causal_mask_with_past
-from grader.feedback.comparison import Mismatch, assert_matches, assert_parts, assert_raises
+from grader.feedback.comparison import (
+    Mismatch,
+    assert_dtype,
+    assert_matches,
+    assert_parts,
+    assert_raises,
+)
 
 AXES = ("batch", "head", "token", "feature")
 NAMES = ("keys", "values")
@@ -37,6 +43,10 @@ def test_three_tokens_by_hand() -> None:
     assert_matches(torch.tensor(cache.length), torch.tensor(0), "length of an empty cache")
     key = torch.tensor([[[[1.0], [2.0]]]])
     appended(cache, key, 10 * key)
+    if isinstance(cache.length, Tensor):
+        raise Mismatch("`length` should be a Python number after append, not a tensor.")
+    help = "Does `length` count tokens, those of the first append too?"
+    assert_matches(torch.tensor(cache.length), torch.tensor(2), "length after two", help=help)
     keys, values = appended(cache, torch.tensor([[[[3.0]]]]), torch.tensor([[[[30.0]]]]))
     expected = torch.tensor([[[[1.0], [2.0], [3.0]]]])
     help = "append returns everything that the cache holds, the new tokens last."
@@ -64,6 +74,9 @@ def test_pieces_of_any_length(lengths: list[int]) -> None:
     joined = zip(*some, strict=True)
     for name, found, expected in zip(NAMES, results[-1], joined, strict=True):
         assert_matches(found, torch.cat(expected, dim=2), name, axes=AXES)
+    help = "One call may append several tokens."
+    found, total = torch.tensor(cache.length), torch.tensor(sum(lengths))
+    assert_matches(found, total, f"length after appending {lengths} tokens", help=help)
 
 
 def test_two_caches_share_nothing() -> None:
@@ -86,6 +99,8 @@ def test_reorder_by_hand() -> None:
     key = torch.tensor([1.0, 2.0, 3.0]).reshape(3, 1, 1, 1)
     appended(cache, key, 10 * key)
     cache.reorder(torch.tensor([2, 0]))
+    help = "Rows of the batch are picked here; there are as many tokens as before."
+    assert_matches(torch.tensor(cache.length), torch.tensor(1), "length after reorder", help=help)
     new = torch.tensor([8.0, 9.0]).reshape(2, 1, 1, 1)
     keys, values = appended(cache, new, 10 * new)
     expected = torch.tensor([[[[3.0], [8.0]]], [[[1.0], [9.0]]]])
@@ -137,17 +152,24 @@ def test_what_does_not_fit_is_refused() -> None:
 
 
 def test_gradients_reach_the_first_keys() -> None:
-    """Gradients reach the first keys through the second result."""
+    """Gradients reach the first keys through the second result, and the dtype stays."""
+    for reorders in (False, True):
+        cache = KVCache()
+        first, second = pieces(2, 1)
+        leaf = first[0].requires_grad_()
+        appended(cache, leaf, first[1])
+        if reorders:
+            cache.reorder(torch.tensor([1, 0]))
+        keys, _ = appended(cache, *second)
+        if not keys.requires_grad:
+            later = " after reorder" if reorders else ""
+            raise Mismatch(
+                f"No gradient flows back to the keys of the first call{later}.",
+                help="Is the graph cut by detach, .data or no_grad?",
+            )
     cache = KVCache()
-    first, second = pieces(2, 1)
-    leaf = first[0].requires_grad_()
-    appended(cache, leaf, first[1])
-    keys, _ = appended(cache, *second)
-    if not keys.requires_grad:
-        raise Mismatch(
-            "No gradient flows back to the keys of the first call.",
-            help="Is the graph cut by detach, .data or no_grad?",
-        )
+    keys, _ = appended(cache, first[0].bfloat16(), first[1].bfloat16())
+    assert_dtype(keys, torch.bfloat16, "keys for bfloat16")
 
 
 def test_masks_by_hand() -> None:

@@ -11,6 +11,7 @@ from exercises.kv_cache import KVCache
 from exercises.language_model import Block, LanguageModel
 from grader.feedback.comparison import (
     Mismatch,
+    assert_defaults,
     assert_dtype,
     assert_matches,
     assert_parameters,
@@ -130,6 +131,37 @@ def test_what_stands_around_the_blocks() -> None:
     assert_matches(found, expected, "logits where blocks return x", axes=LOGITS)
 
 
+def test_the_blocks_one_after_the_other() -> None:
+    """The second block reads what the first returns; both get the same angles and mask.
+
+    A head has 8 / 4 = 2 features. So each token has one angle, its position: 0, 1, 2, 3 and 4.
+    """
+    model, ids = small(), some_ids()
+    angles = torch.arange(5.0)[:, None]
+    mask = torch.ones(5, 5, dtype=torch.bool).tril()
+    first, second = model.blocks
+    embedded = model.embedding(ids)
+    after_first, after_second = first(embedded, angles, mask), second(embedded, angles, mask)
+
+    def logits(x: Tensor) -> Any:
+        return model.lm_head(model.norm(x))
+
+    assert_matches(
+        model(ids),
+        logits(second(after_first, angles, mask)),
+        "logits",
+        axes=LOGITS,
+        help="How many features does a head have, and which angles does each token have? Does each "
+        "block read what the one before it returned?",
+        asks={
+            "These are the logits after the first block. Is every block used?": logits(after_first),
+            "These are the logits of the second block alone. Does it read what the first one "
+            "returned?": logits(after_second),
+            "In which order do the blocks run?": logits(first(after_second, angles, mask)),
+        },
+    )
+
+
 def test_no_position_looks_ahead() -> None:
     """Changing the last token changes no earlier logit.
 
@@ -171,6 +203,20 @@ def test_one_matrix_for_both_ends() -> None:
                 help="To tie two weights, both names must mean the same parameter.",
                 points_at="__init__",
             )
+        assert_shape(model(some_ids()), (2, 5, 11), f"logits with tie_weights={tie}")
+
+
+def test_the_defaults() -> None:
+    """The defaults are max_len 2048, base 10000 and eps 1e-6, and the weights are not tied."""
+    assert_defaults(Block, eps=1e-6)
+    assert_defaults(LanguageModel, max_len=2048, base=10000.0, eps=1e-6, tie_weights=False)
+
+
+def test_sizes_that_do_not_divide_are_refused() -> None:
+    """8 features can't be shared by 3 heads, nor 4 heads by 3 key/value heads."""
+    for n_heads, n_kv_heads in ((3, 1), (4, 3)):
+        with assert_raises(ValueError, f"LanguageModel(11, 8, {n_heads}, {n_kv_heads}, 2, 6)"):
+            LanguageModel(11, 8, n_heads, n_kv_heads, 2, 6)
 
 
 def test_the_longest_text() -> None:
@@ -246,14 +292,22 @@ def test_a_block_adds_no_mask() -> None:
 
 
 def test_blocks_share_nothing_and_the_embedding_learns() -> None:
-    """Blocks share nothing, and the embedding learns."""
+    """Blocks share nothing, and every token's row of the embedding learns, that of id 0 too."""
     model = small()
     shared = {id(p) for p in model.blocks[0].parameters()} & {
         id(p) for p in model.blocks[1].parameters()
     }
     if shared:
         raise Mismatch("The blocks of your LanguageModel share parameters.", points_at="__init__")
-    model(some_ids()).square().sum().backward()
+    model(torch.arange(11)[None]).square().sum().backward()
     gradient = model.embedding.weight.grad
     if gradient is None or not gradient.any():
         raise Mismatch("`embedding.weight` receives no gradient from the logits.")
+    for token, row in enumerate(gradient):
+        if not row.any():
+            raise Mismatch(
+                f"Row {token} of `embedding.weight` receives no gradient, although the text has "
+                f"the token {token}.",
+                help="Is any token treated as padding? A language model has none.",
+                points_at="__init__",
+            )

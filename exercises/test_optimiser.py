@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from exercises.optimiser import AdamW, clip_gradients, cosine_rate
-from grader.feedback.comparison import assert_matches
+from grader.feedback.comparison import assert_defaults, assert_matches
 
 
 def parameter(*numbers: float, gradient: tuple[float, ...] | None = None) -> nn.Parameter:
@@ -263,12 +263,13 @@ def test_what_has_no_gradient_stays() -> None:
 
 
 def test_the_defaults() -> None:
-    """The defaults are betas (0.9, 0.999), eps 1e-8 and a decay of 0.01.
+    """The defaults are lr 0.001, betas (0.9, 0.999), eps 1e-8 and a decay of 0.01.
 
     A weight of 100 decays by lr * 0.01 * 100 = 0.1 and moves by 0.1. Without decay, and with the
     gradients 1 and then -2, m̂ is (0.09 - 0.2) / 0.19 in the second step, and v̂ is
     (0.999 + 4) / 1.999.
     """
+    assert_defaults(AdamW, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.01)
     weight = parameter(100.0, gradient=(1.0,))
     AdamW([weight], lr=0.1).step()
     assert_matches(weight, torch.tensor([99.8]), "weight after one step", atol=1e-3)

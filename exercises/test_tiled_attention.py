@@ -7,6 +7,7 @@ from torch import Tensor
 
 from exercises.tiled_attention import tiled_attention
 from grader.feedback.comparison import (
+    assert_defaults,
     assert_dtype,
     assert_finite,
     assert_matches,
@@ -142,6 +143,11 @@ def test_large_scores() -> None:
         key = torch.tensor([[1000.0], [0.0], [-1000.0]])[list(order)]
         output = tiled_attention(query, key, value[list(order)], block=1)
         assert_matches(output, torch.tensor([[5.0]]), f"output for scores {key.flatten().tolist()}")
+
+
+def test_the_default_block() -> None:
+    """Without `block`, 64 keys are visited at a time."""
+    assert_defaults(tiled_attention, block=64)
 
 
 def test_no_large_tensor() -> None:

@@ -158,12 +158,13 @@ def test_padding_is_left_out() -> None:
         found = label_smoothed_loss(logits, labels, pad_id=pad_id)
         assert_matches(labels, before, "labels after the call", axes=AXES)
         words = torch.stack([logits[0, 0], logits[0, 2], logits[1, 0]])[None]
-        without = label_smoothed_loss(words, torch.tensor([[4, 0, 2]]), pad_id=pad_id)
+        without = label_smoothed_loss(words, torch.tensor([[4, 0, 2]]), pad_id=-100)
         assert_matches(
             found,
             torch.as_tensor(without).detach(),
             f"loss with pad_id={pad_id}",
-            help="The mean is over the positions that are not padding.",
+            help="The mean is over the positions that are not padding: those whose label is "
+            f"not {pad_id}, be it smaller or larger.",
             sides=("with padding", "without"),
         )
 
@@ -172,12 +173,32 @@ def test_gradients_of_the_loss() -> None:
     """Gradients flow back to the logits.
 
     With two equal logits and no smoothing, the gradient is the probability minus the wanted one:
-    1/2 - 1 for the label, 1/2 - 0 for the other token.
+    1/2 - 1 for the label, 1/2 - 0 for the other token. With the probabilities 3/4 and 1/4 and
+    ε = 0.4, the label should get 0.8 and the other token 0.2: 1/4 - 0.8 and 3/4 - 0.2.
     """
     logits = torch.zeros(1, 1, 2, requires_grad=True)
     loss = label_smoothed_loss(logits, torch.tensor([[1]]), pad_id=-1, smoothing=0.0)
     (found,) = torch.autograd.grad(loss, logits, allow_unused=True)
     assert_matches(found, torch.tensor([[[0.5, -0.5]]]), "gradient of the logits")
+    logits = torch.tensor([[[3.0, 1.0]]]).log().requires_grad_()
+    loss = label_smoothed_loss(logits, torch.tensor([[1]]), pad_id=-1, smoothing=0.4)
+    (found,) = torch.autograd.grad(loss, logits, allow_unused=True)
+    assert_matches(
+        found,
+        torch.tensor([[[0.55, -0.55]]]),
+        "gradient of the logits with smoothing=0.4",
+        help="Do gradients flow through both terms of the loss?",
+    )
+
+
+def test_no_seed_is_set() -> None:
+    """Two models of the same sizes start with different numbers."""
+    first, second = nn.Linear(3, 4), nn.Linear(3, 4)
+    initialise(first)
+    initialise(second)
+    assert not torch.equal(first.weight, second.weight), (
+        "Two models have the same weights after initialise. Does your code set a seed?"
+    )
 
 
 def test_whatever_has_two_axes_or_more() -> None:

@@ -140,6 +140,37 @@ def test_every_label_counts_once() -> None:
                 f"evaluate returns {returned} for {kind} of batches: three labels of loss 0 and "
                 f"one of loss 2. Padding is {pad_id} here."
             )
+    model, _ = prepared()
+    returned = evaluate(model, [(SRC, TGT), (SRC, torch.tensor([[1, 1]]))], model.loss)
+    assert returned == pytest.approx(2.5 / 3), (
+        f"evaluate returns {returned} for two labels with a mean loss of 1.25 and one with 0: the "
+        "sum is 2.5, the labels are 3. What is added up, and what is it divided by?"
+    )
+
+
+def test_the_source_comes_first() -> None:
+    """Each batch is a pair: the source, then the target.
+
+    The model is called with the source first, too.
+    """
+    seen: list[Tensor] = []
+
+    class Watching(Line):
+        def forward(self, src: Tensor, tgt: Tensor) -> Tensor:
+            seen.append(src)
+            return super().forward(src, tgt)
+
+    for name in ("train_step", "evaluate", "fit"):
+        model = Watching()
+        optimiser = cast(Any, Descent(model.parameters()))
+        if name == "train_step":
+            train_step(model, SRC, TGT, optimiser, model.loss)
+        elif name == "evaluate":
+            evaluate(model, [(SRC, TGT)], model.loss)
+        else:
+            fit(model, [(SRC, TGT)], optimiser, model.loss, lambda _: 0.1, steps=1)
+        what = f"source that the model is given by {name}"
+        assert_matches(seen[-1], SRC, what, axes=("batch", "source"))
 
 
 def test_evaluation_leaves_no_trace() -> None:

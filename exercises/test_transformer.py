@@ -298,6 +298,28 @@ def test_options_reach_both_halves() -> None:
                 )
 
 
+def test_the_last_norms_act() -> None:
+    """In pre-norm, the last norm acts on what `encode` returns, and on what `decode` returns.
+
+    With the weight 0 and the bias 3, that norm returns nothing but 3.
+    """
+    model = small(norm_first=True)
+    for name, parameter in model.named_parameters():
+        if name in ("encoder.norm.weight", "decoder.norm.weight"):
+            nn.init.zeros_(parameter)
+        elif name in ("encoder.norm.bias", "decoder.norm.bias"):
+            nn.init.constant_(parameter, 3.0)
+    src, tgt = torch.tensor([[4, 5, 6]]), torch.tensor([[1, 2]])
+    help = "Do you call encoder and decoder themselves, or go through their layers?"
+    memory = model.encode(src)
+    axes = ("batch", "length", "d_model")
+    what = "result of encode with norm_first=True"
+    assert_matches(memory, torch.full((1, 3, 8), 3.0), what, axes=axes, help=help)
+    found = model.decode(tgt, memory, src)
+    what = "result of decode with norm_first=True"
+    assert_matches(found, torch.full((1, 2, 8), 3.0), what, axes=axes, help=help)
+
+
 def test_norm_first_reaches_both_halves() -> None:
     """With norm_first=True, encoder and decoder both end in a norm."""
     names = dict(small(norm_first=True).named_parameters())

@@ -11,9 +11,10 @@ before its type is known: it may be None, a tuple, a sparse tensor or an object 
 
 from __future__ import annotations
 
+import inspect
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import cast
 
@@ -293,6 +294,29 @@ def _those_there(missing: str, names: Sequence[str]) -> str:
         return f"Those of its `{part}`: {', '.join(same)}."
     parts = dict.fromkeys(f"`{name.partition('.')[0]}`" for name in names)
     return f"All it has belong to {', '.join(parts)}."
+
+
+def assert_defaults(owner: Callable[..., object], **defaults: object) -> None:
+    """Check the defaults that the `def` line of a function or a class gives as plain values.
+
+    Where there is no such line to read, or where a default is None and found out in the body,
+    nothing is said. Raises `Mismatch`.
+    """
+    __tracebackhide__ = True
+    try:
+        parameters = inspect.signature(owner).parameters
+    except (TypeError, ValueError):
+        return
+    for name, expected in defaults.items():
+        default = parameters[name].default if name in parameters else expected
+        if isinstance(default, bool | int | float | str | tuple) and default != expected:
+            called = getattr(owner, "__name__", "the call")
+            raise Mismatch(
+                f"The default of `{name}` in {called} is {default}; it should be {expected}.",
+                None,
+                "",
+                "__init__" if isinstance(owner, type) else "def",
+            )
 
 
 @contextmanager
