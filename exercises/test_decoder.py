@@ -12,6 +12,7 @@ from exercises.multi_head import MultiHeadAttention
 from exercises.sublayer import SublayerConnection
 from grader.feedback.comparison import (
     Mismatch,
+    assert_defaults,
     assert_finite,
     assert_matches,
     assert_parameters,
@@ -436,3 +437,9 @@ def test_a_token_that_sees_nothing() -> None:
     tgt_mask = torch.tensor([[True, True], [False, False]])
     output = layer(x, memory, tgt_mask, torch.zeros(2, 3).bool())
     assert_finite(output, "DecoderLayer output", axes=AXES)
+
+
+def test_the_defaults() -> None:
+    """Without these arguments: dropout 0.1, ReLU and post-norm."""
+    assert_defaults(DecoderLayer, dropout=0.1, activation="relu", norm_first=False)
+    assert_defaults(Decoder, dropout=0.1, activation="relu", norm_first=False)

@@ -5,7 +5,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from exercises.decoding import beam_search, greedy_decode
-from grader.feedback.comparison import assert_matches
+from grader.feedback.comparison import assert_defaults, assert_matches
 
 AXES = ("batch", "target")
 PAD, START, END, A, B = range(5)
@@ -18,7 +18,9 @@ class Chain(nn.Module):
     they have to be normalised, and their exp is infinite.
     """
 
-    def __init__(self, *tables: dict[int, dict[int, float]], pad_id: int = PAD) -> None:
+    def __init__(
+        self, *tables: dict[int, dict[int, float]], pad_id: int = PAD, start: int = START
+    ) -> None:
         """Take tables of probabilities by last token; tokens not named are very unlikely."""
         super().__init__()
         self.tables = torch.full((len(tables), 5, 5), 1e-6)
@@ -27,6 +29,7 @@ class Chain(nn.Module):
                 for follower, probability in followers.items():
                     self.tables[number, word, follower] = probability
         self.pad_id = pad_id
+        self.start = start
 
     def encode(self, src: Tensor) -> Tensor:
         """Return the ids themselves as memory, (B, Ls, 1)."""
@@ -34,7 +37,7 @@ class Chain(nn.Module):
 
     def decode(self, tgt: Tensor, memory: Tensor, src: Tensor) -> Tensor:
         """Return the rows of the tables, back to front, (B, Lt, 5)."""
-        if not (tgt[:, 0] == START).any():
+        if not (tgt[:, 0] == self.start).any():
             raise ValueError("decode needs all tokens so far, and here the start token is missing")
         if not torch.equal(memory[..., 0].long(), src):
             raise ValueError("decode was called with a memory that is not that of its source")
@@ -115,6 +118,15 @@ def test_any_id_may_be_generated() -> None:
         assert_matches(found, expected, f"result of {search.__name__}", axes=AXES)
 
 
+def test_the_start_token_may_have_any_id() -> None:
+    """The start token has the id that is passed as `bos_id`, here 4, and padding has 0."""
+    model = Chain({4: {A: 1.0}, A: {END: 1.0}}, start=4)
+    for search in (greedy_decode, beam_search):
+        found = search(model, torch.tensor([[0]]), 4, END, 5)
+        what = f"result of {search.__name__} with bos_id=4"
+        assert_written(found, torch.tensor([[4, A, END]]), what)
+
+
 def test_a_beam_of_two_by_hand() -> None:
     """A beam of two finds b, then the end, which greedy decoding misses.
 
@@ -157,6 +169,38 @@ def test_finished_and_unfinished_compete() -> None:
     assert_matches(found, torch.tensor([[START, A, A]]), what, axes=AXES)
 
 
+def test_scores_are_not_divided_by_the_length() -> None:
+    """A short sentence may win: its score is a sum, whatever the length.
+
+    Ending at once has 0.4. a, then the end, has 0.6 * 0.65 = 0.39, which per token would be more.
+    """
+    table = {START: {END: 0.4, A: 0.6}, A: {END: 0.65, A: 0.35}}
+    found = beam_search(Chain(table), torch.tensor([[0]]), START, END, 5, beam_size=2)
+    what = "result of beam_search with beam_size=2"
+    help = "Which two scores does your code compare at the end: 0.4 and 0.39?"
+    assert_written(found, torch.tensor([[START, END]]), what, help)
+
+
+def test_all_continuations_compete() -> None:
+    """A beam keeps the best of all continuations, from whichever sentence they come.
+
+    In the first table both of the best two after two steps go on from a: a, a with 0.6 * 0.5 = 0.3
+    and a, end with 0.27. b, a has 0.2, and a, a goes on with half of its 0.3. In the second, the
+    third likeliest token alone leads to the end, with 0.2; the others have 0.5 * 0.25 = 0.125.
+    """
+    even = dict.fromkeys((PAD, START, A, B), 0.25)
+    of_one = {START: {A: 0.6, B: 0.4}, A: {A: 0.5, END: 0.45, B: 0.05}, B: {A: 0.5, B: 0.5}}
+    of_third = {START: {A: 0.5, B: 0.3, PAD: 0.2}, A: even, B: even, PAD: {END: 1.0}}
+    for table, beam_size, expected in (
+        (of_one, 2, [START, A, END]),
+        (of_third, 3, [START, PAD, END]),
+    ):
+        found = beam_search(Chain(table), torch.tensor([[0]]), START, END, 4, beam_size=beam_size)
+        what = f"result of beam_search with beam_size={beam_size}"
+        help = "How many continuations does each sentence of the beam have, before the best stay?"
+        assert_written(found, torch.tensor([expected]), what, help)
+
+
 def test_what_falls_out_of_the_beam_is_forgotten() -> None:
     """A finished sentence can drop out of the beam.
 
@@ -177,3 +221,8 @@ def test_what_falls_out_of_the_beam_is_forgotten() -> None:
     greedy_decode(model, src, START, END, 4)
     assert not model.training, "Your function took the model out of evaluation mode."
     assert_matches(src, torch.tensor([[0], [1]]), "src after the call", axes=AXES)
+
+
+def test_the_defaults() -> None:
+    """Without these arguments: a beam of four."""
+    assert_defaults(beam_search, beam_size=4)

@@ -9,6 +9,7 @@ from exercises.embedding import Embedding, TokenEmbedding, TransformerEmbedding
 from exercises.positional import sinusoidal_table
 from grader.feedback.comparison import (
     Mismatch,
+    assert_defaults,
     assert_matches,
     assert_parameters,
     assert_raises,
@@ -156,3 +157,8 @@ def test_options_reach_the_positions() -> None:
         raise Mismatch(f"With dropout 0.5, {share:.0%} of the numbers are zero in training.")
     with assert_raises(ValueError, "TransformerEmbedding with max_len=6 and seven tokens"):
         module(torch.tensor([[1, 2, 3, 4, 5, 6, 7]]))
+
+
+def test_the_defaults() -> None:
+    """Without these arguments: dropout 0.1 and room for 5000 positions."""
+    assert_defaults(TransformerEmbedding, dropout=0.1, max_len=5000)

@@ -12,6 +12,7 @@ from exercises.multi_head import MultiHeadAttention
 from exercises.sublayer import SublayerConnection
 from grader.feedback.comparison import (
     Mismatch,
+    assert_defaults,
     assert_finite,
     assert_matches,
     assert_parameters,
@@ -361,3 +362,9 @@ def test_a_token_that_sees_nothing() -> None:
     mask = torch.tensor([[True, True], [False, False]])
     layer = EncoderLayer(d_model=6, n_heads=2, d_ff=8).eval()
     assert_finite(layer(torch.randn(2, 2, 6), mask), "EncoderLayer output", axes=AXES)
+
+
+def test_the_defaults() -> None:
+    """Without these arguments: dropout 0.1, ReLU and post-norm."""
+    assert_defaults(EncoderLayer, dropout=0.1, activation="relu", norm_first=False)
+    assert_defaults(Encoder, dropout=0.1, activation="relu", norm_first=False)

@@ -8,6 +8,7 @@ from torch import Tensor, nn
 from exercises.feed_forward import FeedForward
 from grader.feedback.comparison import (
     Mismatch,
+    assert_defaults,
     assert_matches,
     assert_parameters,
     assert_raises,
@@ -183,3 +184,8 @@ def test_an_unknown_activation() -> None:
     for activation in ("linear", "sigmoid"):
         with assert_raises(ValueError, f'FeedForward(3, 5, activation="{activation}")'):
             FeedForward(3, 5, activation=activation)
+
+
+def test_the_defaults() -> None:
+    """Without these arguments: dropout 0.1 and ReLU."""
+    assert_defaults(FeedForward, dropout=0.1, activation="relu")

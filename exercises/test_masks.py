@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from exercises.masks import causal_mask, padding_mask, target_mask
 from grader.feedback.comparison import (
     Mismatch,
+    assert_defaults,
     assert_dtype,
     assert_matches,
     assert_shape,
@@ -151,3 +152,9 @@ def test_the_caller_keeps_its_ids() -> None:
     padding_mask(ids)
     target_mask(ids)
     assert_unchanged(ids, before, "ids")
+
+
+def test_the_defaults() -> None:
+    """Without these arguments: pad_id 0."""
+    assert_defaults(padding_mask, pad_id=0)
+    assert_defaults(target_mask, pad_id=0)

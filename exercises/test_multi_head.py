@@ -12,6 +12,7 @@ from exercises.attention import attention
 from exercises.multi_head import MultiHeadAttention, merge_heads, split_heads
 from grader.feedback.comparison import (
     Mismatch,
+    assert_defaults,
     assert_finite,
     assert_matches,
     assert_parameters,
@@ -301,3 +302,8 @@ def test_the_caller_keeps_its_tensors() -> None:
     MultiHeadAttention(d_model=4, n_heads=2)(*given.values())
     for name, tensor in given.items():
         assert_unchanged(tensor, before[name], name)
+
+
+def test_the_defaults() -> None:
+    """Without these arguments: no dropout, and maps with a bias."""
+    assert_defaults(MultiHeadAttention, dropout=0.0, bias=True)

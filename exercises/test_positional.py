@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from exercises.positional import PositionalEncoding, sinusoidal_table
 from grader.feedback.comparison import (
     Mismatch,
+    assert_defaults,
     assert_dtype,
     assert_matches,
     assert_parameters,
@@ -182,3 +183,9 @@ def test_gradients_and_dtype() -> None:
     encoding = PositionalEncoding(4).eval().to(torch.bfloat16)
     output = encoding(torch.zeros(1, 2, 4, dtype=torch.bfloat16))
     assert_dtype(output, torch.bfloat16, "PositionalEncoding output after .to(torch.bfloat16)")
+
+
+def test_the_defaults() -> None:
+    """Without these arguments: dropout 0.1 and room for 5000 positions."""
+    assert_defaults(PositionalEncoding, dropout=0.1, max_len=5000)
+    assert_defaults(sinusoidal_table, base=10000.0)

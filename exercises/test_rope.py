@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exercises.rope import apply_rotary, rotary_angles
-from grader.feedback.comparison import assert_dtype, assert_matches, assert_raises
+from grader.feedback.comparison import Mismatch, assert_dtype, assert_matches, assert_raises
 
 AXES = ("position", "feature")
 
@@ -73,6 +73,17 @@ def test_the_angles_of_later_positions() -> None:
     output = apply_rotary(torch.tensor([[1.0, 0.0]]), torch.tensor([[7.0]]))
     expected = torch.tensor([[cos(7), sin(7)]])
     assert_matches(output, expected, "apply_rotary at position 7", axes=AXES)
+
+
+def test_gradients_reach_what_is_rotated() -> None:
+    """Gradients flow back to x: each number of it is in two of the output, with cos and sin."""
+    x = torch.tensor([[1.0, 2.0]], requires_grad=True)
+    output = apply_rotary(x, torch.tensor([[1.0]]))
+    if not output.requires_grad:
+        raise Mismatch("No gradient flows back to x.", help="Is the graph cut on the way?")
+    (gradient,) = torch.autograd.grad(output.sum(), x)
+    expected = torch.tensor([[cos(1) + sin(1), cos(1) - sin(1)]])
+    assert_matches(gradient, expected, "gradient of x", axes=AXES)
 
 
 @given(start=st.integers(0, 20), distance=st.integers(0, 9))

@@ -155,6 +155,8 @@ def test_draws_as_often_as_the_probabilities_say() -> None:
     assert_matches(one, torch.tensor([2]), "result of sample for one row at temperature 0")
     sample(ROWS, temperature=0.5, top_k=2, top_p=0.5)
     assert_matches(ROWS, given, "logits after sample")
+    with assert_raises(ValueError, "sample(logits, temperature=-1.0)"):
+        sample(ROWS, temperature=-1.0)
     with assert_raises(ValueError, "sample(logits, top_k=0)"):
         sample(ROWS, top_k=0)
     with assert_raises(ValueError, "sample(logits, top_p=0.0)"):

@@ -3,7 +3,13 @@
 import torch
 
 from exercises.sublayer import SublayerConnection
-from grader.feedback.comparison import Mismatch, assert_matches, assert_parameters, assert_unchanged
+from grader.feedback.comparison import (
+    Mismatch,
+    assert_defaults,
+    assert_matches,
+    assert_parameters,
+    assert_unchanged,
+)
 
 AXES = ("batch", "length", "d_model")
 X = torch.tensor([[[1.0, 3.0]]])
@@ -207,3 +213,8 @@ def test_a_sublayer_may_return_what_it_was_given() -> None:
         assert_matches(output, torch.tensor(expected), what, axes=AXES)
         returned, before = results
         assert_unchanged(returned, before, "what the sublayer returns", axes=AXES)
+
+
+def test_the_defaults() -> None:
+    """Without these arguments: dropout 0.1 and post-norm."""
+    assert_defaults(SublayerConnection, dropout=0.1, norm_first=False)

@@ -93,6 +93,8 @@ def test_back_and_forth() -> None:
     Id 256 + i is what merge i joins, ids below 256 are single bytes. Characters that the merges
     have never seen are several of those.
     """
+    help = "Which id does the first merge have?"
+    assert_equals(decode([256], MERGES), "th", f"decode([256], {MERGES})", help)
     for text in (TEXT, "  two\n\tlines ", "naïve ☃ 🙂", ""):
         ids = encode(text, MERGES)
         assert_equals(decode(ids, MERGES), text, f"decode({ids}, {MERGES})")

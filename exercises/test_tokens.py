@@ -17,13 +17,17 @@ def test_words() -> None:
         ("two  spaces\tand\nlines ", ["two", "spaces", "and", "lines"]),
         ("What ? 3.14", ["what", "314"]),
         ("Don't (ever) well-known", ["don't", "(ever)", "well-known"]),
+        ('one; two: "three"', ["one;", "two:", '"three"']),
         ("", []),
     ):
         assert_equals(tokenize(text), expected, f"tokenize({text!r})")
 
 
 def test_vocabulary() -> None:
-    """Special tokens come first, then the distinct words, sorted."""
+    """Special tokens come first, then the distinct words, sorted.
+
+    `sorted` compares texts letter by letter: "aa" comes before "b", however long it is.
+    """
     texts = ["The cat sat.", "the bat <pad>"]
     specials = ["<s>", "<pad>", "<UNK>"]
     expected = {"<s>": 0, "<pad>": 1, "<UNK>": 2, "bat": 3, "cat": 4, "sat": 5, "the": 6}
@@ -36,6 +40,9 @@ def test_vocabulary() -> None:
     what = "build_vocab(text for text in ['b a', 'c a'])"
     help = "Texts that come from a generator can be read once; each word gets one id."
     assert_equals(found, {"a": 0, "b": 1, "c": 2}, what, help)
+    help = "Does `sorted` compare the words themselves, or something else, such as their lengths?"
+    found = build_vocab(["b aa"])
+    assert_equals(found, {"aa": 0, "b": 1}, "build_vocab(['b aa'])", help)
 
 
 def test_ids() -> None:
@@ -47,6 +54,9 @@ def test_ids() -> None:
         raise Mismatch(f"encode returned {found}. All of it should be ids: '<unk>' has the id 9.")
     help = "'zebra' has no id, so it gets that of '<unk>', 9; every word has one id, in its place."
     assert_equals(found, [0, 9, 5], f"encode('a zebra b', {vocab}, unknown='<unk>')", help)
+    help = "Which text has the id that an unknown word gets? It is what `unknown` says."
+    found = encode("a zebra", {"a": 0, "?": 7}, unknown="?")
+    assert_equals(found, [0, 7], "encode('a zebra', {'a': 0, '?': 7}, unknown='?')", help)
     found = encode("a", {"a": 0}, unknown="<unk>")
     help = "No word is unknown here, so the id of '<unk>' isn't needed."
     assert_equals(found, [0], "encode('a', {'a': 0}, unknown='<unk>')", help)

@@ -7,7 +7,13 @@ import torch
 from torch import nn
 
 from exercises.training import initialise, label_smoothed_loss, noam_rate, teacher_forcing
-from grader.feedback.comparison import Mismatch, assert_matches, assert_parts, assert_unchanged
+from grader.feedback.comparison import (
+    Mismatch,
+    assert_defaults,
+    assert_matches,
+    assert_parts,
+    assert_unchanged,
+)
 
 AXES = ("batch", "length")
 
@@ -218,3 +224,8 @@ def test_whatever_has_two_axes_or_more() -> None:
     assert alone.any(), "initialise leaves a frozen parameter unchanged."
     assert not alone.requires_grad, "initialise sets requires_grad on a frozen parameter."
     assert not model.get_buffer("table").any(), "initialise changes a buffer."
+
+
+def test_the_defaults() -> None:
+    """Without these arguments: pad_id 0 and a smoothing of 0.1."""
+    assert_defaults(label_smoothed_loss, pad_id=0, smoothing=0.1)

@@ -8,6 +8,7 @@ from torch import nn
 from exercises.transformer import Transformer
 from grader.feedback.comparison import (
     Mismatch,
+    assert_defaults,
     assert_finite,
     assert_matches,
     assert_raises,
@@ -259,8 +260,12 @@ def test_the_number_of_parameters() -> None:
 def test_the_default_sizes() -> None:
     """The default sizes are those of the paper's base model.
 
-    512 features, six layers, 2048 features inside the networks.
+    512 features, eight heads, six layers, 2048 features inside the networks; and a dropout of 0.1.
     """
+    assert_defaults(
+        Transformer, d_model=512, n_heads=8, num_layers=6, d_ff=2048, dropout=0.1, max_len=5000,
+        activation="relu", norm_first=False, pad_id=0
+    )  # fmt: skip
     with torch.device("meta"):  # which keeps shapes and no numbers
         model = Transformer(11, 13)
     named = model.named_parameters(remove_duplicate=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -16,6 +17,7 @@ from torch import Tensor, nn
 from grader.feedback import records
 from grader.feedback.comparison import (
     Mismatch,
+    assert_defaults,
     assert_differs,
     assert_finite,
     assert_matches,
@@ -332,6 +334,18 @@ def test_raises_accepts_what_the_contract_accepts(
     """AssertionError counts as ValueError, and ValueError as IndexError."""
     with assert_raises(wanted, "the call"):
         raise raised
+
+
+def test_another_default_is_named() -> None:
+    """A default that is not there to be read, or is None, says nothing."""
+
+    def scaled(x: float, by: float = 3.0, past: int | None = None) -> float:
+        return x * by + (past or 0)
+
+    assert_defaults(scaled, by=3.0, past=2, base=10.0)
+    with pytest.raises(Mismatch, match=r"default of `by` in scaled is 3.0; it should be 2.0\."):
+        assert_defaults(scaled, by=2.0)
+    assert_defaults(partial(max, key=abs), key=None)
 
 
 def test_raises_refuses_the_rest() -> None:
