@@ -318,7 +318,7 @@ class Judge:
         fix = Search(result.exercise, process, self.right).fix(looked_for, passing, explained)
         if fix is None:
             return result
-        if fix.whole and len(fix.edits) == 1 and KINDS[fix.edits[0].kind].keeps:
+        if fix.whole and len(fix.edits) == 1 and not KINDS[fix.edits[0].kind].drops:
             there = [each for each in result.diagnoses if quotes(each, fix.edits[0])]
             result = replace(result, diagnoses=tuple(there))
         return replace(result, lines=suspects(fix, result, process.sources))

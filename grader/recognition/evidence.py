@@ -108,10 +108,7 @@ class Evidence:
         self.right = known.right
         self.weights = known.weights
         self.checks = known.checks
-        self.same = known.known.same(student)
-        # What a crash leaves as it was speaks for a mistake that crashes there as well.
-        left = (known.last_runs >= 0) & student.raised[known.last_runs]
-        self.same[:, left] &= self.same[:, known.last_runs[left]]
+        self.same = self.agreeing(known.known)
         self.wrong = student.differs(known.right)
         # Whether code raises may depend on the sizes that were drawn: a check that was passed then
         # says nothing of it.
@@ -122,6 +119,19 @@ class Evidence:
         self.accepted = self.wrong & (student.codes == ACCEPTED)
         self.left = self.wrong.clone()
         self.covered = torch.zeros_like(self.wrong)
+
+    def agreeing(self, prints: Prints) -> Tensor:
+        """Where these marks are the student's, and that speaks for who left them."""
+        known, student = self.known, self.student
+        same = prints.same(student)
+        # What a crash leaves as it was speaks for a mistake that crashes there as well.
+        left = (known.last_runs >= 0) & student.raised[known.last_runs]
+        same[..., left] &= same[..., known.last_runs[left]]
+        # And a crash after weights that did not fit, for one into which they do not fit either.
+        loads = known.last_loads
+        after = (loads >= 0) & student.raised[loads] & student.raised
+        same[..., after] &= same[..., loads[after]]
+        return same
 
     def take_out(self, explanation: Explanation) -> None:
         """Counts this as explained from now on.

@@ -291,15 +291,33 @@ class Fingerprints:
 
     @cached_property
     def last_runs(self) -> Tensor:
-        """By key that is read of an object, the key of the call before it; -1 for all others."""
+        """By key that is read of an object, the key of the call before it; -1 for all others.
+
+        Objects of the kit's, with which a student's function is called, are read by calls.
+        """
+        found: list[int] = []
+        for probe in self.probes:
+            start, last = len(found), -1
+            given = {request["handle"] for request in probe.requests if request["op"] == "give"}
+            for column, (number, path) in enumerate(probe.keys):
+                request = probe.requests[number]
+                runs = request["op"] in _COSTLY and request.get("target", [None])[0] not in given
+                if runs and not path:
+                    last = start + column
+                found.append(-1 if runs else last)
+        return torch.tensor(found)
+
+    @cached_property
+    def last_loads(self) -> Tensor:
+        """By key of a call, the key of the weights put in before; -1 if none were."""
         found: list[int] = []
         for probe in self.probes:
             start, last = len(found), -1
             for column, (number, path) in enumerate(probe.keys):
-                runs = probe.requests[number]["op"] in _COSTLY
-                if runs and not path:
+                request = probe.requests[number]
+                if request["op"] == "load" and request.get("strict", True) and not path:
                     last = start + column
-                found.append(-1 if runs else last)
+                found.append(last if request["op"] in _COSTLY else -1)
         return torch.tensor(found)
 
     @cached_property

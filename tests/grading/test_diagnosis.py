@@ -689,3 +689,56 @@ def test_decoding_that_calls_item_is_told_that_it_takes_a_single_sentence() -> N
         ),
     )
     assert named("decoding", source) == [("one-sentence-only",)]
+
+
+def test_a_mistake_is_named_though_a_check_that_it_fails_was_passed_by_chance() -> None:
+    """How far a square of a mean is off in float32 depends on the numbers that are drawn."""
+    source = edited(
+        stubs.reference_source("rms_norm"),
+        ("x.square().mean(dim=-1, keepdim=True)", "x.mean(dim=-1, keepdim=True).square()"),
+    )
+    module = reference.variant("rms_norm", source)
+    assert isinstance(module, ModuleType)
+    checks = passed("rms_norm", module) | {"works_on_any_input": True}
+    diagnosis = diagnostician("rms_norm").diagnose(
+        checks, partial(ask, module), reading=Reading("rms_norm", source)
+    )
+    assert [mistake.mistakes for mistake in diagnosis.mistakes] == [("square-of-the-mean",)]
+
+
+@pytest.mark.parametrize(
+    ("exercise", "was", "becomes"),
+    [
+        # Nothing is trained after the crash, whatever crashed.
+        (
+            "training_loop",
+            "value = loss(model(src, decoder_input), labels)",
+            "value = loss(model(src, inputs), labels)",
+        ),
+        # No words at all are known, which is little of what a wrong vocabulary shows.
+        ("tokens", "sorted(found - set(specials))", "sorted(set(specials) - found)"),
+        # The weight gets no gradient, for it is not used; nothing here is detached.
+        (
+            "rms_norm",
+            "return self.weight * x / torch.sqrt(mean_square + self.eps)",
+            "return torch.sqrt(mean_square + self.eps)",
+        ),
+    ],
+)
+def test_no_mistake_is_named_that_explains_only_what_follows_from_another_fault(
+    exercise: str, was: str, becomes: str
+) -> None:
+    assert named(exercise, edited(stubs.reference_source(exercise), (was, becomes))) == []
+
+
+@pytest.mark.parametrize("width", ["3 * self.d_head", "self.d_head"])
+def test_a_crash_after_weights_that_do_not_fit_speaks_for_no_other_mistake(width: str) -> None:
+    """The weights of a map of another width are left out, and nothing fits together then."""
+    source = edited(
+        stubs.reference_source("grouped_query"),
+        (
+            "self.v_proj = nn.Linear(d_model, n_kv_heads * self.d_head, bias=bias)",
+            f"self.v_proj = nn.Linear(d_model, {width}, bias=bias)",
+        ),
+    )
+    assert named("grouped_query", source) == [("value-map-of-another-width",)]

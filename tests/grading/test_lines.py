@@ -110,7 +110,7 @@ def test_where_one_edit_leaves_nothing_wrong_no_mistake_on_another_line_is_named
         ("extra term", Status.FAILED, 2, "In `a + b`, there is one term too many."),
         ("name", Status.FAILED, 2, ""),
         ("name", Status.FAILED, 3, "`a + b` does not hold what is needed here."),
-        ("name", Status.ERROR, 3, ""),
+        ("name", Status.ERROR, 3, "`a + b` does not hold what is needed here."),
         ("axis", Status.ERROR, 1, "`a + b` names the wrong axis, or none."),
     ],
 )
@@ -125,6 +125,28 @@ def test_what_is_wrong_is_told_only_if_the_edit_helps_enough(
     fix = Fix((edit,), frozenset(check.check for check in checks[:passing]))
     (line,) = suspects(fix, result, {"layer_norm": "x = a + b\n"})
     assert line.tells == told
+
+
+@pytest.mark.parametrize("kind", ["condition", "name", "unguarded"])
+def test_an_edit_that_may_only_avoid_an_exception_is_not_told(kind: str) -> None:
+    """The line that raised, which the exception is shown with, says more."""
+    checks = tuple(
+        CheckResult(name, "It agrees.", Status.ERROR, 0.0, 1.0) for name in ("first", "second")
+    )
+    result = ExerciseResult("layer_norm", Status.ERROR, 0.0, 2.0, None, checks)
+    edit = Edit(1, kind, "m", "dim", 0, 1, "dim", 1, file="layer_norm")
+    fix = Fix((edit,), frozenset({"first"}))
+    assert suspects(fix, result, {"layer_norm": "x = m\n"}) == ()
+
+
+def test_where_dropping_a_condition_is_enough_what_keeps_it_is_told(judge: Judge) -> None:
+    """Refusing nothing makes as many checks pass as refusing what should be refused."""
+    right = "self.weight = "
+    assert right in NORM
+    wrong = f"if d_model > 0: raise ValueError(d_model)\n        {right}"
+    source = NORM.replace(right, wrong, 1)
+    (suspect,) = graded(judge, source).lines
+    assert suspect.kind == "comparison"
 
 
 def test_a_line_that_a_named_mistake_quotes_is_not_shown_again() -> None:
@@ -306,6 +328,13 @@ def test_what_has_to_do_with_files_is_not_edited(line: str) -> None:
         ("def f(d, x):\n    return x / torch.sqrt(d)", "return x / (d ** 0.5)"),
         ("def f(x):\n    return x.mean(-1)", "return (x.mean(-1, keepdim=True))"),
         ("def f(q, k):\n    return q @ k", "return q @ (k.transpose(-2, -1))"),
+        ("def f(x, m):\n    return torch.exp(x) - m", "return (torch.exp(x - m))"),
+        ("def f(x, m):\n    return torch.exp(x - m)", "return (torch.exp(x) - m)"),
+        ("def f(x, m):\n    return x - m.mean(-1)", "return ((x - m).mean(-1))"),
+        ("def f(x):\n    return x.mean(-1).pow(2)", "return (x.pow(2).mean(-1))"),
+        ("def f(x):\n    return x.max(dim=-1)", "return (x.max(dim=-1).values)"),
+        ("def f(n):\n    return torch.zeros(n, n)", "return (torch.ones(n, n))"),
+        ("def f(w, b):\n    return w.uniform_(b, b)", "return w.uniform_((-b), b)"),
         ("def f(a, b, bias):\n    return nn.Linear(a, b)", "return (nn.Linear(a, b, bias=bias))"),
         (
             "def f(x, h):\n    return x.view(2, h, 3, 4)",

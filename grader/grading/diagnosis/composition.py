@@ -114,7 +114,7 @@ class _Composition:
 
     def _step(self, state: Composed) -> Composed | None:
         """With one mistake more, the one that lets most come out; None if no check more does."""
-        left = self.evidence.wrong & ~state.prints.same(self.student)
+        left = self.evidence.wrong & ~self.evidence.agreeing(state.prints)
         tried = [name for name in self._near(left) if name not in state.mistakes][:TRIED]
         least = state.explained + GAIN * self.total
         enough = state.explained + AGAINST_THE_SOURCE * self.total
@@ -199,7 +199,7 @@ class _Composition:
         )
         if not bool(prints.said.any()):
             return None
-        same = prints.same(self.student)
+        same = self.evidence.agreeing(prints)
         shown = prints.differs(self.library.right) & self.student.said
         return Composed(
             names,

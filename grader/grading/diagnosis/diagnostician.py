@@ -43,6 +43,7 @@ from grader.recognition.thresholds import (
     ENOUGH_PROBES,
     ENOUGH_THERE,
     FEW_PROBES,
+    LEAST_IN_ALL,
     MAX_ALIKE,
     MAX_HELD_OUT,
     MAX_MISTAKES,
@@ -126,6 +127,8 @@ class Diagnostician:
         answer = _Answer(self.library, ask, reading)
         named: list[tuple[tuple[str, ...], Branch | None]] = []
         mistakes = self._causes(student, answer)
+        if share(self.library, student, [mistakes.explains]) < LEAST_IN_ALL:
+            mistakes = _Causes((), torch.zeros_like(student.said))
         for (first, *others), branch in mistakes.either:
             marks = inside_only(self.library, student, branch) if branch else student
             same = dict.fromkeys((*alike(self.library, first, marks), *others))
@@ -374,7 +377,27 @@ class Diagnostician:
                 break
             waiting.remove(doubtful)
             waiting.insert(0, doubtful)
+        if not len(likely):
+            self._ask_what_passed_by_chance(found, passed, ask)
         return Prints.join(found)
+
+    def _ask_what_passed_by_chance(
+        self, found: list[Prints], passed: Mapping[str, bool], ask: Ask
+    ) -> None:
+        """Put into `found` the replies to checks that were passed only for the inputs drawn.
+
+        These are asked where a mistake leaves all that is wrong elsewhere, and fails them too: how
+        far rounding goes astray, say, depends on the numbers.
+        """
+        library = self.library
+        right = torch.tensor([bool(passed.get(probe.check)) for probe in library.probes])
+        where = ~right[library.checks]
+        same = library.known[:, where].equal(Prints.join(found)[where]).all(dim=-1)
+        for row in same.nonzero()[:1, 0].tolist():
+            for number in (library.failed[row] & right).nonzero()[:, 0].tolist():
+                replies = _read(library.questions[number], ask)
+                if bool(replies.equal(library.known[row][library.checks == number]).all()):
+                    found[number] = replies
 
     def _fail_no_more(self, passed: Mapping[str, bool]) -> Tensor:
         """The answers with a mistake that pass every check that the student's passes."""
@@ -439,7 +462,7 @@ class Diagnostician:
         if not fitting:
             return single
         rows = Prints.stack(list(fitting.values()))
-        same, shown = rows.same(evidence.student), rows.differs(self.library.right)
+        same, shown = evidence.agreeing(rows), rows.differs(self.library.right)
         found = evidence.best(same, shown, list(fitting), taken)
         if found is None or found.precision < CLEAN:
             return single

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
-from functools import cached_property
+from functools import cache, cached_property
 
+from grader.curriculum import mistakes
 from grader.grading.diagnosis.own_words import changes, new_steps
 from grader.recognition.likeness import Lines
 from grader.recognition.nesting import Step, steps
 from grader.recognition.unused import left_out
+
+# What cuts a gradient off, and what can besides.
+_DETACHES = r"\b(?:detach_?|data|no_grad)\b"
+_CUTS = (
+    rf"{_DETACHES}|\b(?:inference_mode|set_grad_enabled|requires_grad_?|item|tolist|numpy|tensor)\b"
+)
 
 
 class Reading:
@@ -29,10 +37,19 @@ class Reading:
     def _lines(self) -> Lines:
         return Lines(self.source)
 
+    @cached_property
+    def _cuts_off(self) -> bool:
+        return not self.source or bool(re.search(_CUTS, self.source))
+
     def correct(self, name: str) -> bool:
-        """Whether the line that a mistake changes is in the source, as it should be."""
+        """Whether the line that a mistake changes is in the source, as it should be.
+
+        So it is if the mistake cuts a gradient off and nothing in the source does.
+        """
         if name not in self.compared:
-            self.compared[name] = self._lines.correct(changes(self.exercise, name))
+            self.compared[name] = self._lines.correct(changes(self.exercise, name)) or (
+                name in _detaching(self.exercise) and not self._cuts_off
+            )
         return self.compared[name]
 
     def nearest(self, names: Sequence[str]) -> tuple[str, ...]:
@@ -60,3 +77,19 @@ class Reading:
             and self.unread == other.unread
             and all(self.correct(name) == known for name, known in other.compared.items())
         )
+
+
+@cache
+def _detaching(exercise: str) -> frozenset[str]:
+    """The mistakes that cut a gradient off, whichever way they are made."""
+    return frozenset(
+        mistake.name
+        for mistake in mistakes.load(exercise)
+        if all(
+            any(
+                len(re.findall(_DETACHES, becomes)) > len(re.findall(_DETACHES, was))
+                for was, becomes in edit.replacements
+            )
+            for edit in mistake.edits
+        )
+    )

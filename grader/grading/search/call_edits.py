@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import copy
 from collections.abc import Iterator
-from itertools import chain, permutations
+from itertools import permutations
 
 from torch import Tensor
 
@@ -25,6 +25,7 @@ _AXIS_CALLS = {
 }  # fmt: skip
 _REDUCING = {"amax", "amin", "any", "all", "logsumexp", "mean", "norm", "prod", "std", "sum", "var"}
 _NEED_AXIS = _REDUCING | {"softmax", "log_softmax", "max", "min", "argmax", "cumsum"}
+_TWO_RESULTS = {"max", "min", "median", "mode", "sort", "topk", "kthvalue"}
 _PAIRED = {"transpose", "swapaxes", "movedim"}
 _PRODUCTS = {"matmul", "bmm", "mm"}
 _LOOKALIKES = (
@@ -34,9 +35,8 @@ _LOOKALIKES = (
     ("floor", "ceil"), ("relu", "gelu"), ("rand", "randn"), ("uniform_", "normal_"),
     ("xavier_uniform_", "xavier_normal_"), ("logical_and", "logical_or"), ("minimum", "maximum"),
     ("view", "reshape"), ("repeat", "repeat_interleave"), ("eq", "ne"), ("lt", "le"), ("gt", "ge"),
-    ("argmax", "argmin"), ("empty", "zeros"), ("list", "nn.ModuleList"),
+    ("argmax", "argmin"), ("max", "argmax"), ("empty", "zeros"), ("list", "nn.ModuleList"),
 )  # fmt: skip
-_OTHERS = dict(chain(_LOOKALIKES, (pair[::-1] for pair in _LOOKALIKES)))
 
 
 def call_edits(
@@ -85,6 +85,15 @@ def call_edits(
     if ast.unparse(node.func) == f"math.{name}" and hasattr(Tensor, name):  # of a tensor
         of_tensors = text.replace("math.", "torch.", 1)
         yield source.replaced(node, "function", of_tensors, 1)
+    if (
+        name in _TWO_RESULTS
+        and isinstance(node.func, ast.Attribute)
+        and (node.args or node.keywords)
+    ):
+        yield source.replaced(node, "two results", f"{text}.values", 1)
+    if len(node.args) == 2 and ast.dump(node.args[0]) == ast.dump(node.args[1]):
+        yield source.replaced(node.args[0], "sign", f"-{atom(source, node.args[0])}", 1)
+    yield from _exchanged(source, node)
     yield from _without_call(source, node, name, text)
     for number, (_, change) in enumerate(arguments(node)):
         changed = copy.deepcopy(node)
@@ -172,14 +181,32 @@ def _without_call(source: Source, node: ast.Call, name: str, text: str) -> Itera
     inner = receiver if receiver is not None else source.segment(node.args[0]) if node.args else ""
     if inner and not inner.startswith("*"):
         yield source.replaced(node, kind, inner, 2)
-    other = _OTHERS.get(name)
-    if other and isinstance(node.func, ast.Attribute):
-        changed = copy.deepcopy(node)
-        assert isinstance(changed.func, ast.Attribute)
-        changed.func.attr = other
-        yield source.replaced(node, "function", ast.unparse(changed), 2)
+    for pair in _LOOKALIKES:
+        if name in pair and isinstance(node.func, ast.Attribute):
+            changed = copy.deepcopy(node)
+            assert isinstance(changed.func, ast.Attribute)
+            changed.func.attr = pair[name == pair[0]]
+            yield source.replaced(node, "function", ast.unparse(changed), 2)
     if receiver is None and node.args and source.segment(node.func).startswith("self."):
         yield source.replaced(node, "missing call", f"{source.segment(node.func)}({text})", 4)
+
+
+def _exchanged(source: Source, node: ast.Call) -> Iterator[Edit]:
+    """Two methods called in the other order, and an operation taken out of a call."""
+    inner = node.func.value if isinstance(node.func, ast.Attribute) else None
+    if isinstance(inner, ast.Call):
+        first = receiver_of(source, inner)
+        if first is not None and isinstance(inner.func, ast.Attribute):
+            own = source.segment(node)[len(source.segment(inner)) :]
+            before = source.segment(inner)[len(source.segment(inner.func.value)) :]
+            if own != before:
+                yield source.replaced(node, "call order", f"{first}{own}{before}", 2)
+    if inner is None or receiver_of(source, node) is None:
+        (operation, *more) = node.args or (None,)
+        if isinstance(operation, ast.BinOp) and not more:
+            function, left = source.segment(node.func), source.segment(operation.left)
+            rest = source.segment(operation)[len(left) :]
+            yield source.replaced(node, "brackets", f"{function}({left}){rest}", 3)
 
 
 def _missing(source: Source, scope: Scope, node: ast.Call, name: str) -> Iterator[Edit]:

@@ -192,6 +192,7 @@ def _operation(source: Source, node: ast.BinOp) -> Iterator[Edit]:
     if isinstance(node.op, ast.Add) and "mask" in source.segment(node.right):
         yield source.replaced(node, "operator", f"{left}.masked_fill(~{right}, -1e9)", 1)
     yield from _grouped(source, node)
+    yield from _put_through(source, node)
     yield source.replaced(node, "extra term", source.segment(node.left), 2)
     yield source.replaced(node, "extra term", source.segment(node.right), 3)
 
@@ -211,6 +212,21 @@ def _grouped(source: Source, node: ast.BinOp) -> Iterator[Edit]:
                 text = f"({source.segment(node.left)} {sign} {left_text}) {own} {right_text}"
             else:
                 text = f"{left_text} {own} ({right_text} {sign} {source.segment(node.right)})"
+            yield source.replaced(node, "brackets", text, 2)
+
+
+def _put_through(source: Source, node: ast.BinOp) -> Iterator[Edit]:
+    """A call of all of an operation, where only one of its operands went through it."""
+    left, right, sign = node.left, node.right, _sign(node)
+    if isinstance(left, ast.Call) and len(left.args) == 1 and receiver_of(source, left) is None:
+        whole = f"{source.segment(left.args[0])} {sign} {atom(source, right)}"
+        text = f"{source.segment(left.func)}({whole})"
+        yield source.replaced(node, "brackets", text, 2)
+    if isinstance(right, ast.Call) and isinstance(right.func, ast.Attribute):
+        inner = receiver_of(source, right)
+        if inner is not None:
+            called = source.segment(right)[len(source.segment(right.func.value)) :]
+            text = f"({source.segment(left)} {sign} {inner}){called}"
             yield source.replaced(node, "brackets", text, 2)
 
 

@@ -28,7 +28,7 @@ class Kind:
 
     `tells` says what is wrong where one of the kind helps, `{it}` being what it replaces; `asks` is
     the question about the line. One that `keeps` what the line does is a repair; another
-    drops something, and would let anything survive. A `habit` is what people do alike in every line
+    `drops` something, or may let anything survive. A `habit` is what people do alike in every line
     of a kind, so that all of them are edited at once. `said` are the words of exceptions that are
     raised where such an edit is needed.
     """
@@ -36,6 +36,7 @@ class Kind:
     tells: str
     asks: str
     keeps: bool = False
+    drops: bool = False
     habit: bool = False
     said: tuple[str, ...] = ()
 
@@ -57,6 +58,11 @@ KINDS: dict[str, Kind] = {
     "brackets": Kind(
         "In {it}, brackets are missing or in the wrong place.",
         "What is computed first on this line? Try it on small numbers.",
+        keeps=True,
+    ),
+    "call order": Kind(
+        "In {it}, two calls are in the wrong order.",
+        "Which step comes first on this line, and which one in the formula?",
         keeps=True,
     ),
     "called": Kind(
@@ -98,19 +104,24 @@ KINDS: dict[str, Kind] = {
     "extra argument": Kind(
         "In {it}, there is one argument too many.",
         "Does this call need every argument that it is given?",
+        drops=True,
         said=(CALLS,),
     ),
     "extra call": Kind(
         "In {it}, there is one call too many.",
         "What does each call on this line do, and is every one of them needed?",
+        drops=True,
         said=(BOOLEANS, DTYPES, SIZES, AXES),
     ),
     "extra statement": Kind(
-        "{it} doesn't belong here.", "What would be different without this line?"
+        "{it} doesn't belong here.",
+        "What would be different without this line?",
+        drops=True,
     ),
     "extra term": Kind(
         "In {it}, there is one term too many.",
         "Which parts does the formula have here? Count those on this line.",
+        drops=True,
     ),
     "fixed": Kind(
         "{it} is hard-coded here, though an argument gives the value.",
@@ -248,6 +259,12 @@ KINDS: dict[str, Kind] = {
         keeps=True,
         habit=True,
         said=(SIZES,),
+    ),
+    "two results": Kind(
+        "{it} returns two tensors, of which one is needed.",
+        "What does this call return? Print it for a small tensor.",
+        keeps=True,
+        said=(r"return_types|tuple",),
     ),
     "unguarded": Kind(
         "{it} also runs when its argument is None.",

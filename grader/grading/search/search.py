@@ -167,12 +167,12 @@ class Search:
                 break
             if self._beside_done and not self._differs(self.edits[number]):
                 continue
-            if best is not None and target.name in best.checks and KINDS[best.edits[0].kind].keeps:
+            if best is not None and not self._worth_trying(number, target, best):
                 continue
             outcome = self._tried((number,), target)
             if _better(self.edits[number], outcome.checks, best):
                 best = Fix((self.edits[number],), outcome.checks)
-                if len(best.checks) == len(self.failing):
+                if len(best.checks) == len(self.failing) and not KINDS[best.edits[0].kind].drops:
                     return best
             if outcome.agrees or outcome.further:
                 steps.append((outcome.agrees, number, target))
@@ -183,6 +183,16 @@ class Search:
             if both is not None:
                 return both
         return None
+
+    def _worth_trying(self, number: int, target: Target, best: Fix) -> bool:
+        """Whether an edit may be better than the best so far.
+
+        Where it is enough to drop something, another edit of that line may keep it.
+        """
+        if len(best.checks) < len(self.failing):
+            return target.name not in best.checks or not KINDS[best.edits[0].kind].keeps
+        first, edit = best.edits[0], self.edits[number]
+        return KINDS[edit.kind].keeps and (edit.file, edit.line) == (first.file, first.line)
 
     def _helpful(self, steps: Sequence[tuple[bool, int, Target]]) -> Iterator[tuple[int, Target]]:
         """The steps that break no check, those first with which more replies are right."""

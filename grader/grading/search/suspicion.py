@@ -26,6 +26,8 @@ def suspects(
     A line that a diagnosis in what was `found` quotes is not shown a second time.
     """
     passing = [check for check in result.checks if check.check in fix.checks]
+    if _avoids_only(fix, passing, result):
+        return ()
     sure = _sure(fix.edits[0].kind, passing, result)
     lines = (
         _suspect(edit, [other for other in fix.edits if other is not edit], passing, sources, sure)
@@ -35,20 +37,32 @@ def suspects(
     return tuple(line for line, already in zip(lines, shown, strict=True) if not already)
 
 
+def _wrong(result: ExerciseResult) -> int:
+    """How many checks that give points are not passed."""
+    return sum(
+        check.status is not Status.PASSED and check.max_points > 0 for check in result.checks
+    )
+
+
+def _raised(passing: Sequence[CheckResult]) -> bool:
+    return all(check.status is Status.ERROR for check in passing)
+
+
+def _avoids_only(fix: Fix, passing: Sequence[CheckResult], result: ExerciseResult) -> bool:
+    """Whether edits may do no more than avoid an exception: then the line that raised says more."""
+    kind = fix.edits[0].kind
+    return kind in AROUND and _raised(passing) and len(passing) < _wrong(result)
+
+
 def _sure(kind: str, passing: Sequence[CheckResult], result: ExerciseResult) -> bool:
     """Whether it may be told what is wrong: of the wrong checks, enough pass with the edit.
 
-    Another variable helps by chance more often than another axis does, and what only keeps a line
-    from raising is said better by its exception.
+    Another variable helps by chance more often than another axis does, and so does what keeps a
+    line from raising.
     """
-    wrong = sum(
-        check.status is not Status.PASSED and check.max_points > 0 for check in result.checks
-    )
-    if kind in AROUND and all(check.status is Status.ERROR for check in passing):
-        return False
-    if kind == "name":
-        return len(passing) == wrong
-    return KINDS[kind].keeps or len(passing) > SURE * wrong
+    if kind == "name" or (kind in AROUND and _raised(passing)):
+        return len(passing) == _wrong(result)
+    return KINDS[kind].keeps or len(passing) > SURE * _wrong(result)
 
 
 def quotes(diagnosis: Diagnosis, edit: Edit) -> bool:
