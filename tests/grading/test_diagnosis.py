@@ -348,6 +348,14 @@ def test_what_no_line_reads_speaks_against_a_mistake_made_with_it() -> None:
     assert {*named("grouped_query", source)} == {("nothing-turned",), ("cache-ignored",)}
 
 
+def test_of_two_that_look_the_same_the_one_that_reads_what_the_source_reads_is_named() -> None:
+    """A beam of one does not read `beam_size`, and sums of logits do."""
+    alike = ["logits-added-up", "beam-of-one"]
+    diagnostician = Diagnostician("decoding")
+    assert diagnostician._by_reading(alike, frozenset()) == alike[:1]
+    assert diagnostician._by_reading(alike, {"beam_search.beam_size"}) == alike
+
+
 def test_arguments_that_are_read_without_their_names_are_not_called_unread() -> None:
     assert unused("def f(a, b):\n    return a") == {"f.b"}
     assert unused("class A:\n    def f(self, x, mask=None):\n        return x") == {"A.f.mask"}

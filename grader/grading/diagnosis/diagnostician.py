@@ -161,7 +161,10 @@ class Diagnostician:
         """Those of mistakes that look the same that leave unread what the student's code does."""
         told = [name for name in names if name in self.library.unread]
         fitting = [name for name in told if self.library.unread[name] <= unread]
-        return fitting or [name for name in names if name not in told] or names
+        names = fitting or [name for name in names if name not in told] or names
+        if len(names) < 2:
+            return names
+        return [name for name in names if self.library.never_reads(name) <= unread] or names
 
     def _denied(self, name: str, proven: Iterable[str]) -> bool:
         """Whether a mistake, as it is told, is made with what a proven one leaves unread there."""

@@ -111,6 +111,11 @@ class Library(Fingerprints):
             stubs.reference_source(self.exercise)
         )
 
+    def never_reads(self, name: str) -> AbstractSet[str]:
+        """The arguments that no answer with this mistake reads, in whatever form."""
+        made = [left_out(one.source) for one in self.variants if name in one.mistakes]
+        return frozenset.intersection(*made) - left_out(stubs.reference_source(self.exercise))
+
     def holds(self, source: str) -> bool:
         """Whether an answer behaves as the reference does, or as one known mistake."""
         module = reference.variant(self.exercise, source)
