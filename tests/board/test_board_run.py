@@ -181,7 +181,8 @@ def test_many_kinds_of_wrong(solved: WorkspaceRun) -> None:
         "  Printed by your code:\n    shape torch.Size([2, 4])",
         "attention: 6 more tests fail, perhaps for the same reason. To see all: --tb=long",
         # the endless loop
-        " tests fail for the same reason.\n\n  Your code didn't finish and was stopped. Is there an infinite loop?",
+        " tests fail for the same reason.\n\n"
+        "  Your code didn't finish and was stopped. Is there an infinite loop?",
         "      while True: pass",
         # the syntax error
         "layer_norm: 10 tests fail for the same reason.",
