@@ -109,6 +109,7 @@ def test_where_one_edit_leaves_nothing_wrong_no_mistake_on_another_line_is_named
         ("extra term", Status.FAILED, 1, ""),
         ("extra term", Status.FAILED, 2, "In `a + b`, there is one term too many."),
         ("name", Status.FAILED, 2, ""),
+        ("condition", Status.FAILED, 2, ""),
         ("name", Status.FAILED, 3, "`a + b` does not hold what is needed here."),
         ("name", Status.ERROR, 3, "`a + b` does not hold what is needed here."),
         ("axis", Status.ERROR, 1, "`a + b` names the wrong axis, or none."),
@@ -127,7 +128,7 @@ def test_what_is_wrong_is_told_only_if_the_edit_helps_enough(
     assert line.tells == told
 
 
-@pytest.mark.parametrize("kind", ["condition", "name", "unguarded"])
+@pytest.mark.parametrize("kind", ["condition", "name", "unguarded", "extra call"])
 def test_an_edit_that_may_only_avoid_an_exception_is_not_told(kind: str) -> None:
     """The line that raised, which the exception is shown with, says more."""
     checks = tuple(
@@ -334,6 +335,7 @@ def test_what_has_to_do_with_files_is_not_edited(line: str) -> None:
         ("def f(x):\n    return x.mean(-1).pow(2)", "return (x.pow(2).mean(-1))"),
         ("def f(x):\n    return x.max(dim=-1)", "return (x.max(dim=-1).values)"),
         ("def f(n):\n    return torch.zeros(n, n)", "return (torch.ones(n, n))"),
+        ("def f(n):\n    return torch.zeros(n, dtype=torch.int64)", "dtype=(torch.float32)"),
         ("def f(w, b):\n    return w.uniform_(b, b)", "return w.uniform_((-b), b)"),
         ("def f(a, b, bias):\n    return nn.Linear(a, b)", "return (nn.Linear(a, b, bias=bias))"),
         (

@@ -26,6 +26,7 @@ _AXIS_CALLS = {
 _REDUCING = {"amax", "amin", "any", "all", "logsumexp", "mean", "norm", "prod", "std", "sum", "var"}
 _NEED_AXIS = _REDUCING | {"softmax", "log_softmax", "max", "min", "argmax", "cumsum"}
 _TWO_RESULTS = {"max", "min", "median", "mode", "sort", "topk", "kthvalue"}
+_DTYPES = ("torch.float32", "torch.float64", "torch.int64", "torch.bool")
 _PAIRED = {"transpose", "swapaxes", "movedim"}
 _PRODUCTS = {"matmul", "bmm", "mm"}
 _LOOKALIKES = (
@@ -93,6 +94,11 @@ def call_edits(
         yield source.replaced(node, "two results", f"{text}.values", 1)
     if len(node.args) == 2 and ast.dump(node.args[0]) == ast.dump(node.args[1]):
         yield source.replaced(node.args[0], "sign", f"-{atom(source, node.args[0])}", 1)
+    for keyword in node.keywords:
+        if keyword.arg == "dtype":
+            for dtype in _DTYPES:
+                if dtype != ast.unparse(keyword.value):
+                    yield source.replaced(keyword.value, "dtype", dtype, 1)
     yield from _exchanged(source, node)
     yield from _without_call(source, node, name, text)
     for number, (_, change) in enumerate(arguments(node)):

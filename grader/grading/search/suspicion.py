@@ -51,16 +51,17 @@ def _raised(passing: Sequence[CheckResult]) -> bool:
 def _avoids_only(fix: Fix, passing: Sequence[CheckResult], result: ExerciseResult) -> bool:
     """Whether edits may do no more than avoid an exception: then the line that raised says more."""
     kind = fix.edits[0].kind
-    return kind in AROUND and _raised(passing) and len(passing) < _wrong(result)
+    around = kind in AROUND or KINDS[kind].drops
+    return around and _raised(passing) and len(passing) < _wrong(result)
 
 
 def _sure(kind: str, passing: Sequence[CheckResult], result: ExerciseResult) -> bool:
     """Whether it may be told what is wrong: of the wrong checks, enough pass with the edit.
 
-    Another variable helps by chance more often than another axis does, and so does what keeps a
-    line from raising.
+    Another variable or condition helps by chance more often than another axis does, and so does
+    what keeps a line from raising.
     """
-    if kind == "name" or (kind in AROUND and _raised(passing)):
+    if kind in ("name", "condition") or (kind in AROUND and _raised(passing)):
         return len(passing) == _wrong(result)
     return KINDS[kind].keeps or len(passing) > SURE * _wrong(result)
 
