@@ -93,7 +93,8 @@ def test_length_one_and_a_beam_of_one() -> None:
     found = beam_search(Chain(TREE), torch.tensor([[0]]), START, END, 6, beam_size=1)
     what = "result of beam_search with beam_size=1"
     help = (
-        "A beam of one keeps a, which has 0.6, and not b, which has 0.4. After a it keeps the end."
+        "A beam keeps the likeliest. A beam of one keeps a, which has 0.6, and neither b, which "
+        "has 0.4, nor anything less likely. After a it keeps the end."
     )
     assert_written(found, torch.tensor([[START, A, END]]), what, help)
 

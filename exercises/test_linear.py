@@ -69,7 +69,8 @@ def test_how_it_starts() -> None:
             raise Mismatch(
                 f"The {name} of Linear(25, 400) starts between {low:.3f} and {high:.3f}; "
                 "it should start between -0.2 and 0.2 and come close to both.",
-                help="Compute 1/√in_features for 25 inputs. Where does your code use it?",
+                help="Are the numbers drawn uniformly, so that none is beyond the bounds? And are "
+                "the bounds those of 25 inputs, ±1/√25?",
                 points_at="__init__",
             )
 

@@ -28,6 +28,8 @@ def test_softmax_by_hand() -> None:
         "These are exponentials of differences. What are they divided by?": 2 * expected,
         "These are the logarithms. What does softmax return?": expected.log(),
         "Are these the exponentials, divided by their sum?": x / x.sum(),
+        "An exponential is never negative. Is the largest score subtracted from the score, or from "
+        "its exponential?": (10 * expected - log(5)) / (10 - 4 * log(5)),
     }
     assert_matches(softmax(x), expected, "softmax", asks=asks)
 

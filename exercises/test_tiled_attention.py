@@ -33,10 +33,14 @@ def test_by_hand() -> None:
     query = torch.tensor([[1.0]])
     key = torch.tensor([[1.0], [2.0], [4.0], [1.0]]).log()
     value = torch.tensor([[8.0], [4.0], [2.0], [16.0]])
-    plain = "All keys are in one block here. Is the output the weighted sum, divided by the total?"
+    plain = (
+        "All keys are in one block here. Which maximum does each exponential subtract, the one "
+        "before this block or the new one? And is the output divided by the total?"
+    )
     blocks = (
         "With a single block it is right. Which keys does each block have, what is kept for the "
-        "next one, and are both running sums rescaled when the maximum grows?"
+        "next one, and are both running sums rescaled when the maximum grows? Which maximum, the "
+        "old or the new one, does each exponential use?"
     )
     for block, help, only_last, skipping in (
         (4, plain, 5.0, 5.0),
