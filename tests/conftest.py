@@ -26,20 +26,41 @@ if TYPE_CHECKING:
 # With it jsonschema, which nbformat uses, takes two seconds to prepare for checks of addresses.
 sys.modules["rfc3987_syntax"] = None  # type: ignore[assignment]
 
-# Files of which a worker runs all tests, since these share what takes long to make. First those
+# Of a file a worker runs all tests, since these share what takes long to make. First come the files
 # that take longest, so that no worker is left with one of them at the end.
-WHOLE = (
+LONGEST = (
     "course/test_course_class.py",
     "sandbox/test_attacks.py",
+    "sandbox/test_sandbox.py",
     "notebook/test_kernel.py",
-    "cli/test_cli.py",
-    "course/test_course_lab.py",
-    "grading/test_exercise_run.py",
-    "grading/test_cluster.py",
     "capstone/test_capstone_advice.py",
+    "grading/test_exercise_run.py",
+    "course/test_course_lab.py",
+    "cli/test_cli.py",
+    "board/test_board_run.py",
+    "grading/test_cluster.py",
+    "board/test_slips.py",
+    "checks/test_fairness.py",
+    "quality/test_scorecard.py",
+    "grading/test_ordinary_calls.py",
+    "grading/test_faults.py",
+    "grading/test_own_tests.py",
+    "grading/test_diagnosis.py",
+    "capstone/test_capstone_command.py",
+    "capstone/test_capstone_sort.py",
+    "cli/test_platform.py",
+    "test_pytest_plugin.py",
     "notebook/test_notebook.py",
     "grading/test_lines.py",
-    "grading/test_messages.py",
+    "board/test_show.py",
+    "remote/test_forbidden.py",
+    "sandbox/test_jail.py",
+)
+# Of these, every test is long enough to go to any worker.
+APART = (
+    "quality/test_scorecard.py",
+    "grading/test_ordinary_calls.py",
+    "grading/test_faults.py",
 )
 
 
@@ -68,13 +89,13 @@ def _processors() -> int:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> object:
-    """Sends the tests of a group to one worker, so that it makes what they need once."""
+    """Sends the tests of a file to one worker, so that it makes what they need once."""
     from xdist.scheduler import LoadScopeScheduling
 
     class Scheduling(LoadScopeScheduling):  # type: ignore[misc]
         def _split_scope(self, nodeid: str) -> str:
             file = nodeid.partition("::")[0]
-            return file if file.endswith(WHOLE) else nodeid
+            return nodeid if file.endswith(APART) else file
 
     config.option.loadscopereorder = False  # the order is that of the collection, see below
     return Scheduling(config, log)
@@ -82,7 +103,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> object:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Puts first what takes longest, and leaves out of what is marked `full` what is not drawn."""
-    ranks = {file: rank for rank, file in enumerate(WHOLE)}
+    ranks = {file: rank for rank, file in enumerate(LONGEST)}
 
     def rank(item: pytest.Item) -> int:
         file = item.path.relative_to(ROOT / "tests").as_posix()

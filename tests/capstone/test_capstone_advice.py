@@ -21,7 +21,7 @@ from tests.tools.capstone_runs import DATES, right, run, trial, wrong
 VARIANTS = DATA / "variants"
 
 
-@pytest.mark.full(but=("masks", "decoder", "training"))
+@pytest.mark.full(but=("masks",))
 @pytest.mark.parametrize(
     ("exercise", "name"),
     [

@@ -26,7 +26,7 @@ QUICK = ("linear", "masks")
     [
         *QUICK,
         *(
-            pytest.param(name, marks=pytest.mark.full(seconds=8))
+            pytest.param(name, marks=pytest.mark.full(seconds=3))
             for name in NAMES
             if name not in QUICK
         ),
