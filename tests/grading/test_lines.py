@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -138,6 +139,9 @@ def test_an_edit_that_may_only_avoid_an_exception_is_not_told(kind: str) -> None
     edit = Edit(1, kind, "m", "dim", 0, 1, "dim", 1, file="layer_norm")
     fix = Fix((edit,), frozenset({"first"}))
     assert suspects(fix, result, {"layer_norm": "x = m\n"}) == ()
+    # What a known mistake seemed to explain may be right with it, too.
+    (line,) = suspects(replace(fix, whole=True), result, {"layer_norm": "x = m\n"})
+    assert line.tells
 
 
 def test_where_dropping_a_condition_is_enough_what_keeps_it_is_told(judge: Judge) -> None:

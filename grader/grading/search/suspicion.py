@@ -28,7 +28,7 @@ def suspects(
     passing = [check for check in result.checks if check.check in fix.checks]
     if _avoids_only(fix, passing, result):
         return ()
-    sure = _sure(fix.edits[0].kind, passing, result)
+    sure = fix.whole or _sure(fix.edits[0].kind, passing, result)
     lines = (
         _suspect(edit, [other for other in fix.edits if other is not edit], passing, sources, sure)
         for edit in fix.edits
@@ -52,7 +52,8 @@ def _avoids_only(fix: Fix, passing: Sequence[CheckResult], result: ExerciseResul
     """Whether edits may do no more than avoid an exception: then the line that raised says more."""
     kind = fix.edits[0].kind
     around = kind in AROUND or KINDS[kind].drops
-    return around and _raised(passing) and len(passing) < _wrong(result)
+    whole = fix.whole or len(passing) == _wrong(result)
+    return around and _raised(passing) and not whole
 
 
 def _sure(kind: str, passing: Sequence[CheckResult], result: ExerciseResult) -> bool:
