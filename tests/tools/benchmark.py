@@ -20,15 +20,23 @@ import subprocess
 import sys
 import time
 import timeit
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
+from unittest.mock import patch
 
 from grader import curriculum
 from grader.curriculum import stubs
 from grader.curriculum.mistakes.variants import variants
+from grader.grading.judge import Judge
+from grader.grading.recording import Recordings
+from grader.grading.student_process import PROGRAM
 from grader.quality.mutants import mutants
+from grader.remote.budget import Budget
 from grader.sandbox import lockdown
+from grader.sandbox.host import Host
+from grader.submission import Submission
 from tests import ROOT
 
 CORE = [exercise.name for exercise in curriculum.EXERCISES if exercise.core]
@@ -168,6 +176,50 @@ def wrong_answers(count: int, known: bool) -> list[dict[str, str]]:
     return members
 
 
+def causes(count: int, isolation: str) -> None:
+    """What it takes to name the mistakes of such a class's wrong answers, and to search for lines.
+
+    It is the CPU time of the judge and of the students' code, without what is made once a class.
+    """
+    with patch.object(Budget, "spend", autospec=True, side_effect=Budget.spend) as spend:
+
+        def clock() -> float:
+            spent: float = sum(call.args[1].processor for call in spend.call_args_list)
+            return time.process_time() + spent
+
+        def timed(function: Callable[..., Any], seconds: list[float]) -> Callable[..., Any]:
+            def run(judge: Judge, *arguments: Any) -> Any:
+                begun = clock()
+                try:
+                    return function(judge, *arguments)
+                finally:
+                    seconds[-1] += clock() - begun
+
+            return run
+
+        for known, label in ((True, "known mistakes"), (False, "other slips")):
+            named: list[float] = []
+            searched: list[float] = []
+            with (
+                Host(PROGRAM, isolation) as host,
+                patch.object(Judge, "_diagnosed", timed(Judge._diagnosed, named)),
+                patch.object(Judge, "_confirms", timed(Judge._confirms, searched)),
+                patch.object(Judge, "_with_lines", timed(Judge._with_lines, searched)),
+            ):
+                judge = Judge(CORE, Recordings(1), host, searches=True)
+                judge.prepare()
+                for answers in wrong_answers(count, known):
+                    for name, source in answers.items():
+                        spend.reset_mock()
+                        named.append(0.0)
+                        searched.append(0.0)
+                        judge.grade(Submission(name, {name: source}))
+            print(f"CPU time an exercise with {label}, of {len(named)}")
+            for what, seconds in (("naming", named), ("searching", searched)):
+                middle, most = statistics.median(seconds), max(seconds)
+                print(f"  {what:<31} {middle:6.2f} s in the median, {most:.2f} s at most")
+
+
 def mixed_class(folder: Path, count: int, isolation: str, rounds: int) -> None:
     """`grader grade` on a class in which a quarter of the files are wrong, and on a right one."""
     if lockdown.linux():
@@ -220,6 +272,7 @@ def main() -> None:
             instructor_side(Path(folder), chosen.submissions, chosen.isolation, chosen.runs)
         if "mixed" in wanted:
             mixed_class(Path(folder), chosen.submissions, chosen.isolation, chosen.runs)
+            causes(chosen.submissions, chosen.isolation)
 
 
 if __name__ == "__main__":

@@ -129,6 +129,7 @@ class Diagnostician:
         mistakes = self._causes(student, answer)
         if share(self.library, student, [mistakes.explains]) < LEAST_IN_ALL:
             mistakes = _Causes((), torch.zeros_like(student.said))
+        only_raises = not bool((student.differs(self.library.right) & ~student.raised).any())
         for (first, *others), branch in mistakes.either:
             marks = inside_only(self.library, student, branch) if branch else student
             same = dict.fromkeys((*alike(self.library, first, marks), *others))
@@ -140,7 +141,9 @@ class Diagnostician:
             )
             names = tuple(name for name in names if not reading.correct(name)) or names
             names = reading.nearest(names) if len(names) > 1 else names
-            if len(names) <= MAX_ALIKE and not any(set(names) & set(one) for one, _ in named):
+            if only_raises:
+                names = tuple(name for name in names if not reading.without_a_trace(name))
+            if 0 < len(names) <= MAX_ALIKE and not any(set(names) & set(one) for one, _ in named):
                 named.append((names, branch))
         told = [name for names, _ in named for name in names]
         left_unread = self._left_unread(reading.unread, student, passed, told)

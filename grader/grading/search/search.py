@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
@@ -30,8 +30,12 @@ from grader.remote.budget import Budget
 from grader.remote.channel import Channel, Times, decoded
 from grader.remote.session import ForbiddenUse, Interrupted, Lost, StudentError
 
+# So many edits are run, so that what is found does not depend on how fast the machine is and what
+# else it does. Of strangers' slips, none that an edit puts right took more than 147. The CPU time
+# is the last resort, for code that takes long.
+MOST_TRIED = 240
 SECONDS, IDLE = 2.0, 20.0
-ALONE = 1.0  # seconds after which two edits are tried, if one helped a little
+ALONE = 150  # edits after which two at once are tried, if one helped a little
 # What an edit makes of a loop is often one without end.
 TIMES = Times(load=1.0, call=0.4, idle=1.0, cell=1.0, notebook=1.5)
 MAX_LOSSES = 12
@@ -44,7 +48,6 @@ SAID = 2.0  # how much likelier one is of a kind that the words of the exception
 WAVE = 24  # edits that are tried on one of them before the next has its turn
 BESIDE = 24  # edits of other lines that are tried where a right answer is nearly the same
 CONFIRMING, CONFIRMED_IN = 24, 2  # edits of one line, and failing checks, to confirm a line with
-CONFIRM_SECONDS = 0.5
 STEPS = 3  # edits that help a little, to each of which the others are put
 
 
@@ -94,7 +97,10 @@ class Search:
         self.beside = 0
         self.losses = 0
         self.deadly: set[int] = set()
-        self.spares: dict[int, bool] = {}  # whether the edit of that number breaks no check
+        self.tried = 0
+        # Of edits, by their numbers: whether they break no check, and which failing ones they fix.
+        self.spares: dict[tuple[int, ...], bool] = {}
+        self.fixes: dict[tuple[int, ...], frozenset[str]] = {}
         self.begun = time.process_time()
 
     def fix(
@@ -107,7 +113,7 @@ class Search:
 
         `explained` are checks that fail too, but for which nothing is looked for.
         """
-        self.failing, self.passing = failing, passing
+        self.failing, self.passing = _by_cost(failing), passing
         with self.process:
             try:
                 if not self.edits:
@@ -133,7 +139,7 @@ class Search:
         self, line: int, failing: Sequence[Recording], passing: Sequence[Recording]
     ) -> bool:
         """Whether an edit of that line of the exercise's file makes more of the replies right."""
-        self.failing, self.passing = failing, passing
+        self.failing, self.passing = _by_cost(failing)[:CONFIRMED_IN], passing
         source = self.process.sources.get(self.exercise, "")
         self.differences = differences(self.exercise, source)
         there = [
@@ -146,7 +152,7 @@ class Search:
             try:
                 return bool(likely) and any(
                     outcome.checks or outcome.agrees
-                    for target in islice(self._targets(traced=False), CONFIRMED_IN)
+                    for target in self._targets(traced=False)
                     for outcome in self._outcomes(likely[:CONFIRMING], target)
                 )
             except (Interrupted, StudentError):
@@ -154,7 +160,7 @@ class Search:
 
     def _outcomes(self, numbers: Sequence[int], target: Target) -> Iterator[_Outcome]:
         for number in numbers:
-            if self.seconds < CONFIRM_SECONDS and self._time_left():
+            if self._time_left():
                 yield self._tried((number,), target)
 
     def _one_or_two(self) -> Fix | None:
@@ -163,7 +169,7 @@ class Search:
         for target, number in self._waves():
             if not self._time_left():
                 return best
-            if best is None and self.seconds > ALONE and any(self._helpful(steps)):
+            if best is None and self.tried >= ALONE and any(self._helpful(steps)):
                 break
             if self._beside_done and not self._differs(self.edits[number]):
                 continue
@@ -197,9 +203,7 @@ class Search:
     def _helpful(self, steps: Sequence[tuple[bool, int, Target]]) -> Iterator[tuple[int, Target]]:
         """The steps that break no check, those first with which more replies are right."""
         for agrees, number, target in sorted(steps, key=lambda step: not step[0]):
-            if number not in self.spares:
-                self.spares[number] = agrees or self._spares(number)
-            if self.spares[number]:
+            if agrees or self._spares(number):
                 yield number, target
 
     def _second(self, first: int, target: Target) -> Fix | None:
@@ -291,7 +295,10 @@ class Search:
 
     def _time_left(self) -> bool:
         return (
-            self.seconds < SECONDS and self.losses <= MAX_LOSSES and self.budget.refusal() is None
+            self.tried < MOST_TRIED
+            and self.seconds < SECONDS
+            and self.losses <= MAX_LOSSES
+            and self.budget.refusal() is None
         )
 
     @property
@@ -306,7 +313,7 @@ class Search:
 
     def _targets(self, traced: bool = True) -> Iterator[Target]:
         """The failing checks, each with its first case that fails, the cheapest first."""
-        for recording in sorted(self.failing, key=lambda recording: cost(recording.cases[0])):
+        for recording in self.failing:
             failing = (self._target(recording, case, (), traced) for case in recording.cases)
             target = next(filter(None, failing), None)
             if target is not None:
@@ -332,13 +339,14 @@ class Search:
             target.trace(replies, channel, self.right.made)
         return target
 
-    def _tried(self, numbers: Sequence[int], target: Target) -> _Outcome:
+    def _tried(self, numbers: tuple[int, ...], target: Target) -> _Outcome:
         """What becomes of these edits: nothing if they break another check.
 
         The other checks run only where they help in the target.
         """
-        if self.deadly.intersection(numbers):
+        if self.deadly.intersection(numbers) or self._settled(numbers):
             return _Outcome()
+        self.tried += 1
         self.beside += not self._differs(self.edits[numbers[-1]])
         try:
             channel = self._loaded()
@@ -351,19 +359,24 @@ class Search:
             if not target.accepts(replies, channel):
                 target.refused.add(mark)
                 return self._helped(numbers, target, replies, channel)
-            if not self._whole(target.recording, channel) or not self._breaks_none(channel):
-                return _Outcome()
-            others = (recording for recording in self.failing if recording is not target.recording)
-            fixed = [target.recording, *(check for check in others if self._whole(check, channel))]
-            return _Outcome(frozenset(check.check.name for check in fixed))
+            if self._whole(target.recording, channel) and self._breaks_none(numbers, channel):
+                others = self._fixed(target, channel)
+                self.fixes[numbers] = others | {target.name}
+                return _Outcome(self.fixes[numbers])
         except Lost:
             self._lose(numbers)
-        except (ForbiddenUse, StudentError, ValueError):  # the last where two edits overlap
+        except (StudentError, ValueError):  # at its import; or two edits overlap
+            self.spares[numbers] = False
+        except ForbiddenUse:
             pass
         return _Outcome()
 
+    def _settled(self, numbers: tuple[int, ...]) -> bool:
+        """Whether it is known of edits what they do to all checks, whatever the target is."""
+        return not self.spares.get(numbers, True) or bool(self.fixes.get(numbers))
+
     def _helped(
-        self, numbers: Sequence[int], target: Target, replies: Sequence[object], channel: Channel
+        self, numbers: tuple[int, ...], target: Target, replies: Sequence[object], channel: Channel
     ) -> _Outcome:
         """Whether the target, which still fails, came nearer.
 
@@ -375,23 +388,30 @@ class Search:
         further = further and KINDS[self.edits[numbers[0]].kind].keeps
         if not agrees:
             return _Outcome(further=further)
-        if not self._breaks_none(channel):
+        if not self._breaks_none(numbers, channel):
             return _Outcome()
+        if numbers not in self.fixes:
+            self.fixes[numbers] = self._fixed(target, channel)
+        return _Outcome(self.fixes[numbers], agrees=True, further=further)
+
+    def _fixed(self, target: Target, channel: Channel) -> frozenset[str]:
+        """The names of the failing checks, but for the target's, that pass now."""
         others = (recording for recording in self.failing if recording is not target.recording)
-        fixed = frozenset(check.check.name for check in others if self._whole(check, channel))
-        return _Outcome(fixed, agrees=True, further=further)
+        return frozenset(check.check.name for check in others if self._whole(check, channel))
 
     def _spares(self, number: int) -> bool:
         """Whether an edit breaks no check that passes."""
-        try:
-            channel = self._loaded()
-            self._edit(channel, (number,))
-            return self._breaks_none(channel)
-        except Lost:
-            self._lose((number,))
-        except (ForbiddenUse, StudentError):
-            pass
-        return False
+        if (number,) not in self.spares:
+            self.spares[(number,)] = False
+            try:
+                channel = self._loaded()
+                self._edit(channel, (number,))
+                self.spares[(number,)] = self._unbroken(channel)
+            except Lost:
+                self._lose((number,))
+            except (ForbiddenUse, StudentError):
+                pass
+        return self.spares[(number,)]
 
     def _lose(self, numbers: Sequence[int]) -> None:
         """Leave a process that hung or died with these edits, which are tried no more."""
@@ -408,7 +428,13 @@ class Search:
     def _asked(self, target: Target, channel: Channel) -> list[bytearray]:
         return [body for frame, count in target.frames for body in channel.gather(frame, count)]
 
-    def _breaks_none(self, channel: Channel) -> bool:
+    def _breaks_none(self, numbers: tuple[int, ...], channel: Channel) -> bool:
+        """Whether these edits, which are loaded, break no check that passes."""
+        if numbers not in self.spares:
+            self.spares[numbers] = self._unbroken(channel)
+        return self.spares[numbers]
+
+    def _unbroken(self, channel: Channel) -> bool:
         return all(self._whole(recording, channel) for recording in self.passing)
 
     def _whole(self, recording: Recording, channel: Channel) -> bool:
@@ -431,3 +457,7 @@ def _better(edit: Edit, checks: frozenset[str], best: Fix | None) -> bool:
         return bool(checks)
     keeps = KINDS[edit.kind].keeps and not KINDS[best.edits[0].kind].keeps
     return len(checks) >= len(best.checks) + (not keeps)
+
+
+def _by_cost(recordings: Iterable[Recording]) -> list[Recording]:
+    return sorted(recordings, key=lambda recording: cost(recording.cases[0]))
