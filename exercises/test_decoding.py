@@ -120,7 +120,7 @@ def test_any_id_may_be_generated() -> None:
 
 
 def test_the_start_token_may_have_any_id() -> None:
-    """The start token has the id that is passed as `bos_id`, here 4, and padding has 0."""
+    """The start token has the id `bos_id`, here 4; padding has 0."""
     model = Chain({4: {A: 1.0}, A: {END: 1.0}}, start=4)
     for search in (greedy_decode, beam_search):
         found = search(model, torch.tensor([[0]]), 4, END, 5)
@@ -183,7 +183,7 @@ def test_scores_are_not_divided_by_the_length() -> None:
 
 
 def test_all_continuations_compete() -> None:
-    """A beam keeps the best of all continuations, from whichever sentence they come.
+    """A beam keeps the best continuations, whatever they continue.
 
     In the first table both of the best two after two steps go on from a: a, a with 0.6 * 0.5 = 0.3
     and a, end with 0.27. b, a has 0.2, and a, a goes on with half of its 0.3. In the second, the

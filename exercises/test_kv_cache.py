@@ -152,7 +152,7 @@ def test_what_does_not_fit_is_refused() -> None:
 
 
 def test_gradients_reach_the_first_keys() -> None:
-    """Gradients reach the first keys through the second result, and the dtype stays."""
+    """Gradients reach the first keys through the second; the dtype stays."""
     for reorders in (False, True):
         cache = KVCache()
         first, second = pieces(2, 1)

@@ -132,7 +132,7 @@ def test_what_stands_around_the_blocks() -> None:
 
 
 def test_the_blocks_one_after_the_other() -> None:
-    """The second block reads what the first returns; both get the same angles and mask.
+    """The second block reads what the first returns.
 
     A head has 8 / 4 = 2 features. So each token has one angle, its position: 0, 1, 2, 3 and 4.
     """
@@ -207,13 +207,13 @@ def test_one_matrix_for_both_ends() -> None:
 
 
 def test_the_defaults() -> None:
-    """The defaults are max_len 2048, base 10000 and eps 1e-6, and the weights are not tied."""
+    """max_len 2048, base 10000, eps 1e-6, untied: the defaults."""
     assert_defaults(Block, eps=1e-6)
     assert_defaults(LanguageModel, max_len=2048, base=10000.0, eps=1e-6, tie_weights=False)
 
 
 def test_sizes_that_do_not_divide_are_refused() -> None:
-    """8 features can't be shared by 3 heads, nor 4 heads by 3 key/value heads."""
+    """The 3 heads given don't fit 8 features, nor 4 heads."""
     for n_heads, n_kv_heads in ((3, 1), (4, 3)):
         with assert_raises(ValueError, f"LanguageModel(11, 8, {n_heads}, {n_kv_heads}, 2, 6)"):
             LanguageModel(11, 8, n_heads, n_kv_heads, 2, 6)
@@ -292,7 +292,7 @@ def test_a_block_adds_no_mask() -> None:
 
 
 def test_blocks_share_nothing_and_the_embedding_learns() -> None:
-    """Blocks share nothing, and every token's row of the embedding learns, that of id 0 too."""
+    """Blocks share nothing, and every token's vector learns."""
     model = small()
     shared = {id(p) for p in model.blocks[0].parameters()} & {
         id(p) for p in model.blocks[1].parameters()

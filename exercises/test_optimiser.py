@@ -263,7 +263,7 @@ def test_what_has_no_gradient_stays() -> None:
 
 
 def test_the_defaults() -> None:
-    """The defaults are lr 0.001, betas (0.9, 0.999), eps 1e-8 and a decay of 0.01.
+    """The defaults: lr 0.001, betas 0.9 and 0.999, eps 1e-8, decay 0.01.
 
     A weight of 100 decays by lr * 0.01 * 100 = 0.1 and moves by 0.1. Without decay, and with the
     gradients 1 and then -2, m̂ is (0.09 - 0.2) / 0.19 in the second step, and v̂ is

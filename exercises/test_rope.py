@@ -76,7 +76,7 @@ def test_the_angles_of_later_positions() -> None:
 
 
 def test_gradients_reach_what_is_rotated() -> None:
-    """Gradients flow back to x: each number of it is in two of the output, with cos and sin."""
+    """Gradients flow back to x: each number is in two of the output."""
     x = torch.tensor([[1.0, 2.0]], requires_grad=True)
     output = apply_rotary(x, torch.tensor([[1.0]]))
     if not output.requires_grad:

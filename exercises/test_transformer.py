@@ -304,7 +304,7 @@ def test_options_reach_both_halves() -> None:
 
 
 def test_the_last_norms_act() -> None:
-    """In pre-norm, the last norm acts on what `encode` returns, and on what `decode` returns.
+    """In pre-norm, what `encode` and `decode` return is normalised.
 
     With the weight 0 and the bias 3, that norm returns nothing but 3.
     """

@@ -18,6 +18,7 @@ from grader.checks.subwords_cases import (
     joined_from_the_right,
     joined_once,
     learnt,
+    learnt_from_kept_counts,
     longest_match,
 )
 
@@ -70,6 +71,11 @@ def _tells_repeats(corpus: Corpus) -> bool:
         and corpus.learns_otherwise(joined=joined_from_the_right)
         and corpus.learns_otherwise(joined=joined_once)
     )
+
+
+def _tells_kept_counts(corpus: Corpus) -> bool:
+    """It matters how counts change where a pair is joined twice in a row."""
+    return corpus.is_whole() and learnt_from_kept_counts(corpus.text, corpus.count) != corpus.merges
 
 
 def _tells_bytes(corpus: Corpus) -> bool:
@@ -161,18 +167,23 @@ def test_takes_the_greater_of_equally_frequent_pairs(student: Any, corpus: Corpu
 
 @check(
     points=1,
-    inputs=corpora(_tells_repeats, letters="ab", words=9, length=20, count=4),
+    inputs=(
+        corpora(_tells_repeats, letters="ab", words=9, length=20, count=4),
+        corpora(_tells_kept_counts, letters="ab", words=9, longest=9, length=20),
+    ),
     examples=2,
 )
-def test_repeats_and_the_end(student: Any, corpus: Corpus) -> None:
+def test_repeats_and_the_end(student: Any, corpus: Corpus, joined_twice: Corpus) -> None:
     """Overlapping pairs count as they stand and are joined from the left, until none is left.
 
-    Sees `aaa` counted as one pair, occurrences joined from the right or only the first of a piece,
+    Sees `aaa` counted as one pair, counts that are updated at each join and between two joins in a
+    row twice, occurrences joined from the right or only the first of a piece,
     pairs of one occurrence left out, an error or an endless loop where no pair is left, and merges
     for no text and for a count of 0.
     """
-    result = student.train_merges(corpus.text, corpus.count)
-    assert_merges(result, corpus.merges, call_of(corpus))
+    for learned in (corpus, joined_twice):
+        result = student.train_merges(learned.text, learned.count)
+        assert_merges(result, learned.merges, call_of(learned))
     first, second = corpus.merges[0]
     for text in ((first + second).decode(), "xxx", "xxxx", "x", ""):
         result = student.train_merges(text, MANY)

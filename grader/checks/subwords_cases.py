@@ -72,6 +72,30 @@ def learnt(
     return merges
 
 
+def learnt_from_kept_counts(text: str, count: int) -> Merges:
+    """The merges of counts that are updated at each join, between two joins in a row twice."""
+    rows = [single_bytes(piece) for piece in cut(text)]
+    counts = Counter(pair for row in rows for pair in itertools.pairwise(row))
+    merges: Merges = []
+    while len(merges) < count and counts:
+        best = max(counts, key=lambda pair: (counts[pair], pair))
+        merges.append(best)
+        gone: Counter[Merge] = Counter({best: counts[best]})
+        for row in rows:
+            start = 0
+            while start < len(row) - 1:
+                if (row[start], row[start + 1]) == best:
+                    gone.update(itertools.pairwise(row[max(start - 1, 0) : start + 1]))
+                    gone.update(itertools.pairwise(row[start + 1 : start + 3]))
+                    start += 1
+                start += 1
+        rows = [joined_from_the_left(row, best) for row in rows]
+        made = best[0] + best[1]
+        counts.update(pair for row in rows for pair in itertools.pairwise(row) if made in pair)
+        counts -= gone
+    return merges
+
+
 def _apart(row: list[Token]) -> list[Merge]:
     """The pairs of a row, those left out that share a token with an equal one before."""
     result: list[Merge] = []

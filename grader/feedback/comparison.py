@@ -300,13 +300,20 @@ def assert_defaults(owner: Callable[..., object], **defaults: object) -> None:
     """Check the defaults that the `def` line of a function or a class gives as plain values.
 
     Where there is no such line to read, or where a default is None and found out in the body,
-    nothing is said. Raises `Mismatch`.
+    nothing is said. Raises `Mismatch`, and NotImplementedError where the body is not written yet.
     """
     __tracebackhide__ = True
     try:
         parameters = inspect.signature(owner).parameters
     except (TypeError, ValueError):
         return
+    body = getattr(owner.__init__ if isinstance(owner, type) else owner, "__code__", None)
+    if (
+        body is not None
+        and body.co_names[-1:] == ("NotImplementedError",)
+        and not ({*body.co_names} - {"super", "__init__", "NotImplementedError"})
+    ):
+        owner(**dict.fromkeys(parameters))  # raises it where the student has to write
     for name, expected in defaults.items():
         default = parameters[name].default if name in parameters else expected
         if isinstance(default, bool | int | float | str | tuple) and default != expected:

@@ -16,6 +16,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterable, Iterator
+from collections.abc import Set as AbstractSet
 
 from torch import Tensor
 
@@ -47,8 +48,11 @@ _LAYER = "`self.{}` is made here and used nowhere."
 def dropped(source: str) -> list[tuple[str, int]]:
     """Return a sentence on each value that is computed and dropped, and its line, in order."""
     functions = [n for n in ast.walk(parsed(source)) if isinstance(n, ast.FunctionDef)]
-    kinds = (_dropped, _unread, _first_passes, _same_starts)
-    return _in_order(told for node in functions for kind in kinds for told in kind(node))
+    # What returns nothing is called for what it does.
+    silent = {node.name for node in functions if not _returns(node)}
+    kinds = (_unread, _first_passes, _same_starts)
+    told = [told for node in functions for kind in kinds for told in kind(node)]
+    return _in_order([*told, *(one for node in functions for one in _dropped(node, silent))])
 
 
 def unused_parts(source: str) -> list[tuple[str, int]]:
@@ -84,7 +88,13 @@ def _in_order(told: Iterable[tuple[str, int]]) -> list[tuple[str, int]]:
     return sorted(set(told), key=lambda pair: (pair[1], pair[0]))
 
 
-def _dropped(function: ast.FunctionDef) -> Iterator[tuple[str, int]]:
+def _returns(function: ast.FunctionDef) -> bool:
+    """Return whether a function returns or yields a value."""
+    kinds = ast.Return | ast.Yield | ast.YieldFrom
+    return any(isinstance(node, kinds) and node.value for node in ast.walk(function))
+
+
+def _dropped(function: ast.FunctionDef, silent: AbstractSet[str]) -> Iterator[tuple[str, int]]:
     """Yield the calls that stand alone on a line although all they do is to return something."""
     given = {argument.arg for argument in function.args.args} | {
         loop.target.id
@@ -101,6 +111,8 @@ def _dropped(function: ast.FunctionDef) -> Iterator[tuple[str, int]]:
             yield _DROPPED.format(called.id), node.lineno
         elif isinstance(called, ast.Subscript) and _is_own(called):
             yield _DROPPED.format(ast.unparse(called)), node.lineno
+        elif isinstance(called, ast.Attribute) and called.attr in silent and _is_own(called):
+            continue
         elif isinstance(called, ast.Attribute) and _returns_new(called, function.name):
             yield _DROPPED.format(called.attr), node.lineno
 

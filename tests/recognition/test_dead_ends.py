@@ -122,3 +122,20 @@ def test_what_the_next_pass_of_a_loop_reads_is_no_dead_end() -> None:
 def test_no_answer_has_a_dead_end(exercise: str) -> None:
     """The kit's own answers compute nothing for nothing."""
     assert dead_ends(stubs.solution(exercise)) == []
+
+
+def test_a_method_that_returns_nothing_is_called_for_what_it_does() -> None:
+    """A table that grows in place is no result that is dropped."""
+    source = """class Table(nn.Module):
+    def grow(self, length):
+        self.table = torch.zeros(length)
+
+    def shifted(self, x):
+        return x + self.table
+
+    def forward(self, x):
+        self.grow(x.size(1))
+        self.shifted(x)
+        return x
+"""
+    assert [line for _, line in dropped(source)] == [10]

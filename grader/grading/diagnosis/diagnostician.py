@@ -127,7 +127,9 @@ class Diagnostician:
         answer = _Answer(self.library, ask, reading)
         named: list[tuple[tuple[str, ...], Branch | None]] = []
         mistakes = self._causes(student, answer)
-        if share(self.library, student, [mistakes.explains]) < LEAST_IN_ALL:
+        explains_little = share(self.library, student, [mistakes.explains]) < LEAST_IN_ALL
+        failed = {name for name, is_passed in passed.items() if not is_passed}
+        if explains_little and failed <= {*self._unexplained(student, mistakes.explains)}:
             mistakes = _Causes((), torch.zeros_like(student.said))
         only_raises = not bool((student.differs(self.library.right) & ~student.raised).any())
         for (first, *others), branch in mistakes.either:
@@ -139,7 +141,8 @@ class Diagnostician:
                 answer,
                 branch,
             )
-            names = tuple(name for name in names if not reading.correct(name)) or names
+            unlike = tuple(name for name in names if not reading.correct(name))
+            names = unlike if unlike or explains_little else names
             names = reading.nearest(names) if len(names) > 1 else names
             if only_raises:
                 names = tuple(name for name in names if not reading.without_a_trace(name))

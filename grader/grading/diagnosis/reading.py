@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
@@ -9,7 +10,7 @@ from functools import cache, cached_property
 
 from grader.curriculum import mistakes
 from grader.grading.diagnosis.own_words import changes, new_steps, wrong_lines
-from grader.recognition.likeness import Lines
+from grader.recognition.likeness import Lines, parsed
 from grader.recognition.nesting import Step, steps
 from grader.recognition.thresholds import NOTHING_ALIKE
 from grader.recognition.unused import left_out
@@ -41,7 +42,11 @@ class Reading:
 
     @cached_property
     def _cuts_off(self) -> bool:
-        return not self.source or bool(re.search(_CUTS, self.source))
+        # Names alone: a text may speak of torch.tensor.
+        names = {
+            getattr(node, "attr", getattr(node, "id", "")) for node in ast.walk(parsed(self.source))
+        }
+        return not self.source or any(re.fullmatch(_CUTS, name) for name in names)
 
     def correct(self, name: str) -> bool:
         """Whether the line that a mistake changes is in the source, as it should be.
