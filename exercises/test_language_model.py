@@ -213,7 +213,7 @@ def test_the_defaults() -> None:
 
 
 def test_sizes_that_do_not_divide_are_refused() -> None:
-    """The 3 heads given don't fit 8 features, nor 4 heads."""
+    """3 heads don't fit 8 features; 4 don't fit 3 key/value heads."""
     for n_heads, n_kv_heads in ((3, 1), (4, 3)):
         with assert_raises(ValueError, f"LanguageModel(11, 8, {n_heads}, {n_kv_heads}, 2, 6)"):
             LanguageModel(11, 8, n_heads, n_kv_heads, 2, 6)

@@ -104,7 +104,7 @@ class Lines:
         False for a mistake that only removes or adds lines: a line may be right, and not called.
         """
         scores = [
-            (self.most_alike(change.right), self.most_alike(change.wrong))
+            (self._most_alike(change.right), self._most_alike(change.wrong))
             for change in changes
             if change.right and change.wrong
         ]
@@ -113,8 +113,7 @@ class Lines:
         right, wrong = max(scores, key=lambda score: score[1] - score[0])
         return right >= AS_IT_SHOULD_BE and right - wrong >= UNLIKE_WRONG
 
-    def most_alike(self, lines: Iterable[Words]) -> float:
-        """How like the source's line that is most like one of these is to it."""
+    def _most_alike(self, lines: Iterable[Words]) -> float:
         pairs = ((own, line) for line in lines for own in self.lines)
         return max((_likeness(own, line, self.common) for own, line in pairs), default=0.0)
 

@@ -107,9 +107,5 @@ ALIKE, CLEAR = 0.5, 0.08
 # How like the right line one of the student's has to be, and how much less like the wrong one, to
 # speak against the mistake between them.
 AS_IT_SHOULD_BE, UNLIKE_WRONG = 0.65, 0.25
-# Where code does nothing but raise, a mistake is not named if its lines are less like any of the
-# source's than this: there is no more than that something raises. Fitted to public code, in which
-# 14 that were there had 0.21 and more, and one that was not had 0.09.
-NOTHING_ALIKE = 0.15
 # What the name of a variable counts for, against 1 for a call, an operator or a number.
 NAME = 0.4

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from grader.curriculum.mistakes.variants import variants
 from grader.grading.diagnosis.reading import Reading
 from grader.recognition.nesting import steps
 
@@ -21,15 +20,6 @@ def test_steps_on_one_line_and_on_three_are_the_same() -> None:
     three = "def f(x):\n    y = self.drop(g(x))\n    y = x + y\n    return self.norms[0](y)"
     assert steps(one) == steps(three) == {("norm", "+"), ("+", "dropout"), ("dropout", "g")}
     assert steps("def f(") == steps("x = " + "(" * 5000) == frozenset()
-
-
-def test_a_mistake_of_which_the_source_has_no_trace_is_told_apart() -> None:
-    """Where code only raises, that something raises is all that speaks for a mistake."""
-    name, exercise = "as-many-features-as-queries-have", "tiled_attention"
-    (made, *_) = (one.source for one in variants(exercise) if name in one.mistakes)
-    assert not Reading(exercise, made).without_a_trace(name)
-    other = "def tiled_attention(query, key):\n    return torch.maximum(query, key.amax(-1))\n"
-    assert Reading(exercise, other).without_a_trace(name)
 
 
 def test_the_order_in_the_source_decides_between_mistakes_that_look_the_same() -> None:

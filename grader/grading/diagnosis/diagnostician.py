@@ -131,7 +131,6 @@ class Diagnostician:
         failed = {name for name, is_passed in passed.items() if not is_passed}
         if explains_little and failed <= {*self._unexplained(student, mistakes.explains)}:
             mistakes = _Causes((), torch.zeros_like(student.said))
-        only_raises = not bool((student.differs(self.library.right) & ~student.raised).any())
         for (first, *others), branch in mistakes.either:
             marks = inside_only(self.library, student, branch) if branch else student
             same = dict.fromkeys((*alike(self.library, first, marks), *others))
@@ -144,8 +143,6 @@ class Diagnostician:
             unlike = tuple(name for name in names if not reading.correct(name))
             names = unlike if unlike or explains_little else names
             names = reading.nearest(names) if len(names) > 1 else names
-            if only_raises:
-                names = tuple(name for name in names if not reading.without_a_trace(name))
             if 0 < len(names) <= MAX_ALIKE and not any(set(names) & set(one) for one, _ in named):
                 named.append((names, branch))
         told = [name for names, _ in named for name in names]

@@ -9,10 +9,9 @@ from collections.abc import Set as AbstractSet
 from functools import cache, cached_property
 
 from grader.curriculum import mistakes
-from grader.grading.diagnosis.own_words import changes, new_steps, wrong_lines
+from grader.grading.diagnosis.own_words import changes, new_steps
 from grader.recognition.likeness import Lines, parsed
 from grader.recognition.nesting import Step, steps
-from grader.recognition.thresholds import NOTHING_ALIKE
 from grader.recognition.unused import left_out
 
 # What cuts a gradient off, and what can besides.
@@ -34,7 +33,6 @@ class Reading:
         # Of a source that is not known, nothing is said to be left out.
         self.unread: AbstractSet[str] = left_out(source) if source else frozenset()
         self.compared: dict[str, bool] = {}
-        self.traces: dict[str, bool] = {}
 
     @cached_property
     def _lines(self) -> Lines:
@@ -58,14 +56,6 @@ class Reading:
                 name in _detaching(self.exercise) and not self._cuts_off
             )
         return self.compared[name]
-
-    def without_a_trace(self, name: str) -> bool:
-        """Whether nothing in the source is like the lines that a mistake is made in."""
-        if name not in self.traces:
-            lines = wrong_lines(self.exercise, name)
-            likeness = self._lines.most_alike(lines) if lines and self.source else 1.0
-            self.traces[name] = likeness < NOTHING_ALIKE
-        return self.traces[name]
 
     def nearest(self, names: Sequence[str]) -> tuple[str, ...]:
         """Those of mistakes that look the same whose order of steps is the source's.
@@ -91,7 +81,6 @@ class Reading:
             ordered
             and self.unread == other.unread
             and all(self.correct(name) == known for name, known in other.compared.items())
-            and all(self.without_a_trace(name) == known for name, known in other.traces.items())
         )
 
 
