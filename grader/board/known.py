@@ -118,10 +118,15 @@ def diagnose(known: Known, module: Any, patient: bool = True) -> list[tuple[str,
     """
     prints: list[Prints] = []
     is_given_up = False
-    for probe in known.prints.probes:
-        answer = None if is_given_up else _asked(probe, module)
-        is_given_up = answer is None and not patient
-        prints.append(Prints.blank(len(probe.keys)) if answer is None else answer)
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)  # as where the marks were made, which hold this setting
+    try:
+        for probe in known.prints.probes:
+            answer = None if is_given_up else _asked(probe, module)
+            is_given_up = answer is None and not patient
+            prints.append(Prints.blank(len(probe.keys)) if answer is None else answer)
+    finally:
+        torch.set_num_threads(threads)
     return explained(known, Prints.join(prints))
 
 

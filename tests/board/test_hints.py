@@ -50,6 +50,17 @@ def test_data_without_answers_names_a_mistake(exercise: str, name: str) -> None:
     assert known.diagnose(known.load(exercise), edited(exercise, name))[0] == (name,)
 
 
+def test_a_mistake_that_shows_once_is_named_however_many_threads_torch_has() -> None:
+    """As on a student's machine; the tests' own processes have one."""
+    name = "three-axes-taken-for-the-batch"
+    torch.set_num_threads(2)
+    try:
+        assert known.diagnose(known.load("attention"), edited("attention", name)) == [(name,)]
+        assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(1)
+
+
 @pytest.mark.parametrize("exercise", QUICK)
 def test_nothing_is_named_in_right_code(exercise: str) -> None:
     assert known.diagnose(known.load(exercise), reference.module(exercise)) == []
