@@ -46,9 +46,14 @@ def docstrings(tree: ast.AST) -> set[int]:
 
 
 @cache
+def parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+@cache
 def dependencies(module: str) -> frozenset[str]:
     """The modules of the kit that a module imports or names in a string, wherever in its file."""
-    tree = ast.parse(MODULES[module].read_text(encoding="utf-8"))
+    tree = parsed(MODULES[module])
     texts = docstrings(tree)
     names: set[str] = set()
     for node in ast.walk(tree):
@@ -103,8 +108,8 @@ def test_the_checks_know_no_processes() -> None:
 def test_the_solutions_are_imported_in_one_place() -> None:
     for path in FILES:
         if path.name != "reference.py":
-            tree = ast.parse(path.read_text(encoding="utf-8"))
-            names = {getattr(node, "module", None) or "" for node in ast.walk(tree)}
+            nodes = ast.walk(parsed(path))
+            names = {getattr(node, "module", None) or "" for node in nodes}
             assert not any(name.split(".")[0] == "solutions" for name in names), path
 
 
