@@ -307,7 +307,8 @@ def assert_defaults(owner: Callable[..., object], **defaults: object) -> None:
         parameters = inspect.signature(owner).parameters
     except (TypeError, ValueError):
         return
-    body = getattr(owner.__init__ if isinstance(owner, type) else owner, "__code__", None)
+    written = vars(owner).get("__init__") if isinstance(owner, type) else owner
+    body = getattr(written, "__code__", None)
     if (
         body is not None
         and body.co_names[-1:] == ("NotImplementedError",)
