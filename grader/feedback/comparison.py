@@ -309,11 +309,8 @@ def assert_defaults(owner: Callable[..., object], **defaults: object) -> None:
         return
     written = vars(owner).get("__init__") if isinstance(owner, type) else owner
     body = getattr(written, "__code__", None)
-    if (
-        body is not None
-        and body.co_names[-1:] == ("NotImplementedError",)
-        and not ({*body.co_names} - {"super", "__init__", "NotImplementedError"})
-    ):
+    names: set[str] = {*body.co_names} if body is not None else set()
+    if {"NotImplementedError"} <= names <= {"NotImplementedError", "super", "__init__"}:
         owner(**dict.fromkeys(parameters))  # raises it where the student has to write
     for name, expected in defaults.items():
         default = parameters[name].default if name in parameters else expected

@@ -17,6 +17,7 @@ import ast
 import re
 from collections.abc import Iterable, Iterator
 from collections.abc import Set as AbstractSet
+from functools import partial
 
 from torch import Tensor
 
@@ -50,9 +51,8 @@ def dropped(source: str) -> list[tuple[str, int]]:
     functions = [n for n in ast.walk(parsed(source)) if isinstance(n, ast.FunctionDef)]
     # What returns nothing is called for what it does.
     silent = {node.name for node in functions if not _returns(node)}
-    kinds = (_unread, _first_passes, _same_starts)
-    told = [told for node in functions for kind in kinds for told in kind(node)]
-    return _in_order([*told, *(one for node in functions for one in _dropped(node, silent))])
+    kinds = (partial(_dropped, silent=silent), _unread, _first_passes, _same_starts)
+    return _in_order(told for node in functions for kind in kinds for told in kind(node))
 
 
 def unused_parts(source: str) -> list[tuple[str, int]]:

@@ -1,4 +1,4 @@
-"""An edit that makes a loop without end is told, instead of hanging whoever checks it."""
+"""A known mistake whose edit never ends is reported, and the command does not hang."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a wrong answer computes or is given and never uses is told with its line."""
+"""Arguments that no line reads and results that are dropped are shown with their line."""
 
 from __future__ import annotations
 

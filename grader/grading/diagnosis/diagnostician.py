@@ -170,7 +170,7 @@ class Diagnostician:
         return [name for name in names if self.library.never_reads(name) <= unread] or names
 
     def _denied(self, name: str, proven: Iterable[str]) -> bool:
-        """Whether a mistake, as it is told, is made with what a proven one leaves unread there."""
+        """Whether a mistake's text speaks of an argument that, as is proven, no line reads."""
         mistake = self.library.mistakes[name]
         return any(
             any(

@@ -8,6 +8,7 @@ disk. A student's code is asked the same, in its sandbox, once a check has faile
 from __future__ import annotations
 
 import contextlib
+import functools
 import warnings
 import zlib
 from collections.abc import Mapping, Sequence
@@ -107,14 +108,12 @@ class Library(Fingerprints):
     def leaves_unread(self, names: Sequence[str]) -> AbstractSet[str]:
         """The arguments that answers with one of these mistakes do not read."""
         made = [one.source for one in self.variants if not {*names}.isdisjoint(one.mistakes)]
-        return frozenset().union(*map(left_out, made)) - left_out(
-            stubs.reference_source(self.exercise)
-        )
+        return frozenset().union(*(_left_out_by(self.exercise, source) for source in made))
 
     def never_reads(self, name: str) -> AbstractSet[str]:
         """The arguments that no answer with this mistake reads, in whatever form."""
-        made = [left_out(one.source) for one in self.variants if name in one.mistakes]
-        return frozenset.intersection(*made) - left_out(stubs.reference_source(self.exercise))
+        made = [one.source for one in self.variants if name in one.mistakes]
+        return frozenset.intersection(*(_left_out_by(self.exercise, source) for source in made))
 
     def holds(self, source: str) -> bool:
         """Whether an answer behaves as the reference does, or as one known mistake."""
@@ -173,6 +172,12 @@ class Library(Fingerprints):
         )
         draws = {(seed, count): scale for seed, count, scale in data["draws"]}
         return cls(exercise, probes, held_out, data["marks"], data["failed"], draws)
+
+
+@functools.cache
+def _left_out_by(exercise: str, source: str) -> frozenset[str]:
+    """What an answer with a known mistake leaves out, and the solution does not."""
+    return left_out(source) - left_out(stubs.reference_source(exercise))
 
 
 def _prepared(exercise: str, probes: Sequence[Question]) -> tuple[Mapping[str, Any], Tensor] | None:
