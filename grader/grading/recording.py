@@ -7,7 +7,7 @@ one frame, and the check's body runs on the replies: nothing of hypothesis is le
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -91,11 +91,13 @@ class Recordings:
     def of(self, exercise: str) -> list[Recording]:
         """Return the checks of an exercise. Raises `RecordingError` if the reference fails one."""
         if exercise not in self._recorded:
-            answer = reference.module(exercise)
-            self._recorded[exercise] = [
-                record(check, answer, self.seed) for check in framework.load(exercise)
-            ]
+            self._recorded[exercise] = self.some(exercise, framework.load(exercise))
         return self._recorded[exercise]
+
+    def some(self, exercise: str, checks: Iterable[Check]) -> list[Recording]:
+        """Return some checks of an exercise, made now. Raises `RecordingError` as well."""
+        answer = reference.module(exercise)
+        return [record(check, answer, self.seed) for check in checks]
 
 
 def record(check: Check, answer: Any, run_seed: int) -> Recording:

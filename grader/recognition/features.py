@@ -19,6 +19,7 @@ from grader.recognition.canonical_form import (
     ACCEPTED,
     PROJECTIONS,
     RAISED,
+    SMALLEST_SIZE,
     Mark,
     Marks,
     marks,
@@ -242,9 +243,8 @@ class Prints:
 
     def same(self, prints: Prints) -> Tensor:
         """Where both say the same, but for rounding."""
-        limit = torch.maximum(self.rounding, prints.rounding) * torch.maximum(
-            self.size, prints.size
-        )
+        size = torch.maximum(self.size, prints.size).clamp(min=SMALLEST_SIZE)
+        limit = torch.maximum(self.rounding, prints.rounding) * size
         # What was not kept of one of them is NaN.
         apart = (self.values - prints.values).abs().nan_to_num(0.0).amax(dim=-1)
         return (self.codes == prints.codes) & self.said & (apart <= limit)

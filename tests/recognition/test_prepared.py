@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import torch
 import typer
 
 from grader.cli.hints import make_hints
@@ -15,6 +16,8 @@ from grader.curriculum.project import SOLUTIONS
 from grader.grading.diagnosis import fingerprints, hint_data
 from grader.grading.diagnosis.fingerprints import Library
 from grader.recognition import cache, packing, prepared
+from grader.recognition.canonical_form import marks
+from grader.recognition.features import Prints
 
 # Most of a file's rows: what a known mistake answers may depend on the order of a set.
 MOST = 0.95
@@ -47,6 +50,19 @@ def test_the_kit_still_makes_what_comes_with_it(
     assert kept["names"] == list(library.names)
     assert bool(same[0]), f"{changed}then run: grader hints"
     assert float(same.double().mean()) >= MOST, f"{changed}then run: grader hints"
+
+
+def test_it_is_used_on_a_processor_that_rounds_otherwise() -> None:
+    """A gradient that vanishes is rounding alone: it said that everything was made anew."""
+    request = {"op": "grad"}
+    right = {"ok": torch.full((3, 4), 3e-16, dtype=torch.float64)}
+    elsewhere = {"ok": torch.linspace(-5e-16, 4e-16, 12, dtype=torch.float64).reshape(3, 4)}
+    wrong = {"ok": torch.full((3, 4), 3e-7, dtype=torch.float64)}
+    read = [marks(request, reply, right) for reply in (right, elsewhere, wrong)]
+    here, there, false = (Prints.of([*one.values()]) for one in read)
+    assert bool(here.equal(there).all())
+    assert read[0]["."].equals(read[1]["."])
+    assert not bool(here.equal(false).all())
 
 
 @pytest.fixture

@@ -21,6 +21,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from grader.checks import framework
 from grader.checks.framework.inputs import Draws, remembered_draws
 from grader.curriculum import mistakes, reference, stubs
 from grader.curriculum.mistakes.variants import variants
@@ -73,10 +74,9 @@ class Library(Fingerprints):
     def make(cls, exercise: str) -> Library:
         """Ask the reference, and every edited answer if the kit has no data on them that fits."""
         answer = reference.module(exercise)
+        counted = [check for check in framework.load(exercise) if check.points]
         with remembered_draws() as draws:
-            recordings = [
-                recording for recording in Recordings(SEED).of(exercise) if recording.check.points
-            ]
+            recordings = Recordings(SEED).some(exercise, counted)
         # The largest example of every check shows most.
         drawn = [
             [probe(recording.check.name, case.requests, answer) for case in recording.cases]
@@ -85,11 +85,10 @@ class Library(Fingerprints):
         probes = [some[-1] for some in drawn]
         held_out = [one for some in drawn for one in some[:-1]]
         # What has a single example has none to hold out: another draw has.
-        single = {recording.check.name for recording in recordings if len(recording.cases) == 1}
+        single = [recording.check for recording in recordings if len(recording.cases) == 1]
         held_out += [
             probe(recording.check.name, recording.cases[-1].requests, answer)
-            for recording in Recordings(SEED + 1).of(exercise)
-            if recording.check.name in single
+            for recording in Recordings(SEED + 1).some(exercise, single)
         ]
         marks, failed = _prepared(exercise, probes) or _asked(exercise, probes, recordings)
         return cls(exercise, probes, held_out, marks, failed, draws)
