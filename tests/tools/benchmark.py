@@ -1,6 +1,6 @@
 """Prints how fast the kit is on this machine: `python -m tests.tools.benchmark [--submissions N]`.
 
-With `--only mixed`, or `comparison`, `student`, `instructor`, only that part.
+With `--only mixed`, or `comparison`, `student`, `instructor`, `first`, only that part.
 
 Both sides of every comparison are measured in one run, each as a process of its own. The class is
 made of right answers that differ in a comment, so that none is graded twice. What it is compared
@@ -253,13 +253,27 @@ def mixed_class(folder: Path, count: int, isolation: str, rounds: int) -> None:
         print(f"  {side:<31} {mean:6.1f} s   {mean / right:.2f} × the right one")
 
 
+def first_wrong(folder: Path, isolation: str) -> None:
+    """`grader grade` on one wrong answer, with an empty cache and once more, for each exercise."""
+    print("one wrong answer, with an empty cache and again")
+    grade = [sys.executable, "-m", "grader", "grade", "--isolation", isolation, "--seed", "1"]
+    for name in curriculum.NAMES:
+        wrong = folder / f"wrong {name}"
+        wrong.mkdir()
+        (wrong / f"{name}.py").write_text(variants(name)[0].source, encoding="utf-8")
+        command = [*grade, "--exercise", name, wrong]
+        with patch.dict(os.environ, XDG_CACHE_HOME=str(folder / f"cache {name}")):
+            first, again = seconds(command), seconds(command)
+        print(f"  {name:<31} {first:6.2f} s   {again:6.2f} s   {first - again:5.2f} s more")
+
+
 def main() -> None:
     """Measures and prints."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--submissions", type=int, default=40)
     parser.add_argument("--isolation", choices=("jail", "process"), default="jail")
     parser.add_argument("--runs", type=int, default=3)
-    parts = ("comparison", "student", "instructor", "mixed")
+    parts = ("comparison", "student", "instructor", "first", "mixed")
     parser.add_argument("--only", choices=parts, help="this part, not all of them")
     chosen = parser.parse_args()
     wanted = [chosen.only] if chosen.only else parts
@@ -270,6 +284,8 @@ def main() -> None:
             student_side(Path(folder), chosen.runs)
         if "instructor" in wanted:
             instructor_side(Path(folder), chosen.submissions, chosen.isolation, chosen.runs)
+        if "first" in wanted:
+            first_wrong(Path(folder), chosen.isolation)
         if "mixed" in wanted:
             mixed_class(Path(folder), chosen.submissions, chosen.isolation, chosen.runs)
             causes(chosen.submissions, chosen.isolation)
