@@ -15,6 +15,7 @@ from grader.grading.ordinary_calls import needs_watching, remarks, unusual
 from grader.grading.recording import Recordings
 from grader.grading.student_process import StudentProcess
 from grader.quality import ordinary as quality
+from grader.quality.scorecard import COSTLY
 from grader.remote.budget import Budget
 from grader.remote.operators import View
 from grader.remote.session import Interrupted, StudentError, TorchCall
@@ -88,8 +89,13 @@ def test_a_bypass_is_seen_where_its_rule_is_switched_off(
     assert remarked or calls
 
 
-@pytest.mark.full
-@pytest.mark.parametrize("exercise", curriculum.NAMES)
+@pytest.mark.parametrize(
+    "exercise",
+    [
+        pytest.param(name, marks=pytest.mark.full(seconds=14 if name in COSTLY else 2))
+        for name in curriculum.NAMES
+    ],
+)
 def test_the_list_covers_every_right_answer_that_is_known(
     exercise: str, host: Host, recordings: Recordings
 ) -> None:
