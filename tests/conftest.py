@@ -23,6 +23,11 @@ if TYPE_CHECKING:
     from grader.grading.recording import Recordings
     from grader.sandbox.host import Host
 
+# Workers, sandboxes and commands import the same modules, a hundred times in a run: Python compiles
+# each once and keeps it, even where the environment says that it should not.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
+
 # With it jsonschema, which nbformat uses, takes two seconds to prepare for checks of addresses.
 sys.modules["rfc3987_syntax"] = None  # type: ignore[assignment]
 
@@ -34,6 +39,7 @@ LONGEST = (
     "sandbox/test_sandbox.py",
     "notebook/test_kernel.py",
     "capstone/test_capstone_advice.py",
+    "grading/test_diagnosis.py",
     "grading/test_exercise_run.py",
     "course/test_course_lab.py",
     "cli/test_cli.py",
@@ -45,7 +51,6 @@ LONGEST = (
     "grading/test_ordinary_calls.py",
     "grading/test_faults.py",
     "grading/test_own_tests.py",
-    "grading/test_diagnosis.py",
     "capstone/test_capstone_command.py",
     "capstone/test_capstone_sort.py",
     "cli/test_platform.py",
