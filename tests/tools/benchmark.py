@@ -261,7 +261,7 @@ def first_wrong(folder: Path, isolation: str) -> None:
         wrong = folder / f"wrong {name}"
         wrong.mkdir()
         (wrong / f"{name}.py").write_text(variants(name)[0].source, encoding="utf-8")
-        command = [*grade, "--exercise", name, wrong]
+        command: list[str | Path] = [*grade, "--exercise", name, wrong]
         with patch.dict(os.environ, XDG_CACHE_HOME=str(folder / f"cache {name}")):
             first, again = seconds(command), seconds(command)
         print(f"  {name:<31} {first:6.2f} s   {again:6.2f} s   {first - again:5.2f} s more")
