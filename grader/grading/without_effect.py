@@ -1,7 +1,8 @@
 """Facts for which no known mistake is needed: what a student's source computes and never uses.
 
-Right code reads every argument that an exercise gives it, and drops no result. So where code is
-wrong and the known mistakes do not explain all of it, these lines are shown.
+Right code reads every argument that an exercise gives it, drops no result, and leaves the next call
+what this one found. So where code is wrong and the known mistakes do not explain all of it, these
+lines are shown.
 """
 
 from __future__ import annotations
@@ -17,13 +18,19 @@ from grader.curriculum import stubs
 from grader.feedback.finding import Place
 from grader.feedback.results import ExerciseResult, SuspectLine
 from grader.grading.explanation import quoted
-from grader.recognition.dead_ends import dropped, unused_arguments, unused_layers
+from grader.recognition.dead_ends import (
+    changed_in_forward,
+    dropped,
+    unused_arguments,
+    unused_layers,
+)
 
 KIND = "without effect"
 MAX_LINES = 2
 _NOTHING_READS = "No line reads {arguments}, so {what} here."
 _ASKS_ARGUMENT = "What should change with {it}, and which line of your code sees to that?"
 _ASKS = "What is this line for, and which later line needs what it gives?"
+_ASKS_NEXT = "What does a second call, with a longer input, find there?"
 
 
 def without_effect(
@@ -40,6 +47,7 @@ def without_effect(
         shown |= {int(line) for line in re.findall(r"\bline (\d+)\b", diagnosis.shows)}
     lines = [
         *((line, tells, _ASKS) for tells, line in dropped(source)),
+        *((line, tells, _ASKS_NEXT) for tells, line in changed_in_forward(source)),
         *_of_arguments(exercise, source, told),
         # A slip in a name is one fault: the part that then goes unused is not another.
         *((line, tells, _ASKS) for tells, line in unused_layers(source) if not result.lines),

@@ -35,6 +35,9 @@ _SAME_START = (
 )
 _FIRST_PASS = "This `return` is inside the loop, so the loop ends in its first pass."
 _ARGUMENT = "`{}` is an argument of `{}` and has no effect: nothing reads it."
+_CHANGED = (
+    "`self.{}` is changed here, so the next call of `forward` starts from what this one left."
+)
 _ALL_LAYERS = {"modules", "children", "named_children", "_modules", "parameters"}
 # Methods of tensors that change something, or that lists and sets have as well.
 _HAVE_EFFECTS = {"backward", "register_hook", "retain_grad", "sort", "add", "index"}
@@ -53,6 +56,14 @@ def dropped(source: str) -> list[tuple[str, int]]:
     silent = {node.name for node in functions if not _returns(node)}
     kinds = (partial(_dropped, silent=silent), _unread, _first_passes, _same_starts)
     return _in_order(told for node in functions for kind in kinds for told in kind(node))
+
+
+def changed_in_forward(source: str) -> list[tuple[str, int]]:
+    """Return a sentence on each attribute that `forward` changes for later calls, and its line."""
+    functions = [n for n in ast.walk(parsed(source)) if isinstance(n, ast.FunctionDef)]
+    return _in_order(
+        told for node in functions if node.name == "forward" for told in _changed(node)
+    )
 
 
 def unused_parts(source: str) -> list[tuple[str, int]]:
@@ -226,6 +237,23 @@ def _same_starts(function: ast.FunctionDef) -> Iterator[tuple[str, int]]:
             is_for_later = isinstance(target, ast.Name) and target.id in read_later
             if is_layer and given and is_for_later and not stored & set(given):
                 yield _SAME_START.format(given[0], ast.unparse(target)), node.lineno
+
+
+def _changed(function: ast.FunctionDef) -> Iterator[tuple[str, int]]:
+    """Yield the lines that cut an attribute, or calculate it anew from itself; counts are fine."""
+    for node in ast.walk(function):
+        if isinstance(node, ast.Assign):
+            target, value = node.targets[0], node.value
+            part = value.value if isinstance(value, ast.Subscript) else None
+            terms = (value.left, value.right) if isinstance(value, ast.BinOp) else (part,)
+            again = any(term and ast.unparse(term) == ast.unparse(target) for term in terms)
+            counts = any(isinstance(term, ast.Constant) for term in terms)
+        elif isinstance(node, ast.AugAssign):
+            target, again, counts = node.target, True, isinstance(node.value, ast.Constant)
+        else:
+            continue
+        if again and not counts and isinstance(target, ast.Attribute) and _is_own(target):
+            yield _CHANGED.format(ast.unparse(target).removeprefix("self.")), node.lineno
 
 
 def _unused_layers(owner: ast.ClassDef, tree: ast.Module) -> Iterator[tuple[str, int]]:

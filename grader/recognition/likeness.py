@@ -60,6 +60,23 @@ def parsed(source: str | bytes) -> ast.Module:
         return ast.Module([], [])
 
 
+def without_texts(source: str) -> str:
+    """Somebody's source as Python writes it, without comments and docstrings."""
+    tree = parsed(source)
+    for node in ast.walk(tree):
+        body = getattr(node, "body", None)
+        if isinstance(body, list):
+            node.body = [part for part in body if not _is_text(part)]  # type: ignore[attr-defined]
+    try:
+        return ast.unparse(tree)
+    except RecursionError:
+        return ""
+
+
+def _is_text(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+
+
 def simple_statements(source: str) -> list[tuple[int, str]]:
     """The simple statements of a source: the line that each begins on, and its text."""
     nodes = (node for node in ast.walk(parsed(source)) if isinstance(node, _SIMPLE))

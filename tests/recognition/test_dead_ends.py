@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from grader.curriculum import NAMES, stubs
-from grader.recognition.dead_ends import dropped, unused_parts
+from grader.recognition.dead_ends import changed_in_forward, dropped, unused_parts
 
 
 def dead_ends(source: str) -> list[tuple[str, int]]:
@@ -42,6 +42,27 @@ def test_what_leads_nowhere_is_named(line: str, eps: str, says: str, number: int
     ((message, at),) = dead_ends(_LAYER.format(line=line, eps=eps))
     assert message.startswith(says)
     assert at == number
+
+
+@pytest.mark.parametrize(
+    ("line", "is_told"),
+    [
+        ("self.eps = self.eps[: len(x)]", True),
+        ("self.eps = x + self.eps", True),
+        ("self.eps *= x", True),
+        ("self.eps += 1", False),
+        ("self.eps = self.eps + 1", False),
+        ("eps = self.eps[: len(x)]", False),
+        ("self.eps = self.eps.to(x)", False),
+    ],
+)
+def test_an_attribute_that_a_call_changes_for_the_next_is_named(line: str, is_told: bool) -> None:
+    """What is cut or added up; not what is counted or moved to another device."""
+    told = changed_in_forward(_LAYER.format(line=line, eps="eps"))
+    says = (
+        "`self.eps` is changed here, so the next call of `forward` starts from what this one left."
+    )
+    assert told == ([(says, 9)] if is_told else [])
 
 
 def test_a_layer_that_is_never_called_and_a_return_in_a_loop() -> None:

@@ -22,6 +22,8 @@ together. That may also stand under `[[mistake.also]]`.
 With `unused = true`, which stands before `tells`, what the edit leaves unread of a function's
 arguments is proof by itself: code that fails and does not read them either has the mistake. So is
 that nothing sorts, for an edit that takes the sorting out.
+With `where = 'regex'`, the mistake is only told of code in which the pattern is found, written as
+`ast.unparse` writes it: `tells` may then speak of `roll`, say, though other code does the same.
 """
 
 from __future__ import annotations
@@ -60,7 +62,7 @@ class Mistake:
 
     `tells` says what is wrong, `asks` the question that leads on, `read` where to read on, `nearly`
     what to write but for the writing, `seen` where people really made it. An `unused` one shows
-    in the arguments that it leaves unread.
+    in the arguments that it leaves unread. It is not told of code that lacks the pattern `where`.
     """
 
     exercise: str
@@ -72,6 +74,7 @@ class Mistake:
     nearly: str = ""
     seen: str = ""
     unused: bool = False
+    where: str = ""
 
     def apply(self, source: str, number: int = 0) -> str:
         """Return the answer `source` with this mistake in it, made in the way of that number.

@@ -133,7 +133,8 @@ class Diagnostician:
             mistakes = _Causes((), torch.zeros_like(student.said))
         for (first, *others), branch in mistakes.either:
             marks = inside_only(self.library, student, branch) if branch else student
-            same = dict.fromkeys((*alike(self.library, first, marks), *others))
+            alike_here = (*alike(self.library, first, marks), *others)
+            same = dict.fromkeys(name for name in alike_here if name not in reading.ruled_out)
             names = self._told_apart(
                 self._by_reading(list(same), _unread_in(reading.unread, branch)),
                 passed,
@@ -288,7 +289,7 @@ class Diagnostician:
         do not confirm is left out when the rest is looked for again. In a `branch`, `student` are
         the marks that the answer leaves there.
         """
-        refused: set[str] = set()
+        refused = {*answer.reading.ruled_out}
         either: list[tuple[str, ...]] = []
         parts: list[Tensor] = []
         for _ in range(ROUNDS):

@@ -23,6 +23,8 @@ from grader.recognition.likeness import Change, Words, likely_line, simple_state
 from grader.recognition.nesting import Step, steps
 from grader.recognition.unused import lines_elsewhere
 
+TELLING = 2.0  # what the words of a statement have to count for, if another one has more
+
 
 def in_own_words(
     diagnosis: Diagnosis,
@@ -85,12 +87,13 @@ def wrong_lines(exercise: str, name: str) -> list[Words]:
 def _wrong_statements(exercise: str, name: str) -> list[str]:
     """The statements that no right form has, in the answers with a mistake."""
     before = {statement for form in _right_forms(exercise) for statement in form}
-    return [
-        statement
-        for source in _sources(exercise)[name]
-        for statement in _statements(source)
-        if statement not in before
-    ]
+    wrong: list[str] = []
+    for source in _sources(exercise)[name]:
+        new = [statement for statement in _statements(source) if statement not in before]
+        # A statement like `return self.dropout(x)` only says what became of a longer one.
+        long = [statement for statement in new if sum(words(statement).values()) >= TELLING]
+        wrong += long or new
+    return wrong
 
 
 @cache

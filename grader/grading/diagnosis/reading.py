@@ -10,12 +10,13 @@ from functools import cache, cached_property
 
 from grader.curriculum import mistakes
 from grader.grading.diagnosis.own_words import changes, new_steps
-from grader.recognition.likeness import Lines, parsed
+from grader.recognition.likeness import Lines, parsed, without_texts
 from grader.recognition.nesting import Step, steps
 from grader.recognition.unused import left_out
 
 # What cuts a gradient off, and what can besides.
 _DETACHES = r"\b(?:detach_?|data|no_grad)\b"
+_IN_ORDER = frozenset({"+", "norm", "dropout"})
 _CUTS = {
     "detach", "detach_", "data", "no_grad", "inference_mode", "set_grad_enabled", "requires_grad",
     "requires_grad_", "item", "tolist", "numpy", "tensor",
@@ -36,6 +37,15 @@ class Reading:
         self.compared: dict[str, bool] = {}
 
     @cached_property
+    def ruled_out(self) -> frozenset[str]:
+        """The mistakes that need something which the source does not have."""
+        if not self.source:
+            return frozenset()
+        code = without_texts(self.source)
+        needs = _needs(self.exercise).items()
+        return frozenset(name for name, where in needs if not re.search(where, code))
+
+    @cached_property
     def _lines(self) -> Lines:
         return Lines(self.source)
 
@@ -49,19 +59,36 @@ class Reading:
     def correct(self, name: str) -> bool:
         """Whether the line that a mistake changes is in the source, as it should be.
 
-        So it is if the mistake cuts a gradient off and nothing in the source does.
+        So it is if the mistake cuts a gradient off and nothing in the source does, or if no step
+        works on the result of another as it does in every form of the mistake.
         """
         if name not in self.compared:
-            self.compared[name] = self._lines.correct(changes(self.exercise, name)) or (
-                name in _detaching(self.exercise) and not self._cuts_off
+            self.compared[name] = (
+                self._lines.correct(changes(self.exercise, name))
+                or (name in _detaching(self.exercise) and not self._cuts_off)
+                or self._in_another_order(name)
             )
         return self.compared[name]
 
-    def nearest(self, names: Sequence[str]) -> tuple[str, ...]:
-        """Those of mistakes that look the same whose order of steps is the source's.
+    def _in_another_order(self, name: str) -> bool:
+        """Whether every form of a mistake brings in an order of steps that the source lacks.
 
-        All of them, if it is the order of none more than of the others.
+        Steps are sums, norms and dropouts here: other ones can be written in many ways.
         """
+        brought = [
+            {step for step in made if _IN_ORDER.issuperset(step)}
+            for made in new_steps(self.exercise, name)
+        ]
+        return bool(self.source) and all(made and not made & self._steps for made in brought)
+
+    def nearest(self, names: Sequence[str]) -> tuple[str, ...]:
+        """Those of mistakes that look the same that the source speaks for.
+
+        It has what one of them needs and the others don't; or its order of steps is that of one
+        more than of the others.
+        """
+        known = _needs(self.exercise)
+        names = [name for name in names if name in known] or names
         shares = {name: self._steps_there(name) for name in names}
         return tuple(name for name in names if shares[name] == max(shares.values()))
 
@@ -80,8 +107,15 @@ class Reading:
         return (
             ordered
             and self.unread == other.unread
+            and self.ruled_out == other.ruled_out
             and all(self.correct(name) == known for name, known in other.compared.items())
         )
+
+
+@cache
+def _needs(exercise: str) -> dict[str, str]:
+    """The patterns that mistakes are told with, by name."""
+    return {known.name: known.where for known in mistakes.load(exercise) if known.where}
 
 
 @cache

@@ -32,7 +32,8 @@ _PRODUCTS = {"matmul", "bmm", "mm"}
 _LOOKALIKES = (
     ("sin", "cos"), ("triu", "tril"), ("zeros", "ones"), ("zeros_like", "ones_like"),
     ("any", "all"), ("sum", "mean"), ("var", "std"), ("min", "max"), ("softmax", "log_softmax"),
-    ("exp", "log"), ("exp", "expm1"), ("log", "log1p"), ("sqrt", "rsqrt"), ("sqrt", "square"),
+    ("exp", "log"), ("exp", "expm1"), ("log", "log1p"), ("log", "log10"),
+    ("sqrt", "rsqrt"), ("sqrt", "square"),
     ("floor", "ceil"), ("relu", "gelu"), ("rand", "randn"), ("uniform_", "normal_"),
     ("xavier_uniform_", "xavier_normal_"), ("logical_and", "logical_or"), ("minimum", "maximum"),
     ("view", "reshape"), ("repeat", "repeat_interleave"), ("eq", "ne"), ("lt", "le"), ("gt", "ge"),
@@ -72,6 +73,10 @@ def call_edits(
         yield source.replaced(node, "order", paired, 1)
     if name in ("set", "Counter", "keys", "fromkeys"):
         yield source.replaced(node, "order", f"sorted({text})", 2)
+    if name in ("sort", "sorted") and not any(
+        keyword.arg == "reverse" for keyword in node.keywords
+    ):
+        yield source.replaced(node, _MISSING, _with(node, "reverse=True"), 2)
     if name in ("append", "extend") and isinstance(node.func, ast.Attribute):
         yield from _elements(source, node)
     if name in _PRODUCTS:
