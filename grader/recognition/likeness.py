@@ -66,14 +66,15 @@ def without_texts(source: str) -> str:
     for node in ast.walk(tree):
         body = getattr(node, "body", None)
         if isinstance(body, list):
-            node.body = [part for part in body if not _is_text(part)]  # type: ignore[attr-defined]
+            node.body = [part for part in body if not is_text(part)]  # type: ignore[attr-defined]
     try:
         return ast.unparse(tree)
     except RecursionError:
         return ""
 
 
-def _is_text(node: ast.stmt) -> bool:
+def is_text(node: ast.stmt) -> bool:
+    """Whether a statement is a docstring, or another value that stands alone."""
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
 
 

@@ -12,7 +12,7 @@ import ast
 from collections.abc import Collection, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 
-from grader.recognition.likeness import parsed
+from grader.recognition.likeness import is_text, parsed
 
 # What reads arguments without naming them.
 _READS_ALL = {"locals", "vars", "eval", "exec"}
@@ -78,7 +78,7 @@ def _unused(
     body = [
         statement
         for statement in function.body
-        if not _is_text(statement) and not _only_keeps(statement, idle)
+        if not is_text(statement) and not _only_keeps(statement, idle)
     ]
     if all(isinstance(statement, (ast.Raise, ast.Pass)) for statement in body):
         return set()
@@ -162,7 +162,3 @@ def lines_elsewhere(source: str, configurations: Collection[str]) -> frozenset[i
                 if block and f"with `{name}={state}`" in configurations:
                     lines.update(range(block[0].lineno, (block[-1].end_lineno or 0) + 1))
     return frozenset(lines)
-
-
-def _is_text(node: ast.stmt) -> bool:
-    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)

@@ -60,7 +60,7 @@ class Reading:
         """Whether the line that a mistake changes is in the source, as it should be.
 
         So it is if the mistake cuts a gradient off and nothing in the source does, or if no step
-        works on the result of another as it does in every form of the mistake.
+        works on the result of another as some do in every form of the mistake.
         """
         if name not in self.compared:
             self.compared[name] = (
@@ -79,7 +79,7 @@ class Reading:
             {step for step in made if _IN_ORDER.issuperset(step)}
             for made in new_steps(self.exercise, name)
         ]
-        return bool(self.source) and all(made and not made & self._steps for made in brought)
+        return bool(self.source) and all(made and not made <= self._steps for made in brought)
 
     def nearest(self, names: Sequence[str]) -> tuple[str, ...]:
         """Those of mistakes that look the same that the source speaks for.

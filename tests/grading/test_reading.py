@@ -1,0 +1,72 @@
+"""What a source has and lacks speaks for known mistakes, and against them."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from grader.curriculum import NAMES, mistakes
+from grader.curriculum.mistakes.variants import variants
+from grader.grading.diagnosis.own_words import line_of
+from grader.grading.diagnosis.reading import Reading
+from grader.recognition.likeness import without_texts
+
+SHIFTED = "def teacher_forcing(tgt):\n    inputs = tgt[:, :-1]\n    return inputs, {}"
+LAYER = """
+class EncoderLayer(nn.Module):
+    def forward(self, x, mask=None):
+        x = self.norm1(x + self.drop(self.self_attn(x, x, x, mask)))
+        {last}
+"""
+
+
+@pytest.mark.parametrize("exercise", NAMES)
+def test_every_form_of_a_mistake_has_what_its_text_speaks_of(exercise: str) -> None:
+    """Or else the mistake itself would not be told of it."""
+    needs = {known.name: known.where for known in mistakes.load(exercise) if known.where}
+    for variant in variants(exercise):
+        code = without_texts(variant.source)
+        for name in {*variant.mistakes} & {*needs}:
+            assert re.search(needs[name], code), f"{name}: {needs[name]} is not in\n{code}"
+
+
+def test_of_mistakes_that_look_the_same_the_source_decides() -> None:
+    """Labels that are the input, or a roll of the target that comes to the same."""
+    copied = Reading("training", SHIFTED.format("inputs.clone()"))
+    assert "labels-rolled" in copied.ruled_out
+    assert "labels-not-shifted" not in copied.ruled_out
+    rolled = Reading("training", SHIFTED.format("torch.roll(tgt, 1, 1)[:, 1:]"))
+    assert "labels-rolled" not in rolled.ruled_out
+    names = ("labels-not-shifted", "labels-rolled")
+    assert rolled.nearest(names) == names[1:]
+    # What stands in a docstring or a comment is no code.
+    said = Reading("training", SHIFTED.format('inputs  # roll\n    """roll"""'))
+    assert "labels-rolled" in said.ruled_out
+    assert not Reading("training", "").ruled_out
+
+
+def test_a_decoder_that_gets_two_masks_of_the_target_does_not_get_them_swapped() -> None:
+    """The source's mask is missing there, whatever the exception says."""
+    call = "out = self.decoder(self.tgt_embedding(tgt), memory, {})"
+    swapped = "masks_swapped_for_the_decoder"
+    assert swapped in Reading("transformer", call.format("tgt_mask, tgt_mask")).ruled_out
+    assert swapped not in Reading("transformer", call.format("src_mask, tgt_mask")).ruled_out
+
+
+def test_a_dropout_that_never_acts_on_a_sum_speaks_against_the_mistake() -> None:
+    """Where everything is dropped, a missing residual looks like a dropout on the sum."""
+    missing = Reading("encoder", LAYER.format(last="return self.norm2(self.drop(self.ff(x)))"))
+    assert missing.correct("dropout_on_the_sum")
+    on_the_sum = Reading(
+        "encoder", LAYER.format(last="return self.norm2(self.drop(x + self.ff(x)))")
+    )
+    assert not on_the_sum.correct("dropout_on_the_sum")
+
+
+def test_the_line_is_the_one_that_edits_and_not_the_short_one_after_it() -> None:
+    """`return self.dropout(x)` is in no right answer, and is not what is wrong."""
+    source = "class P:\n    def forward(self, x):\n        x += self.pe[:length]\n"
+    place = line_of(["input-edited"], "positional", source + "        return self.dropout(x)")
+    assert place is not None
+    assert place.line == 3
