@@ -81,7 +81,10 @@ def test_query_key_and_value() -> None:
     """
     found = steps(layer_of_four(batch_first=True), X)
     query = torch.tensor([[[[1.0, 0.0], [0.0, 1.0]], [[0.0, 2.0], [0.0, 0.0]]]])
-    help = "First cut the features of each token into heads, then move the heads in front."
+    help = (
+        "First cut the projection into thirds, and each third into heads; then move the heads in "
+        "front. Which features of the projection does head 1 of the queries get in your code?"
+    )
     assert_matches(found["query"], query, "'query'", axes=HEADS, help=help)
     assert_matches(found["key"], 2 * query, "'key'", axes=HEADS)
     assert_matches(found["value"], 3 * query + 1, "'value'", axes=HEADS)
@@ -216,6 +219,11 @@ def test_the_norms_have_scale_shift_and_eps() -> None:
     # The second norm gives 7 and -3 in turn, whose sum is 8; minus 1 is 7.
     assert_matches(found["feed_forward"][0, 0, 0], torch.tensor(7.0), "'feed_forward'", atol=1e-3)
     assert_unchanged(x, before, "x", axes=TOKENS)
+    layer.norm1.eps = 2.0  # a variance of 2/3 and this eps are four times the variance
+    found = steps(layer, torch.tensor([[[1.0, -1.0, 1.0, -1.0]]]) * sqrt(2 / 3))
+    what, help = "'norm1' of a layer with norm1.eps = 2", "Where does your code take eps from?"
+    expected = torch.tensor([[[3.0, -1.0, 3.0, -1.0]]])
+    assert_matches(found["norm1"], expected, what, axes=TOKENS, help=help)
 
 
 def test_each_norm_has_its_own_weights() -> None:
@@ -236,7 +244,7 @@ def test_each_norm_has_its_own_weights() -> None:
     assert_matches(found["norm1"], first, "'norm1'", axes=TOKENS, atol=1e-3)
     expected = torch.tensor([[[12.0, -8.0, 12.0, -8.0]]])
     asks = {
-        "These are the numbers with norm1's weight and bias. Which norm comes second?": first,
+        "These are the numbers that norm1 returned. Which norm comes after the second sum?": first,
         "Are the weight and bias of norm2 used?": torch.tensor([[[1.0, -1.0, 1.0, -1.0]]]),
     }
     assert_matches(found["output"], expected, "'output'", axes=TOKENS, atol=1e-3, asks=asks)

@@ -79,7 +79,7 @@ def test_greedy_by_hand() -> None:
         "Append the likelier token."
     )
     expected = torch.tensor([[START, A, END]])
-    assert_written(found, expected, "result of greedy_decode", help)
+    assert_written(found, expected, "greedy_decode", help)
 
 
 def test_length_one_and_a_beam_of_one() -> None:
@@ -87,11 +87,11 @@ def test_length_one_and_a_beam_of_one() -> None:
     for search in (greedy_decode, beam_search):
         found = search(Chain(TREE), torch.tensor([[0], [0]]), START, END, 1)
         expected = torch.tensor([[START], [START]])
-        what = f"result of {search.__name__} with max_len=1"
+        what = f"{search.__name__} with max_len=1"
         help = "A sentence has at most max_len tokens, and the start token is one of them."
         assert_matches(found, expected, what, axes=AXES, help=help)
     found = beam_search(Chain(TREE), torch.tensor([[0]]), START, END, 6, beam_size=1)
-    what = "result of beam_search with beam_size=1"
+    what = "beam_search with beam_size=1"
     help = (
         "A beam keeps the likeliest. A beam of one keeps a, which has 0.6, and neither b, which "
         "has 0.4, nor anything less likely. After a it keeps the end."
@@ -104,7 +104,7 @@ def test_a_row_that_has_ended_is_filled() -> None:
     found = greedy_decode(Chain(TREE, ENDLESS, pad_id=4), torch.tensor([[0], [1]]), START, END, 5)
     expected = torch.tensor([[START, A, END, 4, 4], [START, B, B, B, B]])
     help = "After its end, a row is filled with the model's pad_id until the last row has ended."
-    assert_matches(found, expected, "result of greedy_decode", axes=AXES, help=help)
+    assert_matches(found, expected, "greedy_decode", axes=AXES, help=help)
 
 
 def test_any_id_may_be_generated() -> None:
@@ -116,7 +116,7 @@ def test_any_id_may_be_generated() -> None:
     expected = torch.tensor([[START, PAD, A, START, PAD]])
     for search in (greedy_decode, beam_search):
         found = search(Chain(table), torch.tensor([[0]]), START, END, 5)
-        assert_matches(found, expected, f"result of {search.__name__}", axes=AXES)
+        assert_matches(found, expected, search.__name__, axes=AXES)
 
 
 def test_the_start_token_may_have_any_id() -> None:
@@ -124,7 +124,7 @@ def test_the_start_token_may_have_any_id() -> None:
     model = Chain({4: {A: 1.0}, A: {END: 1.0}}, start=4)
     for search in (greedy_decode, beam_search):
         found = search(model, torch.tensor([[0]]), 4, END, 5)
-        what = f"result of {search.__name__} with bos_id=4"
+        what = f"{search.__name__} with bos_id=4"
         assert_written(found, torch.tensor([[4, A, END]]), what)
 
 
@@ -142,14 +142,14 @@ def test_a_beam_of_two_by_hand() -> None:
     assert_written(
         found,
         torch.tensor([[START, B, END]]),
-        "result of beam_search with beam_size=2",
+        "beam_search with beam_size=2",
         help=help,
     )
     model = Chain(TREE, ENDLESS)
     expected = torch.tensor([[START, B, END, PAD], [START, B, B, B]])
     for beam_size in (2, 7):
         found = beam_search(model, torch.tensor([[0], [1]]), START, END, 4, beam_size)
-        what = f"result of beam_search for two rows with beam_size={beam_size}"
+        what = f"beam_search for two rows with beam_size={beam_size}"
         assert_matches(found, expected, what, axes=AXES, help=help)
 
 
@@ -163,7 +163,7 @@ def test_finished_and_unfinished_compete() -> None:
     """
     stays = {START: {END: 0.4, A: 0.6}, A: {A: 0.8, B: 0.2}, B: {A: 0.6, B: 0.4}}
     found = beam_search(Chain(stays), torch.tensor([[0]]), START, END, 5, beam_size=2)
-    what = "result of beam_search with beam_size=2"
+    what = "beam_search with beam_size=2"
     assert_written(found, torch.tensor([[START, END]]), what)
     overtakes = {START: {END: 0.3, A: 0.7}, A: {A: 0.9, END: 0.1}}
     found = beam_search(Chain(overtakes), torch.tensor([[0]]), START, END, 3, beam_size=2)
@@ -177,7 +177,7 @@ def test_scores_are_not_divided_by_the_length() -> None:
     """
     table = {START: {END: 0.4, A: 0.6}, A: {END: 0.65, A: 0.35}}
     found = beam_search(Chain(table), torch.tensor([[0]]), START, END, 5, beam_size=2)
-    what = "result of beam_search with beam_size=2"
+    what = "beam_search with beam_size=2"
     help = "Which two scores does your code compare at the end: 0.4 and 0.39?"
     assert_written(found, torch.tensor([[START, END]]), what, help)
 
@@ -197,7 +197,7 @@ def test_all_continuations_compete() -> None:
         (of_third, 3, [START, PAD, END]),
     ):
         found = beam_search(Chain(table), torch.tensor([[0]]), START, END, 4, beam_size=beam_size)
-        what = f"result of beam_search with beam_size={beam_size}"
+        what = f"beam_search with beam_size={beam_size}"
         help = "How many continuations does each sentence of the beam have, before the best stay?"
         assert_written(found, torch.tensor([expected]), what, help)
 
@@ -218,7 +218,7 @@ def test_what_falls_out_of_the_beam_is_forgotten() -> None:
         "Short sentences are filled with the model's pad_id, here 3. And a finished sentence keeps "
         "its place only while it is among the two best."
     )
-    assert_matches(found, expected, "result of beam_search with pad_id=3", axes=AXES, help=help)
+    assert_matches(found, expected, "beam_search with pad_id=3", axes=AXES, help=help)
     greedy_decode(model, src, START, END, 4)
     assert not model.training, "Your function took the model out of evaluation mode."
     assert_matches(src, torch.tensor([[0], [1]]), "src after the call", axes=AXES)

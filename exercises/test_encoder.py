@@ -195,7 +195,10 @@ def test_the_stack() -> None:
         if norm is not None:
             norm.load_state_dict(encoder.norm.state_dict())
         what = f"Encoder output with norm_first={norm_first}, {activation} and a causal mask"
-        help = "Is each layer used? Each gets what the one before it returns, and the mask."
+        help = (
+            "Is each layer used once, and nothing added around it? Each gets what the one before "
+            "it returns, and the mask."
+        )
         output, expected = encoder(x.clone(), mask), own(x, mask=~mask)
         asks = {
             "Does the mask reach every layer?": own(x),

@@ -77,7 +77,8 @@ def test_which_head_reads_which() -> None:
         torch.cat(heads, dim=-1),
         "output of 4 heads with 2 key/value heads",
         axes=AXES,
-        help="In which order are the heads after each has been repeated?",
+        help="Is each query head cut from neighbouring features of one token, and merged back in "
+        "the same way? And in which order are the key/value heads after each has been repeated?",
     )
 
 

@@ -20,6 +20,8 @@ AXES = ("batch", "length", "feature")
 def by_hand(bias: bool = True) -> Any:
     """Three features become two: twice the first, and the sum of the others."""
     linear: Any = Linear(3, 2, bias)
+    shapes = {"weight": (2, 3), "bias": (2,)} if bias else {"weight": (2, 3)}
+    assert_parameters(linear, shapes, f"Linear(3, 2, bias={bias})")
     linear.weight = nn.Parameter(torch.tensor([[2.0, 0.0, 0.0], [0.0, 1.0, 1.0]]))
     if bias:
         linear.bias = nn.Parameter(torch.tensor([100.0, 200.0]))
@@ -43,7 +45,6 @@ def test_without_a_bias() -> None:
     (1, 2, 3) becomes 2 * 1 = 2 and 2 + 3 = 5.
     """
     linear = by_hand(bias=False)
-    assert_parameters(linear, {"weight": (2, 3)}, "Linear(3, 2, bias=False)")
     expected = torch.tensor([[[2.0, 5.0]]])
     output = linear(torch.tensor([[[1.0, 2.0, 3.0]]]))
     assert_matches(output, expected, "Linear output without a bias", axes=AXES)

@@ -193,7 +193,7 @@ def test_a_closure_makes_the_gradients() -> None:
     with torch.no_grad():
         loss = optimiser.step(closure)
     assert len(calls) == 1, f"step called the closure {len(calls)} times; it should call it once."
-    assert_matches(loss, torch.tensor(9.0), "result of step(closure)")
+    assert_matches(loss, torch.tensor(9.0), "loss from step(closure)")
     assert_matches(weight, torch.tensor([2.9]), "weight after step(closure)")
 
 

@@ -58,7 +58,8 @@ def assert_shares(drawn: Tensor, expected: list[float], what: str) -> None:
     """Each token came as often as it should, up to two in a hundred."""
     shares = torch.bincount(drawn, minlength=len(expected)) / len(drawn)
     if not torch.equal(shares > 0, torch.tensor(expected) > 0):
-        raise Mismatch(f"{what} gave the shares {shares.tolist()}; expected are {expected}.")
+        yours, right = ([round(share, 2) for share in one] for one in (shares.tolist(), expected))
+        raise Mismatch(f"{what} gave the shares {yours}; expected are {right}.")
     assert_matches(shares, torch.tensor(expected), f"shares of the tokens of {what}", atol=0.02)
 
 
@@ -98,7 +99,7 @@ def test_top_k_by_hand() -> None:
         (9, given.tolist()),
     ):
         found = keep_top_k(logits, k)
-        assert_matches(found, torch.tensor(expected), f"result of keep_top_k(logits, {k})")
+        assert_matches(found, torch.tensor(expected), f"keep_top_k(logits, {k})")
     assert_matches(keep_top_k(logits[0], 1), torch.tensor([-INF, 4.0, -INF, -INF]))
     assert_matches(logits, given, "logits after keep_top_k")
     with assert_raises(ValueError, "keep_top_k(logits, 0)"):
@@ -127,7 +128,7 @@ def test_top_p_by_hand() -> None:
             f"which are needed to reach {p}?"
         )
         found = keep_top_p(ROWS, p)
-        assert_matches(found, expected, f"result of keep_top_p(logits, {p})", help=help)
+        assert_matches(found, expected, f"keep_top_p(logits, {p})", help=help)
     found = keep_top_p(PENCIL + 7, 0.8).softmax(-1)
     expected = torch.tensor([4 / 7, 2 / 7, 1 / 7, 0.0, 0.0])
     assert_matches(found, expected, "probabilities after keep_top_p(logits + 7, 0.8)")
@@ -152,7 +153,7 @@ def test_draws_as_often_as_the_probabilities_say() -> None:
     assert_shares(drawn[1::2], [0.64, 0.2, 0.06, 0.1], "sample for the second row")
     given = ROWS.clone()
     one = sample(ROWS[:1], temperature=0)
-    assert_matches(one, torch.tensor([2]), "result of sample for one row at temperature 0")
+    assert_matches(one, torch.tensor([2]), "sample for one row at temperature 0")
     sample(ROWS, temperature=0.5, top_k=2, top_p=0.5)
     assert_matches(ROWS, given, "logits after sample")
     with assert_raises(ValueError, "sample(logits, temperature=-1.0)"):
@@ -199,7 +200,7 @@ def test_a_generator_repeats_its_draws() -> None:
         generator = torch.Generator().manual_seed(3)
         first, second = drawing(generator), drawing(generator)
         again = drawing(torch.Generator().manual_seed(3))
-        assert_matches(again, first, f"result of {name} with a generator of the same seed")
+        assert_matches(again, first, f"{name} with a generator of the same seed")
         if torch.equal(first, second):
             raise Mismatch(f"Two calls of {name} with one generator give the same tokens.")
         if torch.equal(drawing(None), drawing(None)):
@@ -215,8 +216,8 @@ def test_continues_by_hand() -> None:
     expected = torch.tensor([[2, 0, 1, 2, 3], [3, 3, 0, 1, 2]] * 10)
     for options in ({"temperature": 0.0}, {"top_k": 1}, {"top_p": 0.5}):
         found = generate(ROUND, ids, 3, **options)
-        assert_matches(found, expected, f"result of generate with {options}")
-    assert_matches(generate(ROUND, ids, 0), ids, "result of generate with max_new_tokens=0")
+        assert_matches(found, expected, f"generate with {options}")
+    assert_matches(generate(ROUND, ids, 0), ids, "generate with max_new_tokens=0")
     assert_matches(ids, expected[:, :2], "ids after generate")
 
 
@@ -228,9 +229,9 @@ def test_rows_end_by_themselves() -> None:
     ids = torch.tensor([[1, 2], [0, 3], [3, 0]])
     expected = torch.tensor([[1, 2, 3, 0, 0, 0], [0, 3, 0, 0, 0, 0], [3, 0, 1, 2, 3, 0]])
     found = generate(ROUND, ids, 4, temperature=0.0, eos_id=0)
-    assert_matches(found, expected, "result of generate with eos_id=0")
+    assert_matches(found, expected, "generate with eos_id=0")
     found = generate(ROUND, ids, 9, temperature=0.0, eos_id=0)[:, :6]
-    assert_matches(found, expected, "beginning of the result of generate with eos_id=0")
+    assert_matches(found, expected, "first tokens from generate with eos_id=0")
 
 
 def test_every_step_draws_anew() -> None:

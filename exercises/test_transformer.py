@@ -288,8 +288,9 @@ def test_options_reach_both_halves() -> None:
     src, tgt = torch.tensor([[4, 5, 6]]), torch.tensor([[1, 2]])
     torch.manual_seed(1)
     memory, plain = torch.randn(1, 3, 8), small()
-    for option in ({"n_heads": 1}, {"activation": "gelu"}):
-        other = small(**option)
+    options: dict[str, Any] = {"n_heads": 1, "activation": "gelu"}
+    for name, value in options.items():
+        other = small(**{name: value})
         other.load_state_dict(plain.state_dict())
         for what, one, two in (
             ("encode", plain.encode(src), other.encode(src)),
@@ -297,8 +298,8 @@ def test_options_reach_both_halves() -> None:
         ):
             if torch.allclose(one, two, atol=1e-5):
                 raise Mismatch(
-                    f"Your Transformer.{what} gives the same with and without {option}.",
-                    help="Is every option passed on to the part that needs it?",
+                    f"Your Transformer.{what} gives the same whether or not {name} is {value!r}.",
+                    help=f"Is {name} passed on to the part that needs it?",
                     points_at="__init__",
                 )
 
@@ -318,10 +319,10 @@ def test_the_last_norms_act() -> None:
     help = "Do you call encoder and decoder themselves, or go through their layers?"
     memory = model.encode(src)
     axes = ("batch", "length", "d_model")
-    what = "result of encode with norm_first=True"
+    what = "encode with norm_first=True"
     assert_matches(memory, torch.full((1, 3, 8), 3.0), what, axes=axes, help=help)
     found = model.decode(tgt, memory, src)
-    what = "result of decode with norm_first=True"
+    what = "decode with norm_first=True"
     assert_matches(found, torch.full((1, 2, 8), 3.0), what, axes=axes, help=help)
 
 

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import ast
 import collections.abc
+import difflib
 import dis
 import inspect
+import re
 import traceback as tracebacks
 from collections.abc import Iterator
 from types import FrameType, TracebackType
@@ -27,6 +29,18 @@ _UNRAISED = "`{name}(…)` only creates the error: `raise {name}(…)` raises it
 _NO_SUPER = (
     "`{owner}.__init__` doesn't call `super().__init__(…)`, which sets up what every `{base}` has."
 )
+_NOT_KEPT = (
+    "`{owner}.__init__` takes `{name}` and does not keep it. Other methods see only what it "
+    "assigns to `self`."
+)
+_NEVER_MADE = (
+    "No line of `{owner}.__init__` assigns `self.{name}`. It takes {takes}: which of them does "
+    "`{name}` come from?"
+)
+_MADE_IN_BRANCH = (
+    "`{owner}.__init__` assigns `self.{name}` only under `if {test}`. What is it else?"
+)
+_OTHER_SPELLING = "`{owner}` has no `{name}`, but `{near}`. Is it spelled right?"
 _MADE = "It came from {call}."
 _WIDTH = (
     "`{layer}` of {owner} was made for {takes} and gets {gets}: the shape of its input is "
@@ -161,6 +175,46 @@ def without_super(source: str, headline: str) -> tuple[str, int] | None:
                 base = ast.unparse(owner.bases[0])
                 return _NO_SUPER.format(owner=owner.name, base=base), node.body[-1].lineno
     return None
+
+
+def missing_attribute(source: str, headline: str) -> tuple[str, int] | None:
+    """Return a sentence on an attribute that `headline` says is missing, and a line of `__init__`.
+
+    That is the line that assigns something like it, or the first one. Nothing is said of a class
+    that is not in the source, inherits from one that is, or whose `__init__` is not written.
+    """
+    said = re.search(r"'(\w+)' object has no attribute '(\w+)'", headline)
+    tree = parsed(source)
+    classes = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
+    owner = classes.get(said[1]) if said is not None else None
+    if said is None or owner is None or any(getattr(b, "id", "") in classes for b in owner.bases):
+        return None
+    makers = [n for n in owner.body if isinstance(n, ast.FunctionDef) and n.name == "__init__"]
+    methods = {node.name for node in owner.body if isinstance(node, ast.FunctionDef)}
+    name = said[2]
+    if not makers or name in methods:
+        return None
+    maker, words = makers[0], {"owner": owner.name, "name": name}
+    made = {
+        node.attr: node.lineno
+        for node in ast.walk(maker)
+        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)
+    }
+    if name in made:
+        for node in ast.walk(maker):
+            inside = {getattr(part, "lineno", 0) for part in ast.walk(node)}
+            if isinstance(node, ast.If) and not node.orelse and made[name] in inside:
+                return _MADE_IN_BRANCH.format(**words, test=ast.unparse(node.test)), made[name]
+        return None
+    near = difflib.get_close_matches(name, made, n=1, cutoff=0.8)
+    if near:
+        return _OTHER_SPELLING.format(**words, near=near[0]), made[near[0]]
+    takes = [argument.arg for argument in (*maker.args.args[1:], *maker.args.kwonlyargs)]
+    if name in takes:
+        return _NOT_KEPT.format(**words), maker.lineno
+    if not takes:
+        return None
+    return _NEVER_MADE.format(**words, takes=", ".join(f"`{one}`" for one in takes)), maker.lineno
 
 
 def _constructors(traceback: TracebackType | None, workspace: Workspace) -> Iterator[FrameType]:

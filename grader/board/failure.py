@@ -11,6 +11,7 @@ from grader.board import origins, values
 from grader.board.causes import (
     constructor_call,
     exchanged_arguments,
+    missing_attribute,
     width_of_layer,
     without_raise,
     without_return,
@@ -171,6 +172,12 @@ def _explain_error(
         told, number = left_out
         place = workspace.line(result.exercise, number, "__init__")
         return Finding(told, help=line, places=(place,))
+    missing_part = missing_attribute(workspace.source(result.exercise), line)
+    if missing_part is not None:
+        result.names_cause = True
+        told, number = missing_part
+        place = workspace.line(result.exercise, number, "__init__")
+        return Finding(told, help=line, places=(*(p for _, p in frames[-1:]), place))
     exchanged, caller = exchanged_arguments(error.__traceback__, workspace)
     if exchanged:
         result.names_cause = True
@@ -198,12 +205,13 @@ def _explain_error(
         hint = hint.replace(SOMETHING_IS_NONE, named) if named else hint
     elif _is_own_raise(error, frames, workspace):
         told = values.condition(error.__traceback__, workspace)
+        told = told or values.given(error.__traceback__, workspace)
         is_here = frames[-1][0].stem == result.exercise
         hint = f"{_OWN_RAISE if is_here else _REFUSED} {told}".rstrip()
     elif line.startswith("IndexError") and "index out of range" in line:
         hint = f"{hint} {values.lengths(error.__traceback__, workspace)}".rstrip()
     elif re.search(_ABOUT_SIZES, line) and not _is_raised(frames):
-        told = "" if width else values.sizes(error.__traceback__, workspace)
+        told = "" if width else values.sizes(error.__traceback__, workspace, result.exercise)
         came, lines = origins.of_shapes(error, workspace, result.exercise)
         hint = " ".join(filter(None, (re.sub(_PRINT, "", hint) if told else hint, told, came)))
         result.shows_origin = bool(came)

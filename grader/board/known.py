@@ -21,7 +21,7 @@ from grader.recognition import cache, packing, prepared, redrawing
 from grader.recognition.evidence import alike, explain
 from grader.recognition.features import Fingerprints, Prints, Probe
 from grader.recognition.likeness import Words, unpacked
-from grader.recognition.thresholds import MAX_ALIKE
+from grader.recognition.thresholds import CLEAN, MAX_ALIKE
 from grader.remote import wire
 from grader.remote.nested import sendable
 from grader.remote.session import answers
@@ -112,9 +112,17 @@ def _make(exercise: str) -> None:
 def diagnose(known: Known, module: Any, patient: bool = True) -> list[tuple[str, ...]]:
     """Return the mistakes that explain what the module answers, the one that explains most first.
 
-    Each is one name, or two that look the same from here. `module` has the names that the exercise
-    asks for. It is run under the same limit of time as a public test. If it once takes too long,
-    only a `patient` caller wants to know what the other calls return.
+    Each is one name, or two that look the same from here.
+    """
+    return explained(known, marks(known, module, patient))
+
+
+def marks(known: Known, module: Any, patient: bool = True) -> Prints:
+    """Return the marks of what the module answers.
+
+    `module` has the names that the exercise asks for. It is run under the same limit of time as a
+    public test. If it once takes too long, only a `patient` caller wants to know what the other
+    calls return.
     """
     prints: list[Prints] = []
     is_given_up = False
@@ -127,7 +135,7 @@ def diagnose(known: Known, module: Any, patient: bool = True) -> list[tuple[str,
             prints.append(Prints.blank(len(probe.keys)) if answer is None else answer)
     finally:
         torch.set_num_threads(threads)
-    return explained(known, Prints.join(prints))
+    return Prints.join(prints)
 
 
 def explained(known: Known, prints: Prints) -> list[tuple[str, ...]]:
@@ -141,6 +149,15 @@ def explained(known: Known, prints: Prints) -> list[tuple[str, ...]]:
             ):
                 mistakes.append(names)
     return mistakes
+
+
+def explain_all(known: Known, prints: Prints) -> frozenset[str]:
+    """Return the mistakes of which one alone explains nearly all that is wrong in these marks."""
+    return frozenset(
+        explanation.mistakes[0]
+        for explanation in explain(known.prints, prints)[:1]
+        if len(explanation.mistakes) == 1 and explanation.recall >= CLEAN <= explanation.precision
+    )
 
 
 def _asked(probe: Probe, module: Any) -> Prints | None:

@@ -3,12 +3,11 @@
     self.decode(src, memory, tgt)     # where `decode` takes tgt, memory, src
     weights, output = attention(…)    # where `attention` returns output, weights
 
-A call is checked where its `def` line is known: a function or class of the student's own files,
-a method of the same class, or a module that `__init__` keeps under a name. An argument is in the
+A call is checked where its `def` line is known: a function or class of the student's own files, a
+method of the same class, or a module that `__init__` keeps under a name. An argument is in the
 place of another if it has the name of a parameter and is passed for another one, and that parameter
-does not get it. The same holds of the results that a call returns. Right code has none of these,
-as a rule.
-"""
+does not get it: `LayerNorm(d_model, dropout)`, too, where `dropout` is passed for `eps`. The same
+holds of the results that a call returns. Right code has none of these, as a rule."""
 
 from __future__ import annotations
 
@@ -27,6 +26,10 @@ _UNPACKED = (
 _PLACES = ("first", "second", "third", "fourth")
 
 _Parameters = tuple[str, ...]
+
+# Arguments that several classes take under one name, and sizes: one for another is a slip.
+_SETTINGS = {"activation", "base", "bias", "dropout", "eps", "max_len", "norm_first", "pad_id"}
+_NO_SETTINGS = {"d_ff", "d_model", "n_heads", "n_kv_heads", "num_layers", "vocab_size"}
 
 
 def misplaced(source: str, imported: Iterable[str] = ()) -> list[tuple[str, int]]:
@@ -140,7 +143,9 @@ def _told(
     wrong = [
         f"`{value}` for `{parameter}`"
         for parameter, value in given.items()
-        if value in takes and value != parameter and given.get(value) != value
+        if value != parameter
+        and given.get(value) != value
+        and _is_of_another(value, parameter, takes)
     ]
     if not wrong:
         return None
@@ -152,6 +157,12 @@ def _told(
         names=", ".join(takes),
     )
     return told, call.lineno
+
+
+def _is_of_another(value: str, parameter: str, takes: _Parameters) -> bool:
+    """Return whether a value has the name of another parameter, of this call or of many."""
+    is_setting = parameter in _SETTINGS and value in _SETTINGS | _NO_SETTINGS
+    return value in takes or is_setting
 
 
 def _results(function: ast.FunctionDef) -> _Parameters:

@@ -23,10 +23,17 @@ from grader.board.workspace import Workspace
 from grader.curriculum import CurriculumError, find
 from grader.curriculum.hint_limit import HintLimit
 from grader.feedback.finding import Finding, Place, Status
-from grader.recognition.dead_ends import dropped, unused_parts
+from grader.recognition.dead_ends import (
+    dropped,
+    shared_by_all,
+    told_arguments,
+    unused_layers,
+)
+from grader.recognition.features import Prints
 from grader.recognition.likeness import likely_line, parsed
 
 _ERROR = r"^\w+Error: "
+_QUESTION = r"(?<=[.!?]) [A-Z`][^.?!]*\?(?= |$)"
 _IS_IT = "Is it this line?"
 # What `assert_raises` says.
 _RAISES_NOTHING = "raises nothing; it should raise"
@@ -80,11 +87,25 @@ class _Pointer:
         return None
 
     @cached_property
+    def marks(self) -> Prints | None:
+        """The marks of what the code answers, if that can be compared with known mistakes."""
+        if self.knowledge is None or (answers := self.module()) is None:
+            return None
+        return known.marks(self.knowledge, answers, patient=False)
+
+    @cached_property
     def named(self) -> list[tuple[str, ...]]:
         """The mistakes that explain what the code answers."""
-        if self.knowledge is None or (answers := self.module()) is None:
+        if self.knowledge is None or self.marks is None:
             return []
-        return known.diagnose(self.knowledge, answers, patient=False)
+        return known.explained(self.knowledge, self.marks)
+
+    @cached_property
+    def sure(self) -> frozenset[str]:
+        """Those that explain nearly all of it."""
+        if self.knowledge is None or self.marks is None:
+            return frozenset()
+        return known.explain_all(self.knowledge, self.marks)
 
     def point(self, failures: Sequence[Result]) -> None:
         """Give these failures, which say the same, a better question and line."""
@@ -93,15 +114,17 @@ class _Pointer:
         is_told = shown.names_cause and not shown.is_comparison  # what an error came from
         if finding is None or is_told or not (shown.is_comparison or _comes_out_late(finding)):
             return
-        if self._say_what_is_misplaced(failures):
+        if self._say_what_is_misplaced(failures) or self._say_what_is_shared(failures):
             return
         names, place = self._mistake(shown)
         end = self._end(dropped, shown)
         if end is None and place is None:
-            end = self._end(unused_parts, shown)
+            # What is passed to a layer that nothing uses is unread for that reason.
+            end = self._end(unused_layers, shown, several=True)
+            end = end or self._end(told_arguments, shown)
         if end is not None and end[1] != place:
             told, place = end
-            asked = f"{finding.help} " if shown.names_cause else ""
+            asked = f"{finding.help} " if shown.names_cause and not _is_said(finding, told) else ""
             if not shown.is_comparison:
                 asked = f"{finding.help}\n"
             self._say_once(failures, told, asked, (place,))
@@ -111,6 +134,15 @@ class _Pointer:
         asks = dict.fromkeys(self.knowledge.words[name]["asks"] for name in names)
         help = finding.help if shown.names_cause else " Or: ".join(asks)
         places = finding.places
+        if not shown.is_comparison and self.sure & set(names):
+            # It knows more of this error than what such errors mean in general.
+            headline = re.sub(_QUESTION, "", finding.headline)
+            if place is not None and self.limit.allows("line"):
+                help = help if place in places else f"{help} {_IS_IT}"
+                places = (place,)
+            self.said.update(names)
+            _say(failures, f"{finding.help}\n{help}".strip(), places, headline)
+            return
         if not shown.is_comparison:
             if place is None or not self.limit.allows("line"):
                 return
@@ -169,10 +201,34 @@ class _Pointer:
         self._say_once(failures, told, asked, (place,))
         return True
 
+    def _say_what_is_shared(self, failures: Sequence[Result]) -> bool:
+        """Name the list that all objects of a class share, if the failing test runs that class."""
+        shown = failures[0]
+        source = self.workspace.source(self.exercise)
+        shared = shared_by_all(source)
+        if not shared or not self.limit.allows("line"):
+            return False
+        told, number = shared[0]
+        place = self.workspace.line(self.exercise, number, _around(source, number))
+        if told in self.said or not _concerns(place, shown, self.exercise, self.workspace):
+            return False
+        if shown.is_comparison:
+            self._say_once(failures, told, "", (place,))
+        elif shown.finding is not None:  # what the error seems to mean is not why it came
+            self.said.add(told)
+            _say(failures, shown.finding.help, (*shown.places[-1:], place), told)
+        return True
+
     def _end(
-        self, ends: Callable[[str], Sequence[tuple[str, int]]], shown: Result
+        self,
+        ends: Callable[[str], Sequence[tuple[str, int]]],
+        shown: Result,
+        several: bool = False,
     ) -> tuple[str, Place] | None:
-        """Return where the code leads nowhere, if that is one place, and the test runs it."""
+        """Return where the code leads nowhere, if the test runs it.
+
+        Of several places the first is returned if they are `several` signs of one fault.
+        """
         is_answer = shown.is_comparison and not _is_made_at(shown.places)
         if not (is_answer or _is_own_raise(shown)) or not self.limit.allows("line"):
             return None
@@ -186,7 +242,7 @@ class _Pointer:
             for told, place in pairs
             if told not in self.said and _concerns(place, shown, self.exercise, self.workspace)
         ]
-        return pairs[0] if len(pairs) == 1 else None
+        return pairs[0] if len(pairs) == 1 or (pairs and several) else None
 
     def _say_once(
         self, failures: Sequence[Result], told: str, before: str, places: tuple[Place, ...]
@@ -195,11 +251,17 @@ class _Pointer:
         _say(failures, f"{before}{told}", places)
 
 
-def _say(failures: Sequence[Result], help: str, places: tuple[Place, ...]) -> None:
-    """Give the first failure, and those that say the same, this help and these places."""
+def _say(
+    failures: Sequence[Result], help: str, places: tuple[Place, ...], headline: str = ""
+) -> None:
+    """Give the first failure, and those that say the same, this help and these places.
+
+    With a `headline` it takes the place of theirs.
+    """
     shown = failures[0]
     assert shown.finding is not None
-    finding = replace(shown.finding, help=help, places=places)
+    headline = headline or shown.finding.headline
+    finding = replace(shown.finding, headline=headline, help=help, places=places)
     text = shown.text()
     for result in failures:
         if result.status is Status.FAILED and result.text() == text:
@@ -215,6 +277,12 @@ def _place(
     if number is None:
         return None
     return workspace.line(exercise, number, _around(source, number))
+
+
+def _is_said(finding: Finding, told: str) -> bool:
+    """Return whether the help asks for the very name that is told to be unread."""
+    name = re.match(r"`\w+`", told)
+    return name is not None and name[0] in finding.help
 
 
 def _comes_out_late(finding: Finding) -> bool:

@@ -29,6 +29,8 @@ _MANY_OF = {
     bytes: "bytes",
     tuple: "tuples",
 }
+_PLAIN = (bool, int, float, str, bytes, list, tuple, dict, type(None))
+_LONGEST = 120  # characters of a call that is shown
 _KINDS = {
     bool: "a truth value",
     int: "a number",
@@ -41,16 +43,25 @@ _KINDS = {
 }
 
 
-def sizes(traceback: TracebackType | None, workspace: Workspace) -> str:
-    """Return the shapes of the tensors that the student's last line names, in a sentence, or ""."""
-    named = list(_values(traceback, workspace))
+def sizes(traceback: TracebackType | None, workspace: Workspace, exercise: str = "") -> str:
+    """Return the shapes of the tensors that the student's last line names, in a sentence, or "".
+
+    With an `exercise`, the last line of its own is asked, if that names a tensor: the names in the
+    code that it calls are another's.
+    """
+    named = list(_values(traceback, workspace, exercise))
     shapes, numbers = _shapes_and_numbers(named)
+    last = [path.stem for path, *_ in workspace.frames(traceback)][-1:]
+    line = "this line" if exercise in ("", *last) or not shapes else "your line"
+    if not shapes and exercise:
+        named = list(_values(traceback, workspace))
+        shapes, numbers = _shapes_and_numbers(named)
     tensors = [value for _, value in named if isinstance(value, Tensor)]
     lengths = [tensor.numel() if tensor.dim() == 1 else 0 for tensor in tensors]
     told = "; ".join([", ".join(shapes), *numbers])
     is_outer = len(lengths) == 2 and all(lengths) and lengths[0] != lengths[1]
     ending = _COLUMN if is_outer else ""
-    return f"Shapes in this line: {told}.{ending}" if shapes else ""
+    return f"Shapes in {line}: {told}.{ending}" if shapes else ""
 
 
 def lengths(traceback: TracebackType | None, workspace: Workspace) -> str:
@@ -85,6 +96,29 @@ def condition(traceback: TracebackType | None, workspace: Workspace) -> str:
     shapes, numbers = _shapes_and_numbers(_named_in(around[-1].test, frame))
     told = "; ".join(filter(None, (", ".join(shapes), ", ".join(numbers))))
     return f"In that condition: {told}." if told else ""
+
+
+def given(traceback: TracebackType | None, workspace: Workspace) -> str:
+    """Return what the function that raised in the student's last line was given, in a sentence.
+
+    That is "" where the arguments are not plain values, too long to show, or changed since.
+    """
+    frames = list(workspace.frames(traceback))
+    if not frames:
+        return ""
+    _, frame, _ = frames[-1]
+    code = frame.f_code
+    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    words = [
+        f"{name}={frame.f_locals[name]!r}"
+        for name in names
+        if name in frame.f_locals and type(frame.f_locals[name]) in _PLAIN
+    ]
+    told = ", ".join(words)
+    is_method = "self" in names
+    if not words or is_method or len(told) > _LONGEST or len(words) < len(names):
+        return ""
+    return f"Here it is {code.co_name}({told})."
 
 
 def nones(traceback: TracebackType | None, workspace: Workspace) -> str:
@@ -144,9 +178,18 @@ def _shapes_and_numbers(named: Iterable[tuple[str, Any]]) -> tuple[list[str], li
     return shapes, numbers
 
 
-def _values(traceback: TracebackType | None, workspace: Workspace) -> Iterator[tuple[str, Any]]:
-    """Yield the variables and the module's tensors in the student's last line, each once."""
-    frames = list(workspace.frames(traceback))
+def _values(
+    traceback: TracebackType | None, workspace: Workspace, exercise: str = ""
+) -> Iterator[tuple[str, Any]]:
+    """Yield the variables and the module's tensors in the student's last line, each once.
+
+    With an `exercise`, only its own lines are looked at.
+    """
+    frames = [
+        (path, frame, line)
+        for path, frame, line in workspace.frames(traceback)
+        if not exercise or path.stem == exercise
+    ]
     if not frames:
         return
     _, frame, number = frames[-1]

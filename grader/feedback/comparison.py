@@ -270,7 +270,7 @@ def assert_parameters(
                 f"The parameter `{name}` of {subject} has shape {sizes_in_words(sizes[name])}; "
                 f"it should have {sizes_in_words(tuple(shape))}.",
                 None,
-                help or (_SWAPPED if sorted(sizes[name]) == sorted(shape) else ""),
+                _SWAPPED if sorted(sizes[name]) == sorted(shape) else help,
                 "__init__",
             )
     # One of them may have a second name, as when an nn.Sequential holds a layer as well.

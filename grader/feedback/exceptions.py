@@ -75,6 +75,12 @@ HINTS: tuple[Hint, ...] = (
         "Which axis should be last in each, and is each made from the right input?",
     ),
     Hint(
+        r"Expected size for first two dimensions of batch2 tensor to be: \[(\d+), (\d+)\] "
+        r"but got: \[\1, (\d+)\]",
+        "In a product `a @ b`, b needs as many rows as a has columns; here it is {2} rows for {1} "
+        "columns. Is one of the two made from the wrong sequence, or longer than it should be?",
+    ),
+    Hint(
         r"Expected size for first two dimensions of batch2 tensor to be: (\[.*?\]) "
         r"but got: (\[.*?\])",
         "A matrix product needs equal inner sizes: the second tensor begins with {1} where {0} "
@@ -237,7 +243,7 @@ HINTS: tuple[Hint, ...] = (
     Hint(
         r"(\w+)\(\) (?:received an invalid combination of arguments|missing \d+ required "
         r"positional arguments?: \"dim)",
-        "torch's `{0}` needs other arguments than these. On which axes should it work, say?",
+        "torch's `{0}` needs other arguments than these. Is the axis missing on which it works?",
     ),
     Hint(r"'NoneType' object", _NOT_GIVEN, at=r"(?<![\w.])(?:(\w*mask\w*)[.\[]|(dropout)\()"),
     Hint(

@@ -40,7 +40,43 @@ def relation(yours: Tensor, expected: Tensor) -> str:
     is_square = expected.dim() >= 2 and expected.shape[-1] == expected.shape[-2]
     if is_square and _alike(yours, expected.mT) and not _alike(expected, expected.mT):
         return "These are the expected numbers with rows and columns swapped."
-    return _order(yours, expected)
+    return _order(yours, expected) or _shifted(yours, expected) or _part(yours, expected)
+
+
+def _shifted(yours: Tensor, expected: Tensor) -> str:
+    """Return a sentence where each row is the expected one of the row before or after, or ""."""
+    if expected.dim() < 2 or expected.shape[-2] < 3:
+        return ""
+    rows = (yours[..., 1:, :], expected[..., :-1, :]), (yours[..., :-1, :], expected[..., 1:, :])
+    for (own, others), which in zip(rows, ("before", "after"), strict=True):
+        is_varied = not _alike(others[..., :1, :].expand_as(others), others)
+        if is_varied and _alike(own, others):
+            return f"Each row holds the numbers expected in the row {which} it."
+    return ""
+
+
+def _part(yours: Tensor, expected: Tensor) -> str:
+    """Return a sentence on what holds of the wrong numbers, or of each row by itself, or ""."""
+    size = expected.abs().max()
+    wrong = (yours - expected).abs() > _CLOSE * size
+    own, right = yours[wrong], expected[wrong]
+    if own.numel() >= 2 and not wrong.all() and (right != right[0]).any():
+        if _alike(own, -right):
+            return "The wrong numbers have the wrong sign."
+        factor = (own * right).sum() / right.square().sum()
+        if factor > 0 and _alike(own, factor * right):
+            return f"Each wrong number is {factor.item():.4g} times the expected one."
+    if expected.dim() < 2 or expected.shape[-1] < 3 or not wrong.all(-1).any():
+        return ""
+    lengths = expected.square().sum(-1, keepdim=True)
+    factors = (yours * expected).sum(-1, keepdim=True) / lengths.clamp(min=1e-12)
+    if (factors > 0).all() and _alike(yours, factors * expected):
+        low, high = factors.min().item(), factors.max().item()
+        return f"Each row is the expected one times a number of its own, {low:.3g} to {high:.3g}."
+    constants = (yours - expected).mean(-1, keepdim=True)
+    if _alike(yours, expected + constants):
+        return "Each row differs from the expected one by a constant of its own."
+    return ""
 
 
 def _order(yours: Tensor, expected: Tensor) -> str:

@@ -185,6 +185,12 @@ SLIPS: tuple[Hint, ...] = (
         at=r"\.(?:chunk|split)\(\s*\w+\s*\)",
     ),
     Hint(
+        r"not enough values to unpack \(expected (\d+), got (\d+)\)|too many values to unpack",
+        "`chunk` and `split` cut one axis, and give no more pieces than it has numbers. Which axis "
+        "holds what should be cut here?",
+        at=r"\.(?:chunk|split)\(.*dim",
+    ),
+    Hint(
         r"Expected tensor for argument #1 'indices' to have one of the following scalar types",
         "An embedding looks up ids, whole numbers, and got other numbers. Does it get the ids "
         "themselves?",

@@ -10,6 +10,14 @@ from torch.nn import Parameter
 
 from grader.feedback.mismatch import Mismatch
 
+_PAIRS = tuple(
+    getattr(torch.return_types, name) for name in ("max", "min", "median", "mode", "sort", "topk")
+)
+_PAIR = (
+    "A pair of values and indices came back where your {subject} should be: torch's `{name}` with "
+    "an axis returns both, as `values, indices`."
+)
+
 
 def type_name(value: object) -> str:
     """The name of the type of `value`, printable and short, without asking `value` anything."""
@@ -73,6 +81,8 @@ def _unusual(actual: object, kind: type, subject: str, help: str) -> Tensor:
             None,
             help,
         )
+    if any(kind is pair for pair in _PAIRS):
+        raise Mismatch(_PAIR.format(name=type_name(actual), subject=subject), None, help)
     if not issubclass(kind, Tensor):
         wanted = "an ordinary one" if " tensor of " in type_name(actual) else "a tensor"
         raise Mismatch(

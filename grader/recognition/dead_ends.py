@@ -7,6 +7,8 @@
         return x                        # the loop ends in its first pass
     for block in self.blocks:
         out = block(x)                  # no layer gets what the one before it returned
+    class Cache:
+        keys = []                       # all caches append to one list
 
 Right code has none of these, as a rule; code whose numbers are wrong often has one.
 """
@@ -47,6 +49,12 @@ _FUNCTIONS_ONLY = {"cat", "concat", "einsum", "hstack", "stack", "vstack"}
 _LOOKS_ON = re.compile(r"check|valid|verif|assert|log|record|print")
 _SIZE = re.compile(r"(\.shape(\[[^\]]*\])?|\.size\([^)]*\)|^len\(.*\))$")
 _LAYER = "`self.{}` is made here and used nowhere."
+_LAYER_OF_LIST = "`self.{}` gets {} layers here, and no line uses `self.{}[{}]`."
+_SHARED = (
+    "`{}` is made once, for the class: all objects of `{}` share it. Each gets one of its own if "
+    "`__init__` makes it."
+)
+_CHANGES = {"append", "extend", "insert", "add", "update", "clear", "pop"}
 
 
 def dropped(source: str) -> list[tuple[str, int]]:
@@ -66,11 +74,10 @@ def changed_in_forward(source: str) -> list[tuple[str, int]]:
     )
 
 
-def unused_parts(source: str) -> list[tuple[str, int]]:
-    """Return a sentence on each layer and argument that nothing uses, and its line, in order."""
+def told_arguments(source: str) -> list[tuple[str, int]]:
+    """Return a sentence on each argument that nothing reads, and its line, in order."""
     names = [(whole.rpartition("."), line) for whole, line in unused_arguments(source)]
-    arguments = [(_ARGUMENT.format(name, function), line) for (function, _, name), line in names]
-    return _in_order([*unused_layers(source), *arguments])
+    return [(_ARGUMENT.format(name, function), line) for (function, _, name), line in names]
 
 
 def unused_layers(source: str) -> list[tuple[str, int]]:
@@ -272,3 +279,83 @@ def _unused_layers(owner: ast.ClassDef, tree: ast.Module) -> Iterator[tuple[str,
         for target in kept:
             if not any(other.attr in read for other in kept):
                 yield _LAYER.format(target.attr), node.lineno
+            else:
+                for index in _unused_indices(target.attr, node.value, tree):
+                    told = _LAYER_OF_LIST.format(
+                        target.attr, _length(node.value), target.attr, index
+                    )
+                    yield told, node.lineno
+
+
+def _length(made: ast.Call) -> int:
+    """Return how many layers an `nn.ModuleList` gets, if its line says so; else 0."""
+    if not (ast.unparse(made.func).endswith("ModuleList") and len(made.args) == 1):
+        return 0
+    layers = made.args[0]
+    if isinstance(layers, ast.List):
+        return 0 if any(isinstance(one, ast.Starred) for one in layers.elts) else len(layers.elts)
+    if isinstance(layers, ast.ListComp | ast.GeneratorExp):
+        number = re.fullmatch(r"range\((\d+)\)", ast.unparse(layers.generators[0].iter))
+        is_plain = len(layers.generators) == 1 and not layers.generators[0].ifs
+        return int(number[1]) if number is not None and is_plain else 0
+    return 0
+
+
+def _unused_indices(name: str, made: ast.Call, tree: ast.Module) -> list[int]:
+    """Return which layers of a list nothing uses, if all that use one do so by its number."""
+    read = [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute) and node.attr == name and isinstance(node.ctx, ast.Load)
+    ]
+    indices = [
+        node.slice.value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Subscript)
+        and node.value in read
+        and isinstance(node.slice, ast.Constant)
+        and isinstance(node.slice.value, int)
+        and node.slice.value >= 0
+    ]
+    if len(indices) < len(read):
+        return []
+    return [index for index in range(_length(made)) if index not in indices]
+
+
+def shared_by_all(source: str) -> list[tuple[str, int]]:
+    """Return a sentence on each list that a class has once and its methods change, and its line."""
+    return _in_order(
+        told
+        for owner in parsed(source).body
+        if isinstance(owner, ast.ClassDef)
+        for told in _shared_by_all(owner)
+    )
+
+
+def _shared_by_all(owner: ast.ClassDef) -> Iterator[tuple[str, int]]:
+    parts = list(ast.walk(owner))
+    attributes = [node for node in parts if isinstance(node, ast.Attribute)]
+    own = {node.attr for node in attributes if isinstance(node.ctx, ast.Store)}
+    changed = {
+        node.func.value.attr
+        for node in parts
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and isinstance(node.func.value, ast.Attribute)
+        and node.func.attr in _CHANGES
+    }
+    changed |= {
+        node.value.attr
+        for node in parts
+        if isinstance(node, ast.Subscript)
+        and isinstance(node.ctx, ast.Store)
+        and isinstance(node.value, ast.Attribute)
+    }
+    for node in owner.body:
+        target = node.targets[0] if isinstance(node, ast.Assign) else getattr(node, "target", None)
+        value = getattr(node, "value", None)
+        is_empty = isinstance(value, ast.List | ast.Dict | ast.Set | ast.ListComp) or (
+            isinstance(value, ast.Call) and ast.unparse(value.func) in ("list", "dict", "set")
+        )
+        if isinstance(target, ast.Name) and is_empty and target.id in changed - own:
+            yield _SHARED.format(target.id, owner.name), node.lineno

@@ -314,7 +314,7 @@ def read(solved: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Read]:
             "linear",
             "torch.empty(out_features).uniform_",
             "torch.empty(in_features).uniform_",
-            "The parameter `bias` of Linear(4, 3) has shape (4,); it should have (3,).",
+            "The parameter `bias` of Linear(3, 2, bias=True) has shape (3,); it should have (2,).",
             "self.bias = nn.Parameter(torch.empty(in_features)",
         ),
         (
@@ -433,7 +433,7 @@ def read(solved: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Read]:
             "encoder",
             "for layer in self.layers:",
             "for layer in self.layers[1:]:",
-            "Is each layer used?",
+            "Is each layer used once",
             "",
         ),
         (
@@ -574,6 +574,92 @@ def test_what_the_numbers_suggest_is_asked(
 ) -> None:
     panel = read(exercise, (old, new))
     assert asks in panel
+
+
+@pytest.mark.parametrize(
+    ("exercise", "old", "new", "says"),
+    [
+        (
+            "language_model",
+            "        self.d_head = d_model // n_heads\n",
+            "",
+            "No line of `LanguageModel.__init__` assigns `self.d_head`. It takes `vocab_size`,",
+        ),
+        (
+            "layer_norm",
+            "        self.eps = eps\n",
+            "",
+            "`LayerNorm.__init__` takes `eps` and does not keep it.",
+        ),
+        (
+            "multi_head",
+            "self.n_heads = n_heads",
+            "self.n_head = n_heads",
+            "`MultiHeadAttention` has no `n_heads`, but `n_head`. Is it spelled right?",
+        ),
+    ],
+)
+def test_a_missing_attribute_is_looked_for_in_the_constructor(
+    read: Read, exercise: str, old: str, new: str, says: str
+) -> None:
+    """What `__init__` takes and what it assigns say more than that something isn't there."""
+    assert says in read(exercise, (old, new))
+
+
+@pytest.mark.parametrize(
+    ("exercise", "old", "new", "says"),
+    [
+        (
+            "sublayer",
+            "LayerNorm(d_model)",
+            "LayerNorm(d_model, dropout)",
+            "`LayerNorm` is made with `dropout` for `eps`.",
+        ),
+        (
+            "encoder",
+            "x = self.sublayers[0](x, lambda y: self.self_attn(y, y, y, mask))",
+            "x = self.self_attn(x, x, x, mask)",
+            "`self.sublayers` gets 2 layers here, and no line uses `self.sublayers[0]`.",
+        ),
+        (
+            "decoder",
+            "        x = self.sublayers[1](x, lambda y: self.cross_attn(y, memory, memory, "
+            "memory_mask))\n",
+            "",
+            "`self.cross_attn` is made here and used nowhere.",
+        ),
+    ],
+)
+def test_facts_of_the_source_come_before_questions(
+    read: Read, exercise: str, old: str, new: str, says: str
+) -> None:
+    """A setting in another's place, a layer that nothing uses, an argument that nothing reads."""
+    assert says in read(exercise, (old, new), pointed=True)
+
+
+def test_a_list_of_the_class_is_named_and_not_what_it_leads_to(read: Read) -> None:
+    """All caches append to one list, so their tensors don't fit together."""
+    edits = (
+        ("        self.keys: Tensor | None = None\n", ""),
+        ("    def __init__(self) -> None:", "    held = []\n\n    def __init__(self) -> None:"),
+        (
+            "        if self.keys is None or",
+            "        self.held.append(key)\n        if self.keys is None or",
+        ),
+        ("self.keys is None", "len(self.held) == 1"),
+    )
+    panel = read("kv_cache", *edits, pointed=True)
+    assert "`held` is made once, for the class: all objects of `KVCache` share it." in panel
+
+
+def test_a_sure_mistake_asks_in_place_of_what_such_errors_mean(read: Read) -> None:
+    """The question is the mistake's own, and the shapes are those of the student's line."""
+    panel = read(
+        "decoder", ("memory, memory, memory_mask", "memory, memory, tgt_mask"), pointed=True
+    )
+    assert "Which of the two masks says which source tokens may be attended to?" in panel
+    assert "Whose mask is this" not in panel
+    assert "memory (2, 5, 6), tgt_mask (2, 4, 4)" in panel
 
 
 @pytest.mark.full

@@ -30,6 +30,45 @@ def test_what_wrong_numbers_have_in_common_is_said(yours: Tensor, says: str) -> 
     assert caught.value.finding.headline.endswith(says)
 
 
+_ROWS = torch.tensor([[1.0, 2.0, 5.0], [4.0, 3.0, 1.0], [7.0, 9.0, 2.0]])
+
+
+@pytest.mark.parametrize(
+    ("yours", "says"),
+    [
+        (_ROWS * torch.tensor([1.0, -1.0, 1.0]), "The wrong numbers have the wrong sign."),
+        (_ROWS * torch.tensor([1.0, 10.0, 1.0]), "Each wrong number is 10 times the expected one."),
+        (
+            torch.tensor([[0.0, 0.0, 1.0], [1.0, 2.0, 5.0], [4.0, 3.0, 1.0]]),
+            "Each row holds the numbers expected in the row before it.",
+        ),
+        (
+            torch.tensor([[4.0, 3.0, 1.0], [7.0, 9.0, 2.0], [0.0, 0.0, 1.0]]),
+            "Each row holds the numbers expected in the row after it.",
+        ),
+        (
+            _ROWS * torch.tensor([[2.0], [3.0], [4.0]]),
+            "Each row is the expected one times a number of its own, 2 to 4.",
+        ),
+        (
+            _ROWS + torch.tensor([[2.0], [3.0], [4.0]]),
+            "Each row differs from the expected one by a constant of its own.",
+        ),
+    ],
+    ids=["some signs", "some factors", "rows before", "rows after", "row factors", "row constants"],
+)
+def test_what_holds_of_some_numbers_or_of_each_row_is_said(yours: Tensor, says: str) -> None:
+    with pytest.raises(Mismatch) as caught:
+        assert_matches(yours, _ROWS)
+    assert caught.value.finding.headline.endswith(says)
+
+
+def test_a_pair_of_values_and_indices_is_called_so() -> None:
+    """As `torch.max` returns it when it gets an axis."""
+    with pytest.raises(Mismatch, match="torch's `max` with an axis returns both"):
+        assert_matches(torch.max(RIGHT, 0), RIGHT)
+
+
 def test_the_order_is_said_of_rows_with_infinities_too() -> None:
     """As where the logits that were cut off are -inf."""
     with pytest.raises(Mismatch) as caught:

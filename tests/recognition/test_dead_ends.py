@@ -5,12 +5,20 @@ from __future__ import annotations
 import pytest
 
 from grader.curriculum import NAMES, stubs
-from grader.recognition.dead_ends import changed_in_forward, dropped, unused_parts
+from grader.recognition.dead_ends import (
+    changed_in_forward,
+    dropped,
+    shared_by_all,
+    told_arguments,
+    unused_layers,
+)
 
 
 def dead_ends(source: str) -> list[tuple[str, int]]:
     """All of them."""
-    return sorted([*dropped(source), *unused_parts(source)], key=lambda pair: pair[1])
+    kinds = (dropped, unused_layers, told_arguments, shared_by_all)
+    told = [pair for kind in kinds for pair in kind(source)]
+    return sorted(told, key=lambda pair: (pair[1], pair[0]))
 
 
 _LAYER = """
