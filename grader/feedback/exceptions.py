@@ -77,8 +77,8 @@ HINTS: tuple[Hint, ...] = (
     Hint(
         r"Expected size for first two dimensions of batch2 tensor to be: \[(\d+), (\d+)\] "
         r"but got: \[\1, (\d+)\]",
-        "In a product `a @ b`, b needs as many rows as a has columns; here it is {2} rows for {1} "
-        "columns. Is one of the two made from the wrong sequence, or longer than it should be?",
+        "In a product `a @ b`, b needs as many rows as a has columns; here a has {1} and b "
+        "{2}. Is one of the two made from the wrong sequence, or longer than it should be?",
     ),
     Hint(
         r"Expected size for first two dimensions of batch2 tensor to be: (\[.*?\]) "

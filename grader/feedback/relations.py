@@ -66,7 +66,7 @@ def _part(yours: Tensor, expected: Tensor) -> str:
         factor = (own * right).sum() / right.square().sum()
         if factor > 0 and _alike(own, factor * right):
             return f"Each wrong number is {factor.item():.4g} times the expected one."
-    if expected.dim() < 2 or expected.shape[-1] < 3 or not wrong.all(-1).any():
+    if expected.dim() < 2 or expected.shape[-1] < 3 or not wrong.any(-1).all():
         return ""
     lengths = expected.square().sum(-1, keepdim=True)
     factors = (yours * expected).sum(-1, keepdim=True) / lengths.clamp(min=1e-12)

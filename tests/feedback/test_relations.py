@@ -63,6 +63,13 @@ def test_what_holds_of_some_numbers_or_of_each_row_is_said(yours: Tensor, says: 
     assert caught.value.finding.headline.endswith(says)
 
 
+def test_nothing_is_said_of_each_row_where_some_are_right() -> None:
+    """A row that is wrong by itself is marked as such, and the others have no constant."""
+    with pytest.raises(Mismatch) as caught:
+        assert_matches(_ROWS + torch.tensor([[0.0], [0.0], [1.0]]), _ROWS)
+    assert "constant of its own" not in caught.value.finding.headline
+
+
 def test_a_pair_of_values_and_indices_is_called_so() -> None:
     """As `torch.max` returns it when it gets an axis."""
     with pytest.raises(Mismatch, match="torch's `max` with an axis returns both"):
