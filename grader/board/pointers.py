@@ -33,6 +33,7 @@ from grader.recognition.features import Prints
 from grader.recognition.likeness import likely_line, parsed
 
 _ERROR = r"^\w+Error: "
+_ABOUT_NAMES = r"(?m)^(?:Name|Import|ModuleNotFound|UnboundLocal|Syntax|Indentation)Error: "
 _QUESTION = r"(?<=[.!?]) [A-Z`][^.?!]*\?(?= |$)"
 _IS_IT = "Is it this line?"
 # What `assert_raises` says.
@@ -134,7 +135,8 @@ class _Pointer:
         asks = dict.fromkeys(self.knowledge.words[name]["asks"] for name in names)
         help = finding.help if shown.names_cause else " Or: ".join(asks)
         places = finding.places
-        if not shown.is_comparison and self.sure & set(names):
+        is_of_names = re.search(_ABOUT_NAMES, f"{finding.headline}\n{finding.help}")
+        if not shown.is_comparison and not is_of_names and self.sure & set(names):
             # It knows more of this error than what such errors mean in general.
             headline = re.sub(_QUESTION, "", finding.headline)
             if place is not None and self.limit.allows("line"):
