@@ -120,7 +120,8 @@ class Watch:
     def _serve(self, start: str) -> int:
         self.screen.note("Getting ready: importing torch and running your tests once.")
         self.current = start
-        self._ask(self.surveyed)
+        wanted = {*self.surveyed, start}  # it may be one that is not assigned
+        self._ask([name for name in NAMES if name in wanted])
         while True:
             try:
                 event = self.events.get(timeout=_TICK)

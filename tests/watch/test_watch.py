@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from queue import Empty, SimpleQueue
 
@@ -312,3 +312,26 @@ def test_the_list_does_not_send_anybody_back_to_what_is_being_checked(tmp_path: 
     watch.judging_since = 0.0
     watch._react(KeyPressed("l"))
     assert "Next: masks" in console.file.getvalue()  # type: ignore[attr-defined]
+
+
+def test_an_exercise_that_is_not_assigned_can_be_the_first(tmp_path: Path) -> None:
+    """`grader watch swiglu` runs it along with the assigned ones, and judges it."""
+    folder = tmp_path / "exercises"
+    folder.mkdir()
+    watch = Watch(Workspace(folder, tmp_path), Tools(), Console(file=io.StringIO(), width=80))
+    asked: list[str] = []
+
+    class Quit(Runs):
+        def __init__(self) -> None:
+            pass
+
+        def ask(self, exercises: Sequence[str], *_: object) -> int:
+            asked.extend(exercises)
+            watch.events.put(KeyPressed("q"))
+            return 1
+
+    watch.runs = Quit()
+    assert watch._serve("swiglu") == 0
+    assert "swiglu" not in watch.surveyed
+    assert "swiglu" in asked
+    assert {*watch.surveyed} <= {*asked}
