@@ -152,6 +152,8 @@ def _plain(value: Any, tensors: list[list[Any]], buffers: list[bytes], depth: in
         return {"R": str(value.type_name)[:80]}
     if kind is bytes and len(value) <= MAX_SHORT:
         return {"X": value.hex()}
+    if kind is bytes and len(tensors) >= MAX_TENSORS:  # the other side would refuse the frame
+        return {"R": "very long bytes"}
     if kind is bytes:
         tensors.append(["uint8", [len(value)], len(value), None])
         buffers.append(value)

@@ -419,6 +419,50 @@ def test_so_are_slips_of_whole_statements(source: str, becomes: str) -> None:
     assert any(becomes in text.edited(edit)["f"] for edit in edits(text))
 
 
+@pytest.mark.parametrize(
+    ("source", "kind"),
+    [
+        ("def f(p):\n    return torch.topk(p, 50, dim=-1)", "axis"),
+        ("def f(p):\n    return p.topk(50)", "axis"),
+        ("def f(n):\n    return max(n, 1)", "axis"),
+        ("def f(x):\n    y = x.exp_()\n    return y", "sign"),
+        ("class A:\n    def f(self):\n        if self.training:\n            self.m = 1", "name"),
+    ],
+)
+def test_what_would_pass_for_another_reason_is_not_tried(source: str, kind: str) -> None:
+    wrong = ("50", "1", "x.exp_()", "self.training")
+    assert not [edit for edit in edits(answer(source)) if edit.kind == kind and edit.was in wrong]
+
+
+def test_a_count_comes_before_the_axis() -> None:
+    text = answer("def f(x):\n    return torch.topk(x, 3, 1)")
+    assert {edit.was for edit in edits(text) if edit.kind == "axis"} == {"1"}
+
+
+def test_nothing_is_divided_by_a_mask() -> None:
+    text = answer("def f(s, m):\n    return s * torch.logical_not(m)")
+    assert not [edit for edit in edits(text) if "/" in edit.becomes]
+
+
+def test_beside_a_named_mistake_what_drops_something_is_not_told() -> None:
+    checks = tuple(
+        CheckResult(name, "It agrees.", Status.FAILED, 0.0, 1.0) for name in ("first", "second")
+    )
+    named = Diagnosis(("capitals-kept",), "Your tokens keep their capitals.")
+    result = ExerciseResult("layer_norm", Status.FAILED, 0.0, 2.0, None, checks, (named,))
+    edit = Edit(1, "extra call", "x.lower()", "x", 0, 1, "x", 1, file="layer_norm")
+    fix = Fix((edit,), frozenset({"first"}))
+    assert suspects(fix, result, {"layer_norm": "x.lower()\n"}) == ()
+
+
+def test_what_is_needed_in_one_place_is_not_asked_for_in_another(judge: Judge) -> None:
+    """An edit of all places alike is tried first, and right lines are left alone."""
+    more = "\n\ndef _unused(x):\n    return torch.exp(1.5 * x)\n"
+    (suspect,) = graded(judge, NORM.replace(RIGHT, WRONG) + more).lines
+    assert suspect.place.line == LINE
+    assert "something similar" not in suspect.hints[-1]
+
+
 def test_what_is_done_alike_for_query_and_key_is_mended_in_both() -> None:
     text = answer("def f(q, k, b, h):\n    q = q.view(b, h, 3)\n    k = k.view(b, h, 3)\n")
     turned = "transpose(1, 2).reshape"

@@ -99,6 +99,13 @@ def test_a_vocabulary_has_more_bytes_than_a_frame_has_tensors() -> None:
     assert crossed(merges) == merges
 
 
+def test_more_long_bytes_than_a_frame_has_tensors_arrive_as_what_they_are() -> None:
+    """Merges that double their bytes are wrong, but honest: their frame is never refused."""
+    long = b"a" * (wire.MAX_SHORT + 1)
+    arrived = wire.decode(wire.body(wire.encode([long] * (wire.MAX_TENSORS + 1))))
+    assert arrived == [long] * wire.MAX_TENSORS + [wire.Opaque("very long bytes")]
+
+
 def test_a_seed_arrives_as_a_seed_and_becomes_a_generator_only_beside_the_code() -> None:
     assert crossed([wire.Seeded(7)]) == [wire.Seeded(7)]
     assert crossed(torch.Generator()) == wire.Opaque("Generator")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import copy
 from collections.abc import Iterator
 from itertools import permutations
@@ -23,6 +24,8 @@ _AXIS_CALLS = {
     "prod", "repeat_interleave", "select", "size", "softmax", "split", "squeeze", "stack", "std",
     "sum", "swapaxes", "transpose", "unbind", "unsqueeze", "var", "gather", "topk", "sort",
 }  # fmt: skip
+# Of these, the first number is a count or a power, and an axis comes after it.
+_COUNT_FIRST = {"chunk", "norm", "repeat_interleave", "split", "topk"}
 _REDUCING = {"amax", "amin", "any", "all", "logsumexp", "mean", "norm", "prod", "std", "sum", "var"}
 _NEED_AXIS = _REDUCING | {"softmax", "log_softmax", "max", "min", "argmax", "cumsum"}
 _TWO_RESULTS = {"max", "min", "median", "mode", "sort", "topk", "kthvalue"}
@@ -132,7 +135,7 @@ def _called(node: ast.Call) -> str:
 
 def _axes(source: Source, node: ast.Call, name: str) -> Iterator[Edit]:
     given = [
-        *node.args,
+        *_positions_of_axes(node, name),
         *(keyword.value for keyword in node.keywords if keyword.arg in ("dim", "axis")),
     ]
     numbers = [value for value in given if whole_number(value) is not None]
@@ -155,6 +158,19 @@ def _axes(source: Source, node: ast.Call, name: str) -> Iterator[Edit]:
     if name == "size" and not given:
         for axis in (-1, -2, 0, 1):
             yield source.replaced(node, "axis", _with(node, str(axis)), 2)
+
+
+def _positions_of_axes(node: ast.Call, name: str) -> list[ast.expr]:
+    """The arguments without a name that can be axes."""
+    if isinstance(node.func, ast.Name) and hasattr(builtins, name):
+        return []
+    if any(keyword.arg in ("dim", "axis") for keyword in node.keywords):
+        return []
+    function = ast.unparse(node.func).partition(".")[0] in ("torch", "F", name)
+    after = node.args[1:] if function else node.args
+    if name == "select":
+        return after[:1]
+    return after[1:] if name in _COUNT_FIRST else after
 
 
 def _shape(source: Source, node: ast.Call, name: str) -> Iterator[Edit]:
@@ -273,8 +289,9 @@ def _another(source: Source, scope: Scope, node: ast.Call) -> Iterator[Edit]:
     """A call with another variable for an argument that is more than a name."""
     for argument in node.args:
         if isinstance(argument, (ast.Call, ast.Attribute, ast.Subscript, ast.BinOp)):
+            inside = {part.id for part in ast.walk(argument) if isinstance(part, ast.Name)}
             for name in scope.names:
-                if name != source.segment(argument):
+                if name not in inside:
                     yield source.replaced(argument, "name", name, 4)
 
 

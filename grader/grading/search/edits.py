@@ -16,6 +16,7 @@ from grader.grading.search.kinds import KINDS
 from grader.grading.search.slips import slips
 from grader.grading.search.source import Answer, Edit, Scope, Source, code
 from grader.grading.search.statement_edits import (
+    BOOLEAN,
     guarded,
     indented,
     left_out,
@@ -176,14 +177,17 @@ def _assigned(source: Source, scope: Scope, node: ast.Assign) -> Iterator[Edit]:
 def _operation(source: Source, node: ast.BinOp) -> Iterator[Edit]:
     left, right = atom(source, node.left), atom(source, node.right)
     sign = _sign(node)
+    boolean = re.search(BOOLEAN, right) is not None
     for other in _OPERATORS.get(type(node.op), "").split():
+        if boolean and other in ("/", "//", "%", "**"):
+            continue  # it would pass for what a division by False gives
         yield source.replaced(node, "operator", f"{left} {other} {right}", 1)
     if isinstance(node.op, (ast.Sub, ast.Div, ast.MatMult, ast.FloorDiv, ast.Mod, ast.Pow)):
         yield source.replaced(node, "operand order", f"{right} {sign} {left}", 2)
     if isinstance(node.op, ast.MatMult):
         for side, text in ((node.left, left), (node.right, right)):
             yield source.replaced(side, "transpose", f"{text}.transpose(-2, -1)", 1)
-    if isinstance(node.op, (ast.Mult, ast.Div)):
+    if isinstance(node.op, (ast.Mult, ast.Div)) and not boolean:
         yield source.replaced(node.right, "root", f"{right} ** 0.5", 1)
         yield source.replaced(node.right, "root", f"{right} ** 2", 2)
     if isinstance(node.op, (ast.BitAnd, ast.BitOr)):
@@ -286,6 +290,8 @@ def _attribute(source: Source, scope: Scope, node: ast.Attribute) -> Iterator[Ed
         yield source.replaced(node, "transpose", turned, 1)
     if not isinstance(node.value, ast.Name) or node.value.id != "self":
         return
+    if node.attr == "training":  # the mode is what the class is told, never another variable
+        return
     if node.attr in scope.names:
         yield source.replaced(node, "name", node.attr, 2)
     for other in scope.own:
@@ -324,9 +330,12 @@ def _statements(source: Source, scope: Scope) -> Iterator[Edit]:
             yield from _asked_again(source, node)
         if isinstance(node, ast.If):
             test = source.segment(node.test)
+            yield source.replaced(node.test, "condition", f"not ({test})", 2)
+            if test == "self.training":
+                continue
             if isinstance(node.test, (ast.Name, ast.Attribute)):
                 yield source.replaced(node.test, "condition", f"{test} is not None", 1)
-            for other in (f"not ({test})", "True", "False"):
+            for other in ("True", "False"):
                 yield source.replaced(node.test, "condition", other, 2)
 
 

@@ -122,10 +122,32 @@ class Search:
                 self.differences = differences(self.exercise, source)
                 self._trace()
                 fix = self._one_or_two()
+                fix = fix and self._in_one_place(fix)
                 whole = fix is not None and self._all_right(fix, explained)
                 return replace(fix, whole=whole) if fix is not None else None
             except (Interrupted, StudentError):
                 return None
+
+    def _in_one_place(self, fix: Fix) -> Fix:
+        """The fix without what it does elsewhere, if a single one of its places is enough."""
+        (edit, *further) = fix.edits
+        if further or not edit.others:
+            return fix
+        places = {(edit.start, edit.end, edit.text), *edit.others}
+        failing = [recording for recording in self.failing if recording.check.name in fix.checks]
+        for number, one in enumerate(self.edits):
+            there = one.file == edit.file and (one.start, one.end, one.text) in places
+            if there and not one.others and self._spares(number):
+                try:
+                    channel = self._loaded()
+                    self._edit(channel, (number,))
+                    if all(self._whole(recording, channel) for recording in failing):
+                        return replace(fix, edits=(one,))
+                except Lost:
+                    self._lose((number,))
+                except (ForbiddenUse, StudentError):
+                    pass
+        return fix
 
     def _all_right(self, fix: Fix, explained: Sequence[Recording]) -> bool:
         """Whether a fix leaves nothing wrong."""

@@ -12,13 +12,13 @@ from grader.grading.search.call_edits import atom
 from grader.grading.search.source import Edit, Scope, Source, code
 
 # What a piece of source holds that makes Trues and Falses.
-_BOOLEAN = r"mask|[=!<>]=|[<>]|tril|triu|ones|bool|\.eq\(|\.ne\("
+BOOLEAN = r"mask|logical_|[=!<>]=|[<>]|tril|triu|ones|bool|\.eq\(|\.ne\("
 
 
 def value_edits(source: Source, scope: Scope, value: ast.expr) -> Iterator[Edit]:
     """What a statement gives, put through one call more."""
     text = source.segment(value)
-    if isinstance(value, (ast.Tuple, ast.Constant)):
+    if isinstance(value, (ast.Tuple, ast.Constant)) or _in_place(value):
         return
     for own in scope.own:
         if scope.function.name != "__init__":
@@ -29,7 +29,7 @@ def value_edits(source: Source, scope: Scope, value: ast.expr) -> Iterator[Edit]
     whole = atom(source, value)
     if scope.function.name == "__init__":
         return
-    if re.search(_BOOLEAN, text):
+    if re.search(BOOLEAN, text):
         yield source.replaced(value, "not", f"~{whole}", 2)
         yield source.replaced(value, "dtype", f"{whole}.bool()", 2)
     listed = [argument.arg for argument in scope.function.args.args if argument.arg != "self"]
@@ -47,6 +47,15 @@ def value_edits(source: Source, scope: Scope, value: ast.expr) -> Iterator[Edit]
         (f"-{whole}", "sign", 4),
     ):
         yield source.replaced(value, kind, more, rank)
+
+
+def _in_place(value: ast.expr) -> bool:
+    """Whether a value is that of a method that changes its tensor.
+
+    What is put around it may pass because it makes another tensor, whatever it computes.
+    """
+    called = value.func if isinstance(value, ast.Call) else None
+    return isinstance(called, ast.Attribute) and bool(re.fullmatch(r"[a-z]\w*_", called.attr))
 
 
 def guarded(source: Source, scope: Scope, statement: ast.stmt) -> Iterator[Edit]:

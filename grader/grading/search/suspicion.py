@@ -23,8 +23,11 @@ def suspects(
 ) -> tuple[SuspectLine, ...]:
     """The lines that edits which fix checks point at. `sources` are the student's files.
 
-    A line that a diagnosis in what was `found` quotes is not shown a second time.
+    A line that a diagnosis in what was `found` quotes is not shown a second time. Beside a named
+    mistake, what drops something may do no more than meet that mistake half way.
     """
+    if result.diagnoses and not fix.whole and KINDS[fix.edits[0].kind].drops:
+        return ()
     passing = [check for check in result.checks if check.check in fix.checks]
     if _avoids_only(fix, passing, result):
         return ()
