@@ -70,3 +70,11 @@ def test_the_line_is_the_one_that_edits_and_not_the_short_one_after_it() -> None
     place = line_of(["input-edited"], "positional", source + "        return self.dropout(x)")
     assert place is not None
     assert place.line == 3
+
+
+def test_a_key_that_is_transposed_rightly_is_not_told_to_be_transposed_wrongly() -> None:
+    """Whatever the shapes say: it was the value that was turned."""
+    right = Reading("attention", "scores = torch.matmul(query, torch.transpose(key, -1, -2))\n")
+    assert "key-transposed-on-wrong-axes" in right.ruled_out
+    wrong = Reading("attention", "scores = query @ key.transpose(0, 1)\n")
+    assert "key-transposed-on-wrong-axes" not in wrong.ruled_out
