@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from grader.feedback.comparison import Mismatch, assert_matches
+from grader.feedback.relations import relation
 
 RIGHT = torch.tensor([[1.0, 2.0], [4.0, 3.0]])
 
@@ -87,6 +88,33 @@ def test_nothing_is_said_of_numbers_without_a_relation() -> None:
     with pytest.raises(Mismatch) as caught:
         assert_matches(torch.tensor([[1.0, 7.0], [2.0, 2.5]]), RIGHT)
     assert "Every" not in caught.value.finding.headline
+
+
+@pytest.mark.parametrize("size", [1e-7, 1e-6, 1e-5, 5e-5, 1e-4, 1e-3, 1e-2])
+@pytest.mark.parametrize("shape", [(6,), (4, 5), (5, 5), (3, 4, 5), (2, 3, 4, 4)])
+def test_noise_of_both_signs_has_no_relation(shape: tuple[int, ...], size: float) -> None:
+    """It is neither a constant nor a factor, and no order, however small it is."""
+    for seed in range(5):
+        random = torch.Generator().manual_seed(seed)
+        expected = torch.randn(shape, generator=random, dtype=torch.float64)
+        noise = size * torch.randn(shape, generator=random, dtype=torch.float64)
+        sorted_rows = expected.sort(-1).values
+        for right in (expected, expected + 100, expected.abs(), sorted_rows, expected.softmax(-1)):
+            assert relation(right + noise, right) == ""
+
+
+def test_rows_have_a_factor_only_if_each_has_one_at_its_own_size() -> None:
+    """A row of small numbers is not held for a multiple because others are far larger."""
+    expected = torch.tensor([[1e-4, 2e-4, 5e-4], [4.0, 3.0, 1.0]])
+    for factor in (1.0, 0.999, 2.0, -1.0):
+        bent = torch.tensor([[0.54, 0.6, 0.75], [factor] * 3]) * expected
+        assert relation(bent, expected) == ""
+
+
+def test_the_difference_of_float32_is_no_constant() -> None:
+    """As where float64 numbers were computed in float32."""
+    expected = torch.randn(3, 4, 5, generator=torch.Generator().manual_seed(0)).double() / 3
+    assert relation(expected.float(), expected) == ""
 
 
 def test_numbers_that_suggest_a_question_get_it() -> None:
