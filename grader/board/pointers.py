@@ -282,7 +282,7 @@ def _place(
 
 
 def _is_said(finding: Finding, told: str) -> bool:
-    """Return whether the help asks for the very name that is told to be unread."""
+    """Return whether the help already names the argument that `told` says nothing reads."""
     name = re.match(r"`\w+`", told)
     return name is not None and name[0] in finding.help
 

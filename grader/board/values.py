@@ -46,8 +46,8 @@ _KINDS = {
 def sizes(traceback: TracebackType | None, workspace: Workspace, exercise: str = "") -> str:
     """Return the shapes of the tensors that the student's last line names, in a sentence, or "".
 
-    With an `exercise`, the last line of its own is asked, if that names a tensor: the names in the
-    code that it calls are another's.
+    With an `exercise`, it is the last line in that exercise's file, if that line names a tensor:
+    the student doesn't know the names in the code that it calls.
     """
     named = list(_values(traceback, workspace, exercise))
     shapes, numbers = _shapes_and_numbers(named)
@@ -183,7 +183,7 @@ def _values(
 ) -> Iterator[tuple[str, Any]]:
     """Yield the variables and the module's tensors in the student's last line, each once.
 
-    With an `exercise`, only its own lines are looked at.
+    With an `exercise`, only the lines of its file count.
     """
     frames = [
         (path, frame, line)

@@ -333,6 +333,7 @@ def shared_by_all(source: str) -> list[tuple[str, int]]:
 
 
 def _shared_by_all(owner: ast.ClassDef) -> Iterator[tuple[str, int]]:
+    """Yield the lists and dictionaries in a class's body that its methods change, not replace."""
     parts = list(ast.walk(owner))
     attributes = [node for node in parts if isinstance(node, ast.Attribute)]
     own = {node.attr for node in attributes if isinstance(node.ctx, ast.Store)}

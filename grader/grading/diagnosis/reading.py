@@ -114,7 +114,7 @@ class Reading:
 
 @cache
 def _needs(exercise: str) -> dict[str, str]:
-    """The patterns that mistakes are told with, by name."""
+    """The pattern `where` of each mistake that has one, by the name of the mistake."""
     return {known.name: known.where for known in mistakes.load(exercise) if known.where}
 
 

@@ -290,7 +290,7 @@ def _attribute(source: Source, scope: Scope, node: ast.Attribute) -> Iterator[Ed
         yield source.replaced(node, "transpose", turned, 1)
     if not isinstance(node.value, ast.Name) or node.value.id != "self":
         return
-    if node.attr == "training":  # the mode is what the class is told, never another variable
+    if node.attr == "training":  # `train()` and `eval()` set it: nothing else means the same
         return
     if node.attr in scope.names:
         yield source.replaced(node, "name", node.attr, 2)
