@@ -57,7 +57,7 @@ def test_padding_idx_reaches_the_table() -> None:
     for padding_idx in (0, 2, None):
         embedding: Any = Embedding(4, 3, padding_idx)
         token: Any = TokenEmbedding(4, 3, padding_idx)
-        whole: Any = TransformerEmbedding(4, 3, padding_idx=padding_idx)
+        whole: Any = TransformerEmbedding(4, 3, max_len=5, padding_idx=padding_idx)
         for name, module, table in (
             ("Embedding", embedding, embedding),
             ("TokenEmbedding", token, token.embedding),
@@ -124,7 +124,7 @@ def test_rows_are_scaled() -> None:
 def test_tokens_and_their_positions() -> None:
     """Each token becomes its scaled row plus the row of its position."""
     torch.manual_seed(0)
-    module: Any = TransformerEmbedding(vocab_size=7, d_model=6).eval()
+    module: Any = TransformerEmbedding(vocab_size=7, d_model=6, max_len=20).eval()
     ids = torch.tensor([[3, 1, 4], [1, 5, 6]])
     tokens, table = module.token(ids), sinusoidal_table(3, 6)
     asks = {

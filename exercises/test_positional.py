@@ -151,7 +151,7 @@ def test_dropout_acts_on_the_sum() -> None:
     evaluation nothing is dropped.
     """
     torch.manual_seed(0)
-    encoding = PositionalEncoding(d_model=4, dropout=0.75)
+    encoding = PositionalEncoding(d_model=4, dropout=0.75, max_len=100)
     x = torch.ones(64, 1, 4)
     whole = torch.tensor([1.0, 2.0, 1.0, 2.0]).expand(64, 1, 4)
     axes = ("batch", "length", "d_model")
@@ -177,10 +177,10 @@ def test_the_caller_keeps_its_x() -> None:
 def test_gradients_and_dtype() -> None:
     """Gradients reach x, and bfloat16 stays bfloat16."""
     x = torch.zeros(1, 2, 4, requires_grad=True)
-    PositionalEncoding(4).eval()(x).sum().backward()
+    PositionalEncoding(4, max_len=20).eval()(x).sum().backward()
     help = "Is there a `detach` or `.data` on the way?"
     assert_matches(x.grad, torch.ones(1, 2, 4), "gradient of x", help=help)
-    encoding = PositionalEncoding(4).eval().to(torch.bfloat16)
+    encoding = PositionalEncoding(4, max_len=20).eval().to(torch.bfloat16)
     output = encoding(torch.zeros(1, 2, 4, dtype=torch.bfloat16))
     assert_dtype(output, torch.bfloat16, "PositionalEncoding output after .to(torch.bfloat16)")
 

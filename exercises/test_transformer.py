@@ -19,12 +19,13 @@ from grader.feedback.comparison import (
 AXES = ("batch", "target", "vocabulary")
 
 
-def small(pad_id: int = 0, n_heads: int = 2, **options: Any) -> Any:
+def small(pad_id: int = 0, n_heads: int = 2, max_len: int = 20, **options: Any) -> Any:
     """Return a model of 11 source and 13 target tokens, always with the same weights."""
     torch.manual_seed(0)
     return Transformer(
-        11, 13, d_model=8, n_heads=n_heads, num_layers=2, d_ff=10, pad_id=pad_id, **options
-    ).eval()
+        11, 13, d_model=8, n_heads=n_heads, num_layers=2, d_ff=10, max_len=max_len, pad_id=pad_id,
+        **options
+    ).eval()  # fmt: skip
 
 
 def zeros(model: Any, part: str) -> None:
@@ -266,19 +267,20 @@ def test_the_default_sizes() -> None:
         Transformer, d_model=512, n_heads=8, num_layers=6, d_ff=2048, dropout=0.1, max_len=5000,
         activation="relu", norm_first=False, pad_id=0
     )  # fmt: skip
-    with torch.device("meta"):  # which keeps shapes and no numbers
-        model = Transformer(11, 13)
-    named = model.named_parameters(remove_duplicate=False)
-    shapes = {name: tuple(one.shape) for name, one in named}
-    for name, shape in (
-        ("encoder.layers.5.feed_forward.linear1.weight", (2048, 512)),
-        ("decoder.layers.5.feed_forward.linear1.weight", (2048, 512)),
-        ("src_embedding.token.embedding.weight", (11, 512)),
+    wide = Transformer(11, 13, num_layers=1, max_len=20)
+    deep = Transformer(11, 13, d_model=8, n_heads=2, d_ff=10, max_len=20)
+    for call, model, layer, width in (
+        ("Transformer(11, 13, num_layers=1, max_len=20)", wide, 0, (2048, 512)),
+        ("Transformer(11, 13, 8, 2, d_ff=10, max_len=20)", deep, 5, (10, 8)),
     ):
-        found = shapes.get(name, "missing")
-        assert found == shape, f"`{name}` of Transformer(11, 13) is {found}; it should be {shape}."
-    if "encoder.layers.6.feed_forward.linear1.weight" in shapes:
-        raise Mismatch("Transformer(11, 13) has more than six layers.", points_at="__init__")
+        named = model.named_parameters(remove_duplicate=False)
+        shapes = {name: tuple(one.shape) for name, one in named}
+        for half in ("encoder", "decoder"):
+            name = f"{half}.layers.{layer}.feed_forward.linear1.weight"
+            found = shapes.get(name, "missing")
+            assert found == width, f"`{name}` of {call} is {found}; it should be {width}."
+        if f"encoder.layers.{layer + 1}.feed_forward.linear1.weight" in shapes:
+            raise Mismatch(f"{call} has more than {layer + 1} layers.", points_at="__init__")
 
 
 def test_options_reach_both_halves() -> None:
