@@ -163,15 +163,15 @@ def test_work_in_threads_is_no_idleness(host: Host, pool: str) -> None:
         "    return seconds\n"
         f"pool = {pool}\n"
         "def answer():\n"
-        "    if pool: return sum(pool.map(work, [1.0, 1.0]))\n"
-        "    for _ in range(20):\n"
+        "    if pool: return sum(pool.map(work, [0.7, 0.7]))\n"
+        "    for _ in range(14):\n"
         "        with ThreadPoolExecutor(2) as brief: list(brief.map(work, [0.05, 0.05]))\n"
-        "    return 2.0\n"
+        "    return 1.4\n"
     )
-    times = Times(load=5.0, call=10.0, idle=0.75)
+    times = Times(load=5.0, call=10.0, idle=0.5)
     with Channel(host.fork(), Budget("All of it", 60.0, 60.0), times) as child:
         load(child, source)
-        assert call(child, "answer") == 2.0
+        assert call(child, "answer") == 1.4
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere, the system does not tell")
