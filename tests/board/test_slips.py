@@ -97,7 +97,7 @@ def read(solved: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Read]:
             "embedding",
             "PositionalEncoding(d_model, dropout, max_len)",
             "PositionalEncoding(d_model, max_len, dropout)",
-            "`PositionalEncoding` is made with dropout=5000 and max_len=0.1. Are two arguments "
+            "`PositionalEncoding` is made with dropout=5 and max_len=0.1. Are two arguments "
             "swapped? Its `def` line has them in this order: d_model, dropout, max_len.",
             "self.position = PositionalEncoding(d_model, max_len, dropout)",
         ),
@@ -715,7 +715,7 @@ def test_what_leads_nowhere_is_named(
         (
             "transformer", "TransformerEmbedding(src_vocab_size, d_model, dropout, max_len)",
             "TransformerEmbedding(src_vocab_size, d_model, max_len, dropout)",
-            "`TransformerEmbedding` is made with dropout=5000 and max_len=0.1. Are two arguments",
+            "`TransformerEmbedding` is made with dropout=20 and max_len=0.1. Are two arguments",
         ),
         (
             "multi_head", "heads, _ = attention(", "weights, heads = attention(",
