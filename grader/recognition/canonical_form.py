@@ -87,6 +87,14 @@ def raised(reply: Any) -> bool:
     return isinstance(reply, dict) and isinstance(reply.get("error"), dict)
 
 
+def _out_of_memory(reply: Any) -> bool:
+    """Whether a limit on memory made it an exception: known mistakes are asked without one."""
+    return raised(reply) and (
+        "MemoryError" in reply["error"].get("kinds", ())
+        or "allocate memory" in str(reply["error"].get("text", ""))
+    )
+
+
 def exception(error: Mapping[str, Any]) -> str:
     """An exception in words that are the same for the same fault: no numbers, no addresses."""
     kinds = [str(kind) for kind in error.get("kinds", [])] or ["Exception"]
@@ -242,11 +250,14 @@ def depends_on(request: Request) -> tuple[set[Any], set[Any]]:
 
 
 def told(requests: Sequence[Request], replies: Iterable[Any]) -> Iterator[tuple[Any, bool]]:
-    """Each reply, and whether it says anything: what a crash before it has hidden does not."""
+    """Each reply, and whether it says anything.
+
+    What a crash before it has hidden does not, nor that there was too little memory for it.
+    """
     missing: set[Any] = set()
     for request, reply in zip(requests, replies, strict=True):
         needs, makes = depends_on(request)
         hidden = bool(needs & missing)
         if hidden or raised(reply):
             missing |= makes
-        yield reply, not hidden
+        yield reply, not hidden and not _out_of_memory(reply)
