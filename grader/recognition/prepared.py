@@ -2,9 +2,10 @@
 
     content = prepared.content("attention")      # of known_mistakes/attention.hints; None: too old
 
-Making it takes seconds, so it is made in advance, by `grader hints`, and a student's edition has a
-copy. The first line of a file names what it was made of and holds a checksum. A file that was made
-of other answers, checks or mistakes than are here is ignored, and so is a damaged one.
+Making it takes up to a minute, so it is made in advance, by `grader hints`, and a student's edition
+has a copy. The first line of a file names what all of it was made of, what the marks in it were
+made of, and a checksum. A file that was made of other answers, checks or mistakes than are here is
+ignored, and so is a damaged one; where only words have changed, the marks are still used.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from __future__ import annotations
 import ast
 import functools
 import hashlib
+import json
+import tomllib
 import zlib
 from collections.abc import Iterator, Sequence
 from importlib.metadata import version
@@ -28,6 +31,8 @@ FOLDER = Path(__file__).parent / "known_mistakes"
 # Raise it when the kit makes other data of the same sources: files of another version are ignored.
 VERSION = 2
 _CHECKS = Path(__file__).parents[1] / "checks"
+# What is said of a known mistake, and of which code: it changes nothing in how the mistake is made.
+_SAID = {"tells", "asks", "nearly", "read", "seen", "where", "unless", "unused"}
 _TEXTS = (ast.Module, ast.ClassDef, ast.FunctionDef)
 
 
@@ -40,7 +45,13 @@ def content(exercise: str) -> bytes | None:
     """The content of the file of an exercise; None if there is none that can be used."""
     kept = sound(file(exercise))
     is_edition = not _CHECKS.is_dir()  # which has nothing else
-    return kept if kept is not None and (is_edition or _made_of(kept) == key(exercise)) else None
+    return kept if kept is not None and (is_edition or _keys(kept)[0] == key(exercise)) else None
+
+
+def with_marks(exercise: str) -> bytes | None:
+    """The content of the file if the marks in it can be used, whatever became of the words."""
+    kept = sound(file(exercise))
+    return kept if kept is not None and _keys(kept)[1] == marks_key(exercise) else None
 
 
 def sound(file: Path) -> bytes | None:
@@ -56,7 +67,8 @@ def sound(file: Path) -> bytes | None:
 def packed(exercise: str, data: Any) -> bytes:
     """The content of a file with this data."""
     frame = wire.encode(data)
-    return f"{key(exercise)} {zlib.crc32(frame):08x}\n".encode() + frame
+    keys = f"{key(exercise)} {marks_key(exercise)}"
+    return f"{keys} {zlib.crc32(frame):08x}\n".encode() + frame
 
 
 def unpacked(content: bytes) -> Any:
@@ -64,13 +76,15 @@ def unpacked(content: bytes) -> Any:
     return wire.decode_trusted(wire.body(_frame(content)))
 
 
-def _made_of(content: bytes) -> str:
-    return content.partition(b" ")[0].decode("ascii")
+def _keys(content: bytes) -> list[str]:
+    """What all of the content was made of, and its marks."""
+    return content.partition(b"\n")[0].decode("ascii").split(" ")[:2]
 
 
 def _frame(content: bytes) -> bytes:
     line, _, frame = content.partition(b"\n")
-    if int(line.partition(b" ")[2], 16) != zlib.crc32(frame):
+    _, _, checksum = line.split(b" ")
+    if int(checksum, 16) != zlib.crc32(frame):
         raise ValueError("the checksum differs")
     return frame
 
@@ -82,16 +96,35 @@ def key(exercise: str) -> str:
     That is the same in every exercise, and a test compares what it makes. Comments and docstrings
     do not count, nor how lines end.
     """
+    known, *_ = cache.mistake_files(exercise)
+    words = known.read_text(encoding="utf-8")
+    return _digest(marks_key(exercise), stubs.further_reading(exercise), words)
+
+
+@functools.cache
+def marks_key(exercise: str) -> str:
+    """A digest of what known mistakes and right answers reply by: not of what is said of them."""
     answers = [SOLUTIONS / f"{name}.py" for name in (exercise, *closure(exercise))]
-    parts = [
+    known, *forms = cache.mistake_files(exercise)
+    return _digest(
         str(VERSION),
         version("torch").partition("+")[0],
-        stubs.further_reading(exercise),
         *(_code(path) for path in (*answers, *_checks(exercise))),
-        *(path.read_text(encoding="utf-8") for path in cache.mistake_files(exercise)),
-    ]
+        _edits(known),
+        *(path.read_text(encoding="utf-8") for path in forms),
+    )
+
+
+def _digest(*parts: str) -> str:
     digests = (hashlib.sha256(part.encode()).digest() for part in parts)
     return hashlib.sha256(b"".join(digests)).hexdigest()[:16]
+
+
+def _edits(known: Path) -> str:
+    """How each mistake in a file is made, without what is said of it."""
+    rows = tomllib.loads(known.read_text(encoding="utf-8"))["mistake"]
+    made = [{key: value for key, value in row.items() if key not in _SAID} for row in rows]
+    return json.dumps(made, sort_keys=True)
 
 
 def _checks(exercise: str) -> list[Path]:

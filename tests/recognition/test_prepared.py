@@ -22,6 +22,7 @@ from grader.recognition.features import Prints
 # Most of a file's rows: what a known mistake answers may depend on the order of a set.
 MOST = 0.95
 QUICK = ("linear", "masks")
+ANOTHER = '\n[[mistake]]\nname = "another"\nfind = "a"\nreplace = "b"\n'
 
 
 @pytest.mark.parametrize(
@@ -42,7 +43,7 @@ def test_the_kit_still_makes_what_comes_with_it(
     if content is None:
         pytest.skip(f"grader hints {exercise} has not been run")
     kept = prepared.unpacked(content)
-    monkeypatch.setattr(prepared, "content", lambda _: None)
+    monkeypatch.setattr(prepared, "with_marks", lambda _: None)
     library = Library.make(exercise)
     rows = packing.with_reference(packing.unpacked(kept["marks"]), library.right)
     same = library.rows.equal(rows).all(dim=-1)
@@ -79,6 +80,7 @@ def kit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(prepared, "SOLUTIONS", tmp_path / "solutions")
     monkeypatch.setattr(cache, "_KIT", tmp_path / "grader")
     monkeypatch.setattr(prepared, "key", prepared.key.__wrapped__)
+    monkeypatch.setattr(prepared, "marks_key", prepared.marks_key.__wrapped__)
     return tmp_path
 
 
@@ -96,9 +98,20 @@ def kit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_a_change_of_what_it_is_made_of_is_noticed(kit: Path, name: str) -> None:
     before = {exercise: prepared.key(exercise) for exercise in ("encoder", "masks")}
     with (kit / name).open("a") as file:
-        file.write("\nchanged = 1\n")
+        file.write(ANOTHER if name.endswith(".toml") else "\nchanged = 1\n")
     assert prepared.key("encoder") != before["encoder"]
     assert prepared.key("masks") == before["masks"]
+
+
+def test_other_words_are_noticed_and_the_marks_are_kept(kit: Path) -> None:
+    file = kit / "grader" / "curriculum" / "mistakes" / "masks.toml"
+    before = prepared.key("masks"), prepared.marks_key("masks")
+    words = file.read_text("utf-8").replace('asks = "', 'asks = "Well: ', 1)
+    file.write_text(words, "utf-8")
+    assert prepared.key("masks") != before[0]
+    assert prepared.marks_key("masks") == before[1]
+    file.write_text(words + ANOTHER, "utf-8")
+    assert prepared.marks_key("masks") != before[1]
 
 
 def test_texts_comments_and_the_ends_of_lines_do_not_count(kit: Path) -> None:

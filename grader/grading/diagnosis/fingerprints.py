@@ -184,7 +184,7 @@ def _prepared(exercise: str, probes: Sequence[Question]) -> tuple[Mapping[str, A
 
     None if it was made of something else, or the reference leaves other marks by now.
     """
-    content = prepared.content(exercise)
+    content = prepared.with_marks(exercise)
     if content is None:
         return None
     with contextlib.suppress(Exception):  # whatever is wrong with it, making it anew fixes that
