@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import errno
 import fcntl
 import gc
 import importlib
@@ -34,7 +35,7 @@ from grader.sandbox.lockdown import Layers, Limits
 
 STUDENT_FD, REPORT_FD = 3, 4
 DESCRIPTORS = 256
-ROOM_SECONDS = 10
+ROOM_SECONDS = 30  # less than a judge waits for an answer
 LOCKED = b"locked"
 
 
@@ -170,11 +171,28 @@ class Zygote:
         if lockdown.linux():
             descriptors.append(os.pidfd_open(child.pid))
         try:
-            control.send({"forked": number, "pidfd": lockdown.linux()}, descriptors)
+            self.send_patiently(control, {"forked": number, "pidfd": lockdown.linux()}, descriptors)
         finally:  # others are served even if this judge has just died
             for descriptor in descriptors[1:]:
                 os.close(descriptor)
             child.sock.close()
+
+    def send_patiently(
+        self, control: Control, message: dict[str, Any], descriptors: Sequence[int]
+    ) -> None:
+        """Send descriptors, when no more of this user's are under way than one process may open.
+
+        A student's code may have sent many, which arrive or are gone once it is killed. Raises
+        `OSError` where that does not happen in time.
+        """
+        for _ in range(ROOM_SECONDS * 10):
+            try:
+                return control.send(message, descriptors)
+            except OSError as error:
+                if error.errno != errno.ETOOMANYREFS:
+                    raise
+            time.sleep(0.1)
+        control.send(message, descriptors)
 
     def spawn_ahead(self) -> Child | None:
         """Return a child that nobody has asked for yet, if this machine has room for one now."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -245,6 +246,20 @@ def test_memory_is_limited(host: Host) -> None:
         with pytest.raises(StudentError, match="memory"):
             call(child, "answer", 1 << 29)
         assert call(child, "answer", 3) == 3
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere, nobody counts these")
+def test_descriptors_that_others_have_under_way_only_delay_a_child(host: Host) -> None:
+    """Of root's processes those in a jail, of others' all: they may not send any more meanwhile."""
+    host.fork().close()
+    server = host.server
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+    with ours, theirs:
+        for _ in range(3):
+            socket.send_fds(ours, [b"x"], [ours.fileno()] * 200)
+        threading.Timer(0.3, theirs.close).start()
+        assert ask(host, "1") == 1
+    assert host.server is server
 
 
 def test_files_are_limited(host: Host) -> None:
