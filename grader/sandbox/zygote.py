@@ -187,7 +187,8 @@ class Zygote:
         """
         for _ in range(ROOM_SECONDS * 10):
             try:
-                return control.send(message, descriptors)
+                control.send(message, descriptors)
+                return
             except OSError as error:
                 if error.errno != errno.ETOOMANYREFS:
                     raise

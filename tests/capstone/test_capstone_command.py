@@ -117,8 +117,12 @@ def test_a_notebook_trains_a_language_model(capsys: pytest.CaptureFixture[str]) 
     assert "a picture: exact" in capsys.readouterr().out
 
 
-def capstone(*arguments: object, typed: str = "") -> subprocess.CompletedProcess[str]:
-    return warm.run("-m", "grader", "capstone", *map(str, arguments), typed=typed)
+def capstone(
+    *arguments: object, typed: str = "", first: str = ""
+) -> subprocess.CompletedProcess[str]:
+    """`grader capstone`, which runs the line `first` before it begins."""
+    program = f"{first}\nfrom grader.cli import main\nmain()"
+    return warm.run("-c", program, "capstone", *map(str, arguments), typed=typed)
 
 
 def test_the_command_writes_a_result_and_pictures_and_translates_what_is_piped(
@@ -126,7 +130,9 @@ def test_the_command_writes_a_result_and_pictures_and_translates_what_is_piped(
 ) -> None:
     (tmp_path / "masks.py").write_text(right("masks"), encoding="utf-8")
     out = tmp_path / "out"
-    done = capstone(tmp_path, "--out", out, "--seconds", 1, "--seed", 4, typed="1 mai 2001\n")
+    few = f"import grader.capstone.date_task as dates; dates.UNSEEN = {FEW}"
+    options = ("--out", out, "--seconds", 1, "--seed", 4)
+    done = capstone(tmp_path, *options, typed="1 mai 2001\n", first=few)
     assert done.returncode == 0, done.stderr
     assert "1 mai 2001 → " in done.stdout
     result = json.loads((out / "result.json").read_text(encoding="utf-8"))
@@ -138,7 +144,7 @@ def test_the_command_writes_a_result_and_pictures_and_translates_what_is_piped(
     assert {"loss.png", "exact.png", "positions.png", "embedding.png"} <= pictures
 
 
-@pytest.mark.full(seconds=17)
+@pytest.mark.full(seconds=40)
 @pytest.mark.skipif(sys.platform == "win32", reason="pexpect needs a pty")
 def test_ctrl_c_ends_the_training_and_then_it_translates_what_is_typed(tmp_path: Path) -> None:
     import pexpect
@@ -185,7 +191,7 @@ def test_a_number_that_is_none_is_null_in_the_result() -> None:
     assert json.loads(text)["history"][0]["loss"] is None
 
 
-@pytest.mark.full(seconds=6)
+@pytest.mark.full(seconds=16)
 def test_the_command_adds_what_is_piped(tmp_path: Path) -> None:
     (tmp_path / "masks.py").write_text(right("masks"), encoding="utf-8")
     arguments = (tmp_path, "--task", "sums", "--out", tmp_path / "out", "--seconds", 1)

@@ -36,9 +36,11 @@ def judge(host: Host, recordings: Recordings) -> Judge:
 
 
 def grade(judge: Judge, sources: Mapping[str, str]) -> dict[str, ExerciseResult]:
-    """The results, by exercise; how many processes it took is in `judge.host.server.forks`."""
+    """Their results, by exercise; how many processes it took is in `judge.host.server.forks`."""
     result = judge.grade(Submission("somebody", dict(sources)))
-    return {exercise.exercise: exercise for exercise in result.exercises}
+    return {
+        exercise.exercise: exercise for exercise in result.exercises if exercise.exercise in sources
+    }
 
 
 def full_marks(result: ExerciseResult) -> bool:
@@ -53,6 +55,19 @@ def gist(result: ExerciseResult) -> list[object]:
 
 
 APART = [name for name in curriculum.NAMES if rule(name).apart]
+
+
+def near(exercise: str) -> set[str]:
+    """What the exercise needs, what needs it, and what stands beside it."""
+    number = curriculum.NAMES.index(exercise)
+    beside = curriculum.NAMES[max(number - 1, 0) : number + 2]
+    needing = (name for name in curriculum.NAMES if exercise in curriculum.find(name).needs)
+    return {exercise, *curriculum.find(exercise).needs, *needing, *beside}
+
+
+def right_near(*exercises: str) -> dict[str, str]:
+    """Right answers to these and to what is near them."""
+    return {name: SOLUTIONS[name] for exercise in exercises for name in near(exercise)}
 
 
 def test_a_right_submission_stays_in_one_process(judge: Judge) -> None:
@@ -88,7 +103,7 @@ def {entry}(*args, **options):
         "masks": SOLUTIONS["masks"] + allowed.format(entry="causal_mask"),
         "attention": SOLUTIONS["attention"] + allowed.format(entry="attention"),
     }
-    results = grade(judge, {**SOLUTIONS, **sources})
+    results = grade(judge, {**right_near("masks", "attention"), **sources})
     assert all(map(full_marks, results.values())), results
 
 
@@ -106,7 +121,8 @@ assert torch.allclose(LayerNorm(8)(x), nn.LayerNorm(8)(x))
 def test_a_comparison_with_torch_at_import_is_told_where_to_go(judge: Judge) -> None:
     """It costs the exercise, and no other; where the message says, it costs nothing."""
     number = (SOLUTIONS["layer_norm"] + AT_IMPORT).count("\n")
-    results = grade(judge, {**SOLUTIONS, "layer_norm": SOLUTIONS["layer_norm"] + AT_IMPORT})
+    compared = {"layer_norm": SOLUTIONS["layer_norm"] + AT_IMPORT}
+    results = grade(judge, {**right_near("layer_norm"), **compared})
     result = results.pop("layer_norm")
     assert (result.status, result.points) == ("failed", 0)
     assert result.finding is not None
@@ -123,22 +139,21 @@ def test_a_comparison_with_torch_at_import_is_told_where_to_go(judge: Judge) -> 
     assert full_marks(grade(judge, {"layer_norm": SOLUTIONS["layer_norm"] + moved})["layer_norm"])
 
 
-def near(exercise: str) -> set[str]:
-    """What the exercise needs, what needs it, and what stands beside it."""
-    number = curriculum.NAMES.index(exercise)
-    beside = curriculum.NAMES[max(number - 1, 0) : number + 2]
-    needing = (name for name in curriculum.NAMES if exercise in curriculum.find(name).needs)
-    return {exercise, *curriculum.find(exercise).needs, *needing, *beside}
-
-
 OFTEN = [("attention", "near"), ("sublayer", "near")]
+BESIDE_ALL = ("masks", "layer_norm", "training", "language_model")
 
 
 @pytest.mark.parametrize(
     ("exercise", "others"),
     [
-        pytest.param(*pair, marks=() if pair in OFTEN else pytest.mark.full(seconds=3))
-        for pair in itertools.product(curriculum.NAMES, ("near", "all"))
+        *(
+            pytest.param(*pair, marks=() if pair in OFTEN else pytest.mark.full(seconds=3))
+            for pair in itertools.product(curriculum.NAMES, ("near",))
+        ),
+        *(
+            pytest.param(exercise, "all", marks=pytest.mark.full(seconds=10))
+            for exercise in BESIDE_ALL
+        ),
     ],
 )
 def test_a_mistake_counts_where_it_is_made_and_as_it_does_alone(
@@ -149,7 +164,6 @@ def test_a_mistake_counts_where_it_is_made_and_as_it_does_alone(
     wrong = mistake.apply(SOLUTIONS[exercise])
     neighbours = near(exercise) if others == "near" else set(SOLUTIONS)
     results = grade(judge, {**{name: SOLUTIONS[name] for name in neighbours}, exercise: wrong})
-    results = {name: result for name, result in results.items() if name in neighbours}
     in_company, alone = results.pop(exercise), grade(judge, {exercise: wrong})[exercise]
     assert gist(in_company) == gist(alone)
     assert not full_marks(alone)
@@ -254,7 +268,7 @@ def test_a_failure_of_the_smallest_case_is_told_as_it_is(
 def test_what_one_exercise_breaks_costs_no_other_a_point(judge: Judge, effect: str) -> None:
     """`masks` breaks it in a call that it answers rightly."""
     harmful = SOLUTIONS["masks"] + HARMFUL.format(effect=effect.replace("\n", "\n    "))
-    results = grade(judge, {**SOLUTIONS, "masks": harmful})
+    results = grade(judge, {**right_near("masks", "attention"), "masks": harmful})
     del results["masks"]
     assert all(map(full_marks, results.values()))
 

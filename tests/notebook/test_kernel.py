@@ -20,6 +20,7 @@ pytest.importorskip("IPython", reason="IPython is not installed")
 
 from grader.feedback.results import ExerciseResult
 from grader.grading import workers
+from grader.grading.judge import Judge
 from grader.submission import Submission, from_notebook
 
 CASES = [
@@ -74,7 +75,10 @@ def graded(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     names = asked(request, "test_the_kit_says_what_is_right")
     handed_in = [written(kernel.NOTEBOOKS / f"{name}.py", folder) for name in names]
     exercises = tuple(sorted({exercise for _, exercise, _ in CASES}))
-    outcome = workers.grade(handed_in, workers.Plan(exercises, 7, isolation(), 2))
+    with pytest.MonkeyPatch.context() as patch:  # and the workers are forks of this process
+        patch.setattr(Judge, "_explained", lambda _, result, *__: result)
+        plan = workers.Plan(exercises, 7, isolation(), 2, search=False)
+        outcome = list(workers.grade(handed_in, plan))
     return {
         (item.submission, result.exercise): result for item in outcome for result in item.exercises
     }
