@@ -2,6 +2,7 @@
 
 %check attention        tests what the notebook defines, now
 %%check attention       the same with the tests that stand below it in the cell
+%check attention --all     and what is wrong with every test that fails, not just the first
 %check attention --hint    and a hint on what is wrong; once more for the next hint
 %show attention         draws what it computes beside what is expected
 %hints question 2026-12-01    limits hints until then; the first cell has it if the instructor chose
@@ -30,7 +31,7 @@ from grader.feedback.text import printable
 
 __all__ = ["ChecksFailedError", "check", "register", "show"]
 
-_HINT = "--hint"
+_ALL, _HINT = "--all", "--hint"
 # Of a picture in a notebook, in pixels; it is drawn with twice as many.
 _WIDTH = 780
 # What `%%check` was given last, so that `%check` can repeat it where the kit's files are not.
@@ -69,16 +70,16 @@ def register(shell: Any) -> None:
 
     def magic(line: str, cell: str | None = None) -> None:
         words = line.split()
-        if _misunderstood("check", words, (_HINT,)):
+        if _misunderstood("check", words, (_ALL, _HINT)):
             return
         hint = _HINT in words
-        exercise = " ".join(word for word in words if word != _HINT)
+        exercise = " ".join(word for word in words if word not in (_ALL, _HINT))
         outcome = _outcome(exercise, cell or "", shell.user_ns)
         if hint:
             outcome = _hinting(outcome, shell.user_ns)
         # An exception would stop "Run all" at the first exercise that is not right yet.
         if "NBGRADER_EXECUTION" not in os.environ:
-            _show(outcome)
+            _show(outcome, _ALL in words)
         elif not outcome.right:
             raise ChecksFailedError(outcome)
 
@@ -196,7 +197,7 @@ def _outcome(exercise: str, tests: str, namespace: dict[str, Any] | None) -> Out
     return run(exercise, tests, _names(namespace), _limits[-1] if _limits else None)
 
 
-def _show(outcome: Outcome) -> None:
+def _show(outcome: Outcome, in_full: bool = False) -> None:
     from IPython.display import display
 
     if outcome.right:
@@ -204,5 +205,6 @@ def _show(outcome: Outcome) -> None:
     else:
         _done.discard(outcome.exercise)
     picture = so_far(_done) if outcome.right else ""
-    data = {"text/html": as_html(outcome) + picture, "text/plain": as_text(outcome)}
+    page, text = as_html(outcome, in_full), as_text(outcome, in_full)
+    data = {"text/html": page + picture, "text/plain": text}
     display(data, raw=True)

@@ -7,6 +7,7 @@ from collections.abc import Collection
 from markupsafe import Markup
 
 from grader.board.notebook_run import Outcome
+from grader.board.rendering import others_fail
 from grader.board.result import Result
 from grader.curriculum import NAMES, architecture, closure
 from grader.feedback import html
@@ -30,32 +31,40 @@ def so_far(done: Collection[str]) -> str:
     return str(Markup(piece).format(words, source))
 
 
-def as_html(outcome: Outcome) -> str:
-    """Return a framed piece: every test, and what is wrong with those that fail, each once."""
+def as_html(outcome: Outcome, in_full: bool = False) -> str:
+    """Return a framed piece: every test, and what is wrong with the first that fails.
+
+    What is wrong with the others is folded, unless it is asked for `in_full`.
+    """
     parts = []
-    texts: set[str] = set()
+    different = _different(outcome)
     for result in outcome.results:
         passed = result.status is Status.PASSED
         parts.append(html.line("tick" if passed else "cross", result.title))
-        text = result.text()
-        if not passed and text not in texts:
-            texts.add(text)
+        if result in different[:1]:
             parts.append(_message(result))
+    if len(different) > 1:
+        folded = Markup().join(
+            html.line("cross", result.title) + _message(result) for result in different[1:]
+        )
+        piece = Markup("<details{}><summary>{}</summary>{}</details>")
+        says = others_fail(_hidden(outcome, different[0])).capitalize()
+        parts.append(piece.format(Markup(" open") if in_full else "", says, folded))
     parts += _hints(outcome)
     last = _last_line(outcome)
     parts += [html.line("quiet", last)] if last else []
     return str(html.panel(_STYLES.get(outcome.status, "wrong"), outcome.headline, *parts))
 
 
-def as_text(outcome: Outcome) -> str:
-    """Return the same without pictures."""
+def as_text(outcome: Outcome, in_full: bool = False) -> str:
+    """Return the same without pictures; what would be folded is left out."""
     lines = [outcome.headline]
-    texts: set[str] = set()
-    for result in outcome.results:
-        text = result.text()
-        if result.status is not Status.PASSED and text not in texts:
-            texts.add(text)
-            lines += ["", result.title, *(f"  {line}" for line in text.splitlines())]
+    different = _different(outcome)
+    for result in different if in_full else different[:1]:
+        lines += ["", result.title, *(f"  {line}" for line in result.text().splitlines())]
+    if len(different) > 1 and not in_full:
+        says = others_fail(_hidden(outcome, different[0])).capitalize()
+        lines += ["", f"{says} To see all: %check {outcome.exercise} --all"]
     if outcome.hints is not None:
         lines += ["", f"{outcome.exercise}: {outcome.hints.heading}"]
         for hint in outcome.hints.hints:
@@ -64,6 +73,23 @@ def as_text(outcome: Outcome) -> str:
     lines += ["", outcome.no_hint] if outcome.no_hint else []
     last = _last_line(outcome)
     return printable("\n".join([*lines, *(["", last] if last else [])]))
+
+
+def _different(outcome: Outcome) -> list[Result]:
+    """Return the tests that do not pass, one for each text."""
+    results: dict[str, Result] = {}
+    for result in outcome.results:
+        if result.status is not Status.PASSED:
+            results.setdefault(result.text(), result)
+    return list(results.values())
+
+
+def _hidden(outcome: Outcome, first: Result) -> int:
+    """Return how many tests do not pass and say something else than the first."""
+    said = first.text()
+    return sum(
+        result.status is not Status.PASSED and result.text() != said for result in outcome.results
+    )
 
 
 def _hints(outcome: Outcome) -> list[Markup]:

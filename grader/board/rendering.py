@@ -59,9 +59,14 @@ def messages(
             yield from message(name, group, width)
         count = sum(map(len, groups[shown:]))
         if count:
-            tests = "one more test fails" if count == 1 else f"{count} more tests fail"
-            yield [(f"{name}: ", WRONG), (f"{tests}, perhaps for the same reason.", "title"), *rest]
+            yield [(f"{name}: ", WRONG), (others_fail(count), "title"), *rest]
             yield []
+
+
+def others_fail(count: int) -> str:
+    """The sentence on failing tests that are not shown."""
+    tests = "one more test fails" if count == 1 else f"{count} more tests fail"
+    return f"{tests}, perhaps for the same reason."
 
 
 def board(by_exercise: dict[str, Progress], workspace: Workspace) -> Iterator[Line]:

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, NoReturn
 
 from grader import pictures
 from grader.board.known import decoded
@@ -53,19 +53,33 @@ class Trained:
         return f"<a model trained on {self.task.name}, {self.learner.step} steps: call it>"
 
 
+class _Parser(argparse.ArgumentParser):
+    """Raises what argparse would print before it ends the program."""
+
+    def error(self, message: str) -> NoReturn:
+        raise ValueError(message)
+
+
 def register(shell: Any) -> None:
     """Gives the IPython shell the magic `%capstone`."""
 
     def magic(line: str) -> Trained | None:
-        parser = argparse.ArgumentParser("%capstone", exit_on_error=False, add_help=False)
-        parser.add_argument("--task", choices=tasks.NAMES, default=tasks.DEFAULT)
+        parser = _Parser("%capstone", add_help=False)
+        parser.add_argument("--task", default=tasks.DEFAULT)
         parser.add_argument("--seconds", type=float)
         parser.add_argument("--seed", type=int, default=secrets.randbelow(2**31))
         parser.add_argument("--steps", type=int, default=0)
         parser.add_argument("--temperature", type=float, default=0.8)
         parser.add_argument("--top-k", type=int)
         parser.add_argument("--top-p", type=float)
-        options = parser.parse_args(shlex.split(line))
+        try:
+            options = parser.parse_args(shlex.split(line))
+        except ValueError as error:
+            _show(f"%capstone: {error}. For example: %capstone --task sort --seconds 60")
+            return None
+        if options.task not in tasks.NAMES:
+            _show(tasks.unknown(options.task))
+            return None
         task = tasks.find(options.task)
         plan = Plan(
             options.seconds or task.seconds,

@@ -35,13 +35,13 @@ TEST = "pytest exercises/test_{}.py"
 
 def _known(name: str) -> str:
     if name not in tasks.NAMES:
-        raise UsageError(f"There is no task {name!r}. There is {', '.join(tasks.NAMES)}.")
+        raise UsageError(tasks.unknown(name))
     return name
 
 
 def _part(name: str) -> str:
     if name and name not in ablations.NAMES:
-        raise UsageError(f"No model is trained without {name!r}. There is {_listed()}.")
+        raise UsageError(f"There is no part {name!r} to train without. There are: {_listed()}.")
     return name
 
 

@@ -74,3 +74,20 @@ def test_what_raises_while_it_is_explained_is_told_as_it_was_raised(
     outcome = _outcome("masks", "", dict.fromkeys(find("masks").entries, ODD["codes in a text"]))
     assert outcome.status is Status.FAILED
     assert "ValueError" in as_text(outcome)
+
+
+def test_only_the_first_test_that_fails_is_explained_unless_all_are_asked_for() -> None:
+    names = {name: lambda *_: None for name in find("masks").entries}
+    outcome = _outcome("masks", "", names)
+    titles = [result.title for result in outcome.results if result.status is Status.FAILED]
+    assert len(titles) > 2
+    short, full = as_text(outcome), as_text(outcome, in_full=True)
+    assert titles[0] in short
+    assert titles[-1] not in short
+    assert short.endswith(
+        "more tests fail, perhaps for the same reason. To see all: %check masks --all"
+    )
+    assert titles[-1] in full
+    assert "--all" not in full
+    assert as_html(outcome).count("<details>") == 1
+    assert as_html(outcome, in_full=True).count("<details open>") == 1

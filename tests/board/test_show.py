@@ -249,6 +249,9 @@ def test_the_magic_shows_the_picture_in_the_notebook(monkeypatch: pytest.MonkeyP
         ("check", "--help", "%check attention        tests what the notebook defines"),
         ("check", "attention --hnt", "%check has no option --hnt. Did you mean --hint?"),
         ("check", "attention masks", "%check takes one exercise."),
+        ("capstone", "--task sortt", "There is no task 'sortt'. Did you mean sort?"),
+        ("capstone", "--sed 1", "%capstone: unrecognized arguments: --sed 1. For example: "),
+        ("capstone", "'", "%capstone: No closing quotation. For example: "),
     ],
 )
 def test_a_magic_that_is_mistyped_gets_a_sentence(
