@@ -155,9 +155,9 @@ HINTS: tuple[Hint, ...] = (
     ),
     Hint(
         r"Boolean value of Tensor with more than one value is ambiguous",
-        "`if`, `and`, `or` and `not` want one True or False, not a tensor of them. "
-        "For tensors there are `&`, `|`, `~` and torch.where; whether something was given asks "
-        "`is not None`.",
+        "`if`, `and`, `or` and `not` need a single True or False, not a tensor of them. "
+        "For tensors there are `&`, `|`, `~` and torch.where; `is not None` tells whether "
+        "something was given.",
     ),
     Hint(
         r"masked_fill_? only supports boolean masks",
@@ -243,7 +243,7 @@ HINTS: tuple[Hint, ...] = (
     Hint(
         r"(\w+)\(\) (?:received an invalid combination of arguments|missing \d+ required "
         r"positional arguments?: \"dim)",
-        "torch's `{0}` needs other arguments than these. Is the axis missing on which it works?",
+        "These arguments don't fit torch's `{0}`. Is the axis missing along which it works?",
     ),
     Hint(r"'NoneType' object", _NOT_GIVEN, at=r"(?<![\w.])(?:(\w*mask\w*)[.\[]|(dropout)\()"),
     Hint(
@@ -254,7 +254,7 @@ HINTS: tuple[Hint, ...] = (
     Hint(
         r"NoneType",
         f"{SOMETHING_IS_NONE} Is a `return` missing, was an argument not given, or may it be None, "
-        "so that `is not None` has to be asked first?",
+        "so that you need to check `is not None` first?",
     ),
     Hint(
         r"'tuple' object has no attribute '(?!detach)|must be Tensor, not tuple|"
@@ -286,7 +286,7 @@ HINTS: tuple[Hint, ...] = (
     Hint(
         r"(\w+(?:\.\w+)?)\(\) (?:got an unexpected keyword argument|missing \d+ required|"
         r"takes (?:from )?\d+)",
-        "{0} is called with other arguments than it takes. Compare the call with its `def` line.",
+        "This call doesn't fit the arguments of {0}. Compare it with the `def` line.",
     ),
     Hint(r"^UnboundLocalError", "A name is used before it gets a value in this function."),
     Hint(

@@ -108,7 +108,7 @@ SLIPS: tuple[Hint, ...] = (
     ),
     Hint(
         r"^KeyError: None$",
-        "A dictionary was asked for the key None. Which value is None here, and should it be "
+        "A dictionary is looked up with the key None. Which value is None here, and should it be "
         "looked up at all in this case?",
     ),
     Hint(
@@ -146,7 +146,7 @@ SLIPS: tuple[Hint, ...] = (
     ),
     Hint(
         r"Tensors must have same number of dimensions: got (\d+) and (\d+)",
-        "Tensors can be joined only if they have equally many axes; these have {0} and {1}. "
+        "Tensors can be joined only if they have the same number of axes; these have {0} and {1}. "
         "`unsqueeze` adds one; an index, as in `x[:, -1]`, takes one away.",
     ),
     Hint(
@@ -175,7 +175,7 @@ SLIPS: tuple[Hint, ...] = (
     Hint(
         r"too many values to unpack \(expected (\d+)\)|not enough values to unpack \(expected "
         r"(\d+)",
-        "The tensor has another number of axes than there are names on the left, {0}. Print its "
+        "The tensor doesn't have as many axes as there are names on the left, {0}. Print its "
         "shape.",
         at=r"\.(?:shape|size\(\))\s*(?:#|$)",
     ),

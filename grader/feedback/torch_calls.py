@@ -40,10 +40,10 @@ def torch_call(error: str, line: str) -> str:
     for keyword in given:
         if known and keyword not in known:
             near = difflib.get_close_matches(keyword, known, 1, 0.5)
-            question = f"Is `{near[0]}` meant?" if near else f"It knows {_listed(known)}."
+            question = f"Did you mean `{near[0]}`?" if near else f"It takes {_listed(known)}."
             return f"torch's `{shown}` has no argument `{keyword}`. {question}"
     if known and "combination" not in matched[0]:
-        return f"torch's `{shown}` is called with other arguments than it takes: {_listed(known)}."
+        return f"These arguments don't fit torch's `{shown}`, which takes {_listed(known)}."
     return ""
 
 

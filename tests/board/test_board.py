@@ -203,7 +203,10 @@ class Unprintable(Exception):  # noqa: N818 - stands for what a student may defi
         (BaseExceptionGroup("", [NameError("name 'f' is not defined")]), "does not know"),
         (ImportError("cannot import name 'attention'", name="exercises.attention"), "not define"),
         (ModuleNotFoundError(name="exercises.attention"), "attention.py is missing"),
-        (TypeError("attention() takes 2 positional arguments but 3 were given"), "other arguments"),
+        (
+            TypeError("attention() takes 2 positional arguments but 3 were given"),
+            "fit the arguments",
+        ),
     ],
 )
 def test_errors_without_a_line_of_the_student(

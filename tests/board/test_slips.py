@@ -250,7 +250,7 @@ def read(solved: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Read]:
             "decoding",
             "torch.cat([tgt, word.unsqueeze(1)], dim=1)",
             "torch.cat([tgt, word], dim=1)",
-            "Tensors can be joined only if they have equally many axes; these have 2 and 1.",
+            "Tensors can be joined only if they have the same number of axes; these have 2 and 1.",
             "tgt = torch.cat([tgt, word], dim=1)",
         ),
         (
@@ -391,7 +391,7 @@ def read(solved: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Read]:
             "tokens",
             "return vocab[token] if unknown is None or token in vocab else vocab[unknown]",
             "return vocab.get(token) or vocab[unknown]",
-            "A dictionary was asked for the key None.",
+            "A dictionary is looked up with the key None.",
             "return vocab.get(token) or vocab[unknown]",
         ),
         (
