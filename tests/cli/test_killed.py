@@ -99,7 +99,7 @@ def disturb(folder: Path, report: Path, kind: str, after: float, isolation: str)
 @pytest.mark.skipif(sys.platform != "linux", reason="looks for processes in /proc")
 @pytest.mark.full(seconds=60)
 def test_after_a_kill_the_results_are_those_of_an_undisturbed_run(tmp_path: Path) -> None:
-    write_class(tmp_path / "class", 9)
+    write_class(tmp_path / "class", 6)
     undisturbed = tmp_path / "undisturbed.json"
     subprocess.run(
         command(tmp_path / "class", undisturbed, isolation="process"),
