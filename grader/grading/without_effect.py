@@ -24,10 +24,12 @@ from grader.recognition.dead_ends import (
     unused_arguments,
     unused_layers,
 )
+from grader.recognition.unused import kept_only
 
 KIND = "without effect"
 MAX_LINES = 2
 _NOTHING_READS = "No line reads {arguments}, so {what} here."
+_KEPT = "`{name}` is kept in `{attribute}`, which no line reads, so it changes nothing here."
 _ASKS_ARGUMENT = "What should change with {it}, and which line of your code sees to that?"
 _ASKS = "What is this line for, and which later line needs what it gives?"
 _ASKS_NEXT = "What does a second call, with a longer input, find there?"
@@ -68,13 +70,23 @@ def _of_arguments(
     by_line: defaultdict[int, list[str]] = defaultdict(list)
     for whole, line in unused_arguments(source):
         if whole in _arguments(exercise) - told:
-            by_line[line].append(f"`{whole.rpartition('.')[2]}`")
-    for line, names in by_line.items():
-        several = len(names) > 1
-        listed = f"{', '.join(names[:-1])} and {names[-1]}" if several else names[0]
-        what = "they change nothing" if several else "it changes nothing"
-        asks = _ASKS_ARGUMENT.format(it="each of them" if several else "it")
-        yield line, _NOTHING_READS.format(arguments=listed, what=what), asks
+            by_line[line].append(whole)
+    kept = kept_only(source)
+    for line, wholes in by_line.items():
+        names = {whole: whole.rpartition(".")[2] for whole in wholes}
+        unread = [f"`{names[whole]}`" for whole in wholes if whole not in kept]
+        sentences = [
+            _KEPT.format(attribute=kept[whole], name=names[whole])
+            for whole in wholes
+            if whole in kept
+        ]
+        if unread:
+            several = len(unread) > 1
+            listed = f"{', '.join(unread[:-1])} and {unread[-1]}" if several else unread[0]
+            what = "they change nothing" if several else "it changes nothing"
+            sentences.insert(0, _NOTHING_READS.format(arguments=listed, what=what))
+        asks = _ASKS_ARGUMENT.format(it="each of them" if len(wholes) > 1 else "it")
+        yield line, " ".join(sentences), asks
 
 
 @cache

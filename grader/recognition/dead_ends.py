@@ -24,7 +24,7 @@ from functools import partial
 from torch import Tensor
 
 from grader.recognition.likeness import parsed
-from grader.recognition.unused import unused
+from grader.recognition.unused import kept_only, unused
 
 _DROPPED = "The result of `{}` is dropped: the call changes nothing, it returns something new."
 _UNREAD = "`{}` gets a value here that nothing reads."
@@ -36,7 +36,7 @@ _SAME_START = (
     "overwritten each time."
 )
 _FIRST_PASS = "This `return` is inside the loop, so the loop ends in its first pass."
-_ARGUMENT = "`{}` is an argument of `{}` and has no effect: nothing reads it."
+_ARGUMENT = "`{}` is an argument of `{}` and has no effect: nothing reads {}."
 _CHANGED = (
     "`self.{}` is changed here, so the next call of `forward` starts from what this one left."
 )
@@ -76,8 +76,13 @@ def changed_in_forward(source: str) -> list[tuple[str, int]]:
 
 def told_arguments(source: str) -> list[tuple[str, int]]:
     """Return a sentence on each argument that nothing reads, and its line, in order."""
-    names = [(whole.rpartition("."), line) for whole, line in unused_arguments(source)]
-    return [(_ARGUMENT.format(name, function), line) for (function, _, name), line in names]
+    kept = kept_only(source)
+    told = []
+    for whole, line in unused_arguments(source):
+        function, _, name = whole.rpartition(".")
+        read = f"`{kept[whole]}`, where it is kept" if whole in kept else "it"
+        told.append((_ARGUMENT.format(name, function, read), line))
+    return told
 
 
 def unused_layers(source: str) -> list[tuple[str, int]]:

@@ -19,6 +19,7 @@ from grader.recognition.features import Fingerprints, Prints
 from grader.recognition.thresholds import (
     AGAINST,
     AGAINST_THE_SOURCE,
+    BACKED,
     CLEAN,
     LEFT_OPEN,
     LIKELY,
@@ -48,12 +49,13 @@ class Explanation:
 
 # Looks for two mistakes at once that explain more than the best single one.
 Pairs = Callable[["Evidence", Explanation | None, set[str]], Explanation | None]
-# Whether the source has the line that a mistake changes as it should be.
-Correct = Callable[[str], bool]
+# What a source says of a mistake: whether it has the line that the mistake changes as it should be,
+# and whether it has what the mistake is about.
+Says = Callable[[str], bool]
 
 
 def not_known(_: str) -> bool:
-    """Stand for a source that nobody has read: no line is known to be as it should be."""
+    """Stand for a source that nobody has read: nothing is known to be in it."""
     return False
 
 
@@ -62,15 +64,17 @@ def explain(
     student: Prints,
     better_pair: Pairs | None = None,
     refused: AbstractSet[str] = frozenset(),
-    correct: Correct = not_known,
+    correct: Says = not_known,
+    has: Says = not_known,
 ) -> list[Explanation]:
     """What explains the marks of a student's answer, each taken out before the next.
 
     `better_pair` looks further where no single mistake explains what is left without a rest; the
     mistakes in `refused` are not there, whatever the marks look like. Those whose line is `correct`
-    in the source have to explain more than others.
+    in the source have to explain more than others; of those that the source `has` what they are
+    about, exceptions speak.
     """
-    evidence = Evidence(known, student, correct)
+    evidence = Evidence(known, student, correct, has)
     names = [(name,) for name in known.names]
     explanations: list[Explanation] = []
     taken = set(refused)
@@ -101,9 +105,16 @@ def alike(known: Fingerprints, name: str, student: Prints) -> list[str]:
 class Evidence:
     """What is wrong in a student's answer, and how much of it is still unexplained."""
 
-    def __init__(self, known: Fingerprints, student: Prints, correct: Correct = not_known) -> None:
+    def __init__(
+        self,
+        known: Fingerprints,
+        student: Prints,
+        correct: Says = not_known,
+        has: Says = not_known,
+    ) -> None:
         self.known = known
         self.correct = correct
+        self.has = has
         self.student = student
         self.right = known.right
         self.weights = known.weights
@@ -201,6 +212,9 @@ class Evidence:
         strong = self._weight(telling) > 0
         # That something is not refused tells enough of a mistake that shows nothing else.
         strong |= complete & (self._weight(explains & self.accepted) > 0)
+        # So does an exception of a mistake that the source speaks for, if it is all that it shows.
+        backed = torch.tensor([len(name) == 1 and self.has(name[0]) for name in names])
+        strong |= backed & (precision >= CLEAN) & (recall >= BACKED)
         sights = self._sights(telling)
         # Another fault may hide what a mistake shows, but it does not make it right.
         fits = (against <= AGAINST) & (

@@ -11,6 +11,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Collection, Iterator, Sequence
 from collections.abc import Set as AbstractSet
+from typing import TypeGuard
 
 from grader.recognition.likeness import is_text, parsed
 
@@ -42,6 +43,29 @@ def unused(source: str) -> frozenset[str]:
     except RecursionError:
         return frozenset()
     return frozenset(names)
+
+
+def kept_only(source: str) -> dict[str, str]:
+    """The attribute in which an argument is kept and no line reads it, by function and argument."""
+    tree = parsed(source)
+    kept: dict[str, str] = {}
+    for owner in tree.body:
+        if isinstance(owner, ast.ClassDef):
+            idle = _idle_attributes(owner, tree)
+            for function in owner.body:
+                if isinstance(function, ast.FunctionDef):
+                    kept |= {
+                        f"{owner.name}.{function.name}.{name}": attribute
+                        for name, attribute in _kept(function, idle)
+                    }
+    return kept
+
+
+def _kept(function: ast.FunctionDef, idle: AbstractSet[str]) -> Iterator[tuple[str, str]]:
+    """The names that the function keeps in attributes that nothing reads, each with the first."""
+    for statement in reversed(function.body):
+        if _only_keeps(statement, idle):
+            yield ast.unparse(statement.value), ast.unparse(statement.targets[0])
 
 
 def left_out(source: str) -> frozenset[str]:
@@ -94,7 +118,7 @@ def _unused(
     return names_found
 
 
-def _only_keeps(statement: ast.stmt, idle: AbstractSet[str]) -> bool:
+def _only_keeps(statement: ast.stmt, idle: AbstractSet[str]) -> TypeGuard[ast.Assign]:
     """Whether it does no more than to keep a name in an attribute that nothing reads."""
     return (
         isinstance(statement, ast.Assign)

@@ -55,10 +55,16 @@ def test_an_argument_kept_where_nothing_reads_it_and_a_lost_result_are_told() ->
     lost, ignored = without_effect(wrong("layer_norm"), NORM)
     assert (lost.place.line, ignored.place.line) == (9, 3)
     assert lost.tells == "`centred` gets a value here that nothing reads."
-    assert ignored.tells == "No line reads `d_model` and `eps`, so they change nothing here."
+    assert ignored.tells == (
+        "`d_model` is kept in `self.width`, which no line reads, so it changes nothing here. "
+        "`eps` is kept in `self.eps`, which no line reads, so it changes nothing here."
+    )
     read = NORM.replace("x.std(-1)", "(x.std(-1) + self.eps)").replace("centred", "x")
     (ignored,) = without_effect(wrong("layer_norm"), read)
-    assert ignored.tells.startswith("No line reads `d_model`, so")
+    assert ignored.tells.startswith("`d_model` is kept in `self.width`, which no line reads, so")
+    forgotten = read.replace("        self.width = d_model\n", "")
+    (ignored,) = without_effect(wrong("layer_norm"), forgotten)
+    assert ignored.tells == "No line reads `d_model`, so it changes nothing here."
 
 
 def test_arguments_that_the_exercise_does_not_ask_for_are_passed_over() -> None:

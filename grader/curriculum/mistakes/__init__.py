@@ -23,7 +23,9 @@ With `unused = true`, which stands before `tells`, what the edit leaves unread o
 arguments is proof by itself: code that fails and does not read them either has the mistake. So is
 that nothing sorts, for an edit that takes the sorting out.
 With `where = 'regex'`, the mistake is only told of code in which the pattern is found, written as
-`ast.unparse` writes it: `tells` may then speak of `roll`, say, though other code does the same.
+`ast.unparse` writes it: `tells` may then speak of `roll`, say, though other code does the same; and
+an exception that the mistake raises then speaks for it. With `unless = 'regex'`, it is not told of
+code in which that pattern is found.
 """
 
 from __future__ import annotations
@@ -62,7 +64,8 @@ class Mistake:
 
     `tells` says what is wrong, `asks` the question that leads on, `read` where to read on, `nearly`
     what to write but for the writing, `seen` where people really made it. An `unused` one shows
-    in the arguments that it leaves unread. It is not told of code that lacks the pattern `where`.
+    in the arguments that it leaves unread. It is not told of code that lacks the pattern `where`
+    or has the pattern `unless`.
     """
 
     exercise: str
@@ -75,6 +78,7 @@ class Mistake:
     seen: str = ""
     unused: bool = False
     where: str = ""
+    unless: str = ""
 
     def apply(self, source: str, number: int = 0) -> str:
         """Return the answer `source` with this mistake in it, made in the way of that number.

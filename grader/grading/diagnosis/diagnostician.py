@@ -295,7 +295,12 @@ class Diagnostician:
         for _ in range(ROUNDS):
             before = either, parts
             explained = explain(
-                self.library, student, self._better_pair, refused, answer.reading.correct
+                self.library,
+                student,
+                self._better_pair,
+                refused,
+                answer.reading.correct,
+                answer.reading.has,
             )
             begun = [name for cause in explained for name in cause.mistakes]
             checks = self._explained_alone(explained)

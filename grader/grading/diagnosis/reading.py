@@ -38,12 +38,17 @@ class Reading:
 
     @cached_property
     def ruled_out(self) -> frozenset[str]:
-        """The mistakes that need something which the source does not have."""
+        """The mistakes that need something which the source does not have, or the contrary."""
         if not self.source:
             return frozenset()
         code = without_texts(self.source)
-        needs = _needs(self.exercise).items()
-        return frozenset(name for name, where in needs if not re.search(where, code))
+        lacking = {n for n, where in _needs(self.exercise).items() if not re.search(where, code)}
+        denied = {n for n, unless in _denials(self.exercise).items() if re.search(unless, code)}
+        return frozenset(lacking | denied)
+
+    def has(self, name: str) -> bool:
+        """Whether the source has what a mistake needs, which not every mistake says of itself."""
+        return bool(self.source) and name in _needs(self.exercise) and name not in self.ruled_out
 
     @cached_property
     def _lines(self) -> Lines:
@@ -116,6 +121,12 @@ class Reading:
 def _needs(exercise: str) -> dict[str, str]:
     """The pattern `where` of each mistake that has one, by the name of the mistake."""
     return {known.name: known.where for known in mistakes.load(exercise) if known.where}
+
+
+@cache
+def _denials(exercise: str) -> dict[str, str]:
+    """The pattern `unless` of each mistake that has one, by the name of the mistake."""
+    return {known.name: known.unless for known in mistakes.load(exercise) if known.unless}
 
 
 @cache

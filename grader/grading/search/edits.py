@@ -179,8 +179,8 @@ def _operation(source: Source, node: ast.BinOp) -> Iterator[Edit]:
     sign = _sign(node)
     boolean = re.search(BOOLEAN, right) is not None
     for other in _OPERATORS.get(type(node.op), "").split():
-        if boolean and other in ("/", "//", "%", "**"):
-            continue  # it would pass for what a division by False gives
+        if (boolean or left == "1") and other in ("/", "//", "%", "**"):
+            continue  # it would pass for what a division by False gives, or for always 1
         yield source.replaced(node, "operator", f"{left} {other} {right}", 1)
     if isinstance(node.op, (ast.Sub, ast.Div, ast.MatMult, ast.FloorDiv, ast.Mod, ast.Pow)):
         yield source.replaced(node, "operand order", f"{right} {sign} {left}", 2)

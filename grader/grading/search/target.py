@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Collection, Sequence
+import math
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import PurePosixPath
 from typing import Any
+
+from torch import Tensor
 
 from grader.curriculum import reference
 from grader.grading.recording import Example, Recording, frames
@@ -127,13 +130,28 @@ class Target:
     def accepts(self, replies: Sequence[Any], channel: Channel) -> bool:
         """Whether the check is content with these replies.
 
+        Two results of NaN may be equal to it, but no NaN is right where the reference has none.
         Code that raises is asked in float32 as well, which takes long. It is, if it was before.
         """
+        pairs = zip(replies, self.right, strict=False)
+        if any(_has_nan(reply) and not _has_nan(right) for reply, right in pairs):
+            return False
         more = self.live is not False or not any(map(raised, replies))
         accepted, diverged = accepts(self.recording, self.case, replies, channel if more else None)
         if self.live is None:
             self.live = diverged
         return accepted
+
+
+def _has_nan(value: Any) -> bool:
+    """Whether a number in it is NaN, however deep in dictionaries and lists."""
+    if isinstance(value, Tensor):
+        return bool(value.isnan().any())
+    if isinstance(value, Mapping):
+        return any(map(_has_nan, value.values()))
+    if isinstance(value, list | tuple):
+        return any(map(_has_nan, value))
+    return isinstance(value, float) and math.isnan(value)
 
 
 def cost(case: Example) -> int:
