@@ -46,6 +46,34 @@ def test_of_mistakes_that_look_the_same_the_source_decides() -> None:
     assert not Reading("training", "").ruled_out
 
 
+def test_what_a_mistake_is_not_told_of_is_read_whatever_the_names_are() -> None:
+    """A key that is transposed rightly, and an order of norms that a layer chooses."""
+    wrong_axes = "key-transposed-on-wrong-axes"
+    for turned in ("k.transpose(-2, -1)", "torch.transpose(keys, -1, -2)", "K.mT"):
+        assert wrong_axes in Reading("attention", f"scores = q @ {turned}").ruled_out
+    assert wrong_axes not in Reading("attention", "scores = q @ k.transpose(0, 1)").ruled_out
+    chooses = """
+class EncoderLayer:
+    def __init__(self, norm_first):
+        self.early = norm_first
+    def forward(self, x):
+        return self.before(x) if self.early else self.after(x)
+class Encoder:
+    def __init__(self, norm_first):
+        self.layers = [EncoderLayer(norm_first)]
+"""
+    assert "always_post_norm" in Reading("encoder", chooses).ruled_out
+    ignored = chooses.replace("if self.early", "if self.late")
+    assert "always_post_norm" not in Reading("encoder", ignored).ruled_out
+
+
+def test_an_exception_speaks_for_a_mistake_whose_construct_is_there() -> None:
+    one = Reading("by_hand", "length, width = x.shape")
+    assert one.has("one-sentence-only")
+    assert not Reading("by_hand", "batch, length, width = x.shape").has("one-sentence-only")
+    assert not one.has("heads-not-split")  # it says nothing of what code has
+
+
 def test_a_decoder_that_gets_two_masks_of_the_target_does_not_get_them_swapped() -> None:
     """The source's mask is missing there, whatever the exception says."""
     call = "out = self.decoder(self.tgt_embedding(tgt), memory, {})"
