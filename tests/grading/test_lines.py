@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 import torch
@@ -30,6 +30,7 @@ from grader.grading.search.kinds import KINDS
 from grader.grading.search.search import Fix
 from grader.grading.search.source import MAX_SIZE, Answer, Edit
 from grader.grading.search.suspicion import suspects
+from grader.grading.search.target import Target, accepts
 from grader.remote.channel import Channel
 from grader.remote.trace import Value, follow
 from grader.sandbox.host import Child, Host
@@ -509,3 +510,25 @@ def test_two_slips_of_which_one_hides_the_other_are_both_told(judge: Judge) -> N
     first, second = graded(judge, twice).lines
     assert (first.place.source, second.place.line) == ("c = c * self.weigth", LINE)
     assert f"and the same or something similar on line {LINE}, this passes" in first.hints[-1]
+
+
+def test_results_of_nan_are_no_fix_though_nan_equals_nan(recordings: Recordings) -> None:
+    """What a mask hides makes no difference to an output of nothing but NaN."""
+    checks = {recording.check.name: recording for recording in recordings.of("multi_head")}
+    recording = checks["hidden_keys_have_no_say"]
+    target = Target(recording, recording.cases[0], answer(""))
+    lost = [_without_numbers(reply) for reply in target.right]
+    content, _ = accepts(recording, target.case, lost, None)
+    assert content
+    target.live = False  # so that no channel is needed
+    assert not target.accepts(lost, cast(Channel, None))
+    assert target.accepts(target.right, cast(Channel, None))
+
+
+def _without_numbers(reply: Any) -> Any:
+    """A reply in which every tensor is NaN throughout."""
+    if isinstance(reply, torch.Tensor):
+        return torch.full_like(reply, torch.nan) if reply.is_floating_point() else reply
+    if isinstance(reply, dict):
+        return {key: _without_numbers(value) for key, value in reply.items()}
+    return [*map(_without_numbers, reply)] if isinstance(reply, list) else reply
