@@ -138,9 +138,15 @@ HINTS: tuple[Hint, ...] = (
         "such as `!= 0` makes booleans, and so does `.bool()`.",
     ),
     Hint(
-        r"only one element tensors can be converted|elements? cannot be converted to Scalar",
+        r"only one element tensors can be converted",
         "This needs one number, and the tensor holds many. Functions of `math` take single "
         "numbers: for a tensor there are torch.sqrt, torch.exp and so on.",
+        at=r"\bmath\b",
+    ),
+    Hint(
+        r"only one element tensors can be converted|elements? cannot be converted to Scalar",
+        "This turns a tensor into one number, and the tensor holds several. What does each of them "
+        "belong to: a row of the batch, a head, a token?",
     ),
     Hint(
         r"'bool' object is not callable|no attribute 'requires_grad'",

@@ -330,9 +330,9 @@ def _statements(source: Source, scope: Scope) -> Iterator[Edit]:
             yield from _asked_again(source, node)
         if isinstance(node, ast.If):
             test = source.segment(node.test)
-            yield source.replaced(node.test, "condition", f"not ({test})", 2)
-            if test == "self.training":
+            if test == "self.training":  # which mode is meant is plain
                 continue
+            yield source.replaced(node.test, "condition", f"not ({test})", 2)
             if isinstance(node.test, (ast.Name, ast.Attribute)):
                 yield source.replaced(node.test, "condition", f"{test} is not None", 1)
             for other in ("True", "False"):
