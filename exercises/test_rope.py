@@ -49,7 +49,7 @@ def test_rotations_by_hand() -> None:
             "Here each y is read as x, and each x as y.": torch.tensor(
                 [[2.0, -1.0, -3.0, -4.0], [2.0, 1.0, 4.0, -3.0]]
             ),
-            "This is clockwise. Which of the two sines has the minus?": torch.tensor(
+            "This is clockwise. Which sign does each sine have in the formula?": torch.tensor(
                 [[1.0, -2.0, -3.0, -4.0], [2.0, 1.0, 4.0, -3.0]]
             ),
             "Which sign do the two terms of the second line have?": torch.tensor(

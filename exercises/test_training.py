@@ -33,8 +33,8 @@ def test_matrices_are_drawn() -> None:
     for old, (new, bound) in zip(before, matrices, strict=True):
         largest, spread = new.abs().max().item(), new.std().item()
         assert not torch.equal(old, new), (
-            f"initialise leaves a parameter of shape {tuple(new.shape)} unchanged. "
-            "Which parameters have two or more axes?"
+            f"initialise leaves a parameter of shape {tuple(new.shape)} unchanged. Does it draw "
+            "for all with two or more axes, and write into the parameter itself?"
         )
         assert largest <= bound + 1e-6, (
             f"initialise draws {largest:.3f} for a matrix of shape {tuple(new.shape)}; by Xavier's "

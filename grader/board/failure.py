@@ -39,6 +39,8 @@ _REFUSED = "Another exercise's code refuses what it is given. Does your line pas
 _ABOUT_SIZES = r"\bsizes?\b|\bshapes?\b|\b[Dd]imensions?\b"
 _PRINT = r" Print (?:both shapes|its shape)\."
 _WRONG_PART = r", not with `(\w+)`\.$"  # of `where_to_look`
+_COUNTS_ALL = "argmax()"
+_ARGMAX = "`argmax` without a `dim` counts through all numbers."
 _FLAKY = Finding(
     "Your code gives different results for the same input.",
     help="Is something random left on, or kept from one call to the next?",
@@ -208,6 +210,9 @@ def _explain_error(
         told = told or values.given(error.__traceback__, workspace)
         is_here = frames[-1][0].stem == result.exercise
         hint = f"{_OWN_RAISE if is_here else _REFUSED} {told}".rstrip()
+    elif line.startswith("IndexError") and "out of bounds" in line:
+        counts = _COUNTS_ALL in workspace.source(result.exercise)
+        hint = f"{hint} {_ARGMAX}" if counts else hint
     elif line.startswith("IndexError") and "index out of range" in line:
         hint = f"{hint} {values.lengths(error.__traceback__, workspace)}".rstrip()
     elif re.search(_ABOUT_SIZES, line) and not _is_raised(frames):

@@ -88,7 +88,7 @@ def ask(
     if not limit.allows(STEPS[0]):
         raise NoHintsError(str(limit))
     known = load(exercise)
-    named = diagnose(known, module) if module is not None else []
+    named = diagnose(known, module, source) if module is not None else []
     all_steps = steps(results, named, known, source)
     allowed = tuple(hint for hint in all_steps if limit.allows(hint.step))
     return shown(exercise, source, allowed, given, _LAST if allowed == all_steps else str(limit))

@@ -20,7 +20,7 @@ from grader.board.time_limit import TookTooLong, time_limit
 from grader.recognition import cache, packing, prepared, redrawing
 from grader.recognition.evidence import alike, explain
 from grader.recognition.features import Fingerprints, Prints, Probe
-from grader.recognition.likeness import Words, unpacked
+from grader.recognition.likeness import Words, lacking, unpacked
 from grader.recognition.thresholds import CLEAN, MAX_ALIKE
 from grader.remote import wire
 from grader.remote.nested import sendable
@@ -42,8 +42,8 @@ class NoHintsError(Exception):
 class Known:
     """The known mistakes of an exercise: how each is recognised, and its texts.
 
-    `words` holds `tells`, `asks`, `read` and `nearly` by name, `lines` what the lines are made of
-    in which each is made; `read` is where to read on about the exercise as a whole.
+    `words` holds `tells`, `asks`, `read`, `nearly` and `where` by name, `lines` what the lines are
+    made of in which each is made; `read` is where to read on about the exercise as a whole.
     """
 
     prints: Fingerprints
@@ -109,12 +109,15 @@ def _make(exercise: str) -> None:
         raise NoHintsError(f"The known mistakes of {exercise} could not be made ready: {lines[0]}")
 
 
-def diagnose(known: Known, module: Any, patient: bool = True) -> list[tuple[str, ...]]:
+def diagnose(
+    known: Known, module: Any, source: str = "", patient: bool = True
+) -> list[tuple[str, ...]]:
     """Return the mistakes that explain what the module answers, the one that explains most first.
 
-    Each is one name, or two that look the same from here.
+    Each is one name, or two that look the same from here. Those that the module's `source` does not
+    have what their texts speak of are left out.
     """
-    return explained(known, marks(known, module, patient))
+    return explained(known, marks(known, module, patient), source)
 
 
 def marks(known: Known, module: Any, patient: bool = True) -> Prints:
@@ -138,12 +141,16 @@ def marks(known: Known, module: Any, patient: bool = True) -> Prints:
     return Prints.join(prints)
 
 
-def explained(known: Known, prints: Prints) -> list[tuple[str, ...]]:
+def explained(known: Known, prints: Prints, source: str = "") -> list[tuple[str, ...]]:
     """Return the mistakes that explain these marks; see `diagnose`."""
+    needs = {name: words["where"] for name, words in known.words.items() if words["where"]}
+    ruled_out = lacking(source, needs)
     mistakes: list[tuple[str, ...]] = []
-    for explanation in explain(known.prints, prints):
+    for explanation in explain(known.prints, prints, refused=ruled_out):
         for name in explanation.mistakes:
-            names = tuple(alike(known.prints, name, prints))
+            same = [one for one in alike(known.prints, name, prints) if one not in ruled_out]
+            # Of those that look the same, the one that needs what the source has fits best.
+            names = tuple(one for one in same if source and one in needs) or tuple(same)
             if len(names) <= MAX_ALIKE and not any(
                 set(names) & set(mistake) for mistake in mistakes
             ):

@@ -25,6 +25,7 @@ from grader.curriculum.hint_limit import HintLimit
 from grader.feedback.finding import Finding, Place, Status
 from grader.recognition.dead_ends import (
     dropped,
+    kept_from_first_call,
     shared_by_all,
     told_arguments,
     unused_layers,
@@ -99,7 +100,8 @@ class _Pointer:
         """The mistakes that explain what the code answers."""
         if self.knowledge is None or self.marks is None:
             return []
-        return known.explained(self.knowledge, self.marks)
+        source = self.workspace.source(self.exercise)
+        return known.explained(self.knowledge, self.marks, source)
 
     @cached_property
     def sure(self) -> frozenset[str]:
@@ -175,8 +177,11 @@ class _Pointer:
             place = _place(self.exercise, names, self.knowledge, self.workspace)
             changed = {entry for name in names for entry in self.knowledge.prints.entries(name)}
             is_elsewhere = entries and changed and not entries & changed
-            accepts = all(self.knowledge.prints.only_accepts(name) for name in names)
-            is_elsewhere = is_elsewhere or (accepts and _RAISES_NOTHING not in shown.headline)
+            prints = self.knowledge.prints
+            raises_nothing = _RAISES_NOTHING in shown.headline
+            accepts = all(prints.only_accepts(name) for name in names)
+            refuses = not any(prints.accepts(name) for name in names)
+            is_elsewhere = is_elsewhere or (refuses if raises_nothing else accepts)
             if place is not None and not is_elsewhere:
                 is_elsewhere = not _concerns(place, shown, self.exercise, self.workspace)
                 if _is_past(place, shown):
@@ -204,10 +209,10 @@ class _Pointer:
         return True
 
     def _say_what_is_shared(self, failures: Sequence[Result]) -> bool:
-        """Name the list that all objects of a class share, if the failing test runs that class."""
+        """Name what all objects of a class share, or all calls, if the failing test runs it."""
         shown = failures[0]
         source = self.workspace.source(self.exercise)
-        shared = shared_by_all(source)
+        shared = [*shared_by_all(source), *kept_from_first_call(source)]
         if not shared or not self.limit.allows("line"):
             return False
         told, number = shared[0]

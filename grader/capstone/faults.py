@@ -120,17 +120,17 @@ def diagnosed(exercise: str, known: Known, sources: Sources, tests: Tests) -> li
     """
     pieces = alone(exercise, sources, tests.answers) if tests.answers else Pieces(sources)
     try:
-        return named(known, pieces.module(exercise))
+        return named(known, pieces.module(exercise), sources.own.get(exercise, ""))
     except (Exception, SystemExit):
         return []
     finally:
         pieces.close()
 
 
-def named(known: Known, module: Any) -> list[str]:
+def named(known: Known, module: Any, source: str = "") -> list[str]:
     """The known mistake that explains most of what a module answers, or two that look the same."""
     with torch.random.fork_rng():
-        mistakes = diagnose(known, module)
+        mistakes = diagnose(known, module, source)
     return list(mistakes[0]) if mistakes else []
 
 

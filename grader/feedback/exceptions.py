@@ -223,7 +223,7 @@ HINTS: tuple[Hint, ...] = (
     Hint(
         r"tensors used as indices must be|index .* is out of bounds|index out of range",
         "An index does not fit the tensor that it is used on. Print the index and the shape. Where "
-        "does it come from? `argmax` without a `dim` counts through all numbers.",
+        "does it come from?",
     ),
     Hint(
         r"tuple expected at most|not enough values to unpack|too many values to unpack",

@@ -21,6 +21,8 @@ from grader.grading.explanation import quoted
 from grader.recognition.dead_ends import (
     changed_in_forward,
     dropped,
+    kept_from_first_call,
+    misnamed_keys,
     unused_arguments,
     unused_layers,
 )
@@ -32,7 +34,8 @@ _NOTHING_READS = "No line reads {arguments}, so {what} here."
 _KEPT = "`{name}` is kept in `{attribute}`, which no line reads, so it changes nothing here."
 _ASKS_ARGUMENT = "What should change with {it}, and which line of your code sees to that?"
 _ASKS = "What is this line for, and which later line needs what it gives?"
-_ASKS_NEXT = "What does a second call, with a longer input, find there?"
+_ASKS_KEY = "Which keys does that dictionary have?"
+_ASKS_NEXT = "What does a second call, with another input, find there?"
 
 
 def without_effect(
@@ -48,7 +51,9 @@ def without_effect(
     for diagnosis in result.diagnoses:
         shown |= {int(line) for line in re.findall(r"\bline (\d+)\b", diagnosis.shows)}
     lines = [
+        *((line, tells, _ASKS_KEY) for tells, line in misnamed_keys(source)),
         *((line, tells, _ASKS) for tells, line in dropped(source)),
+        *((line, tells, _ASKS_NEXT) for tells, line in kept_from_first_call(source)),
         *((line, tells, _ASKS_NEXT) for tells, line in changed_in_forward(source)),
         *_of_arguments(exercise, source, told),
         # A slip in a name is one fault: the part that then goes unused is not another.

@@ -116,11 +116,15 @@ def denied(
 ) -> bool:
     """Whether the answer does not have a mistake outside of a branch, where that would show.
 
-    If what is wrong there is `mixed` with something that nobody knows, only what is right counts.
+    A function that does not take the branch's argument is outside of it as well. If what is wrong
+    there is `mixed` with something that nobody knows, only what is right counts.
     """
     outside = known.outside(branch)
     evidence = Evidence(known, student)
     rows = known.forms(name)
+    there = evidence.shown[rows] & evidence.same[rows]
+    if bool((there & known.without(branch.argument)).any()):
+        return False
     shows = evidence.shown[rows] & outside
     unlike = ~evidence.wrong if mixed else ~evidence.same[rows]
     shown, against = shows.float() @ known.weights, (shows & unlike).float() @ known.weights

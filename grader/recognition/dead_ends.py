@@ -5,6 +5,7 @@
     for block in blocks:
         x = block(x)
         return x                        # the loop ends in its first pass
+    connection(x, lambda y: layer(x))   # what the connection passes is ignored
     for block in self.blocks:
         out = block(x)                  # no layer gets what the one before it returned
     class Cache:
@@ -16,6 +17,7 @@ Right code has none of these, as a rule; code whose numbers are wrong often has 
 from __future__ import annotations
 
 import ast
+import difflib
 import re
 from collections.abc import Iterable, Iterator
 from collections.abc import Set as AbstractSet
@@ -40,6 +42,10 @@ _ARGUMENT = "`{}` is an argument of `{}` and has no effect: nothing reads {}."
 _CHANGED = (
     "`self.{}` is changed here, so the next call of `forward` starts from what this one left."
 )
+_KEPT = (
+    "Only the first call of `forward` computes `{}`. Every later call uses it, whatever its input."
+)
+_IS_THERE = re.compile(r"not hasattr\(self, ['\"](\w+)['\"]\)|self\.(\w+) is None")
 _ALL_LAYERS = {"modules", "children", "named_children", "_modules", "parameters"}
 # Methods of tensors that change something, or that lists and sets have as well.
 _HAVE_EFFECTS = {"backward", "register_hook", "retain_grad", "sort", "add", "index"}
@@ -54,6 +60,9 @@ _SHARED = (
     "`{}` is made once, for the class: all objects of `{}` share it. Each gets one of its own if "
     "`__init__` makes it."
 )
+_UNGIVEN = "This {} doesn't read {}, so it ignores what it is called with."
+_MISNAMED = "The key `{}` is read here, and no line sets it. There is `{}`: is it spelled right?"
+_NEAR = 0.8  # how alike two keys are of which one is a slip for the other
 _CHANGES = {"append", "extend", "insert", "add", "update", "clear", "pop"}
 
 
@@ -62,7 +71,7 @@ def dropped(source: str) -> list[tuple[str, int]]:
     functions = [n for n in ast.walk(parsed(source)) if isinstance(n, ast.FunctionDef)]
     # What returns nothing is called for what it does.
     silent = {node.name for node in functions if not _returns(node)}
-    kinds = (partial(_dropped, silent=silent), _unread, _first_passes, _same_starts)
+    kinds = (partial(_dropped, silent=silent), _unread, _first_passes, _same_starts, _ungiven)
     return _in_order(told for node in functions for kind in kinds for told in kind(node))
 
 
@@ -72,6 +81,37 @@ def changed_in_forward(source: str) -> list[tuple[str, int]]:
     return _in_order(
         told for node in functions if node.name == "forward" for told in _changed(node)
     )
+
+
+def kept_from_first_call(source: str) -> list[tuple[str, int]]:
+    """Return a sentence on each attribute that only the first `forward` computes, and its line."""
+    functions = [n for n in ast.walk(parsed(source)) if isinstance(n, ast.FunctionDef)]
+    return _in_order(
+        told for node in functions if node.name == "forward" for told in _kept_once(node)
+    )
+
+
+def misnamed_keys(source: str) -> list[tuple[str, int]]:
+    """Return a sentence on each key that is read and never set, though one like it is; its line."""
+    nodes = list(ast.walk(parsed(source)))
+    reads = [
+        (node.slice, node.lineno)
+        for node in nodes
+        if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load)
+    ]
+    slices = {id(key) for key, _ in reads}
+    keys = {
+        node.value
+        for node in nodes
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in slices
+    }
+    keys |= {node.arg for node in nodes if isinstance(node, ast.keyword) and node.arg}
+    told = []
+    for key, line in reads:
+        if isinstance(key, ast.Constant) and isinstance(key.value, str) and key.value not in keys:
+            near = difflib.get_close_matches(key.value, keys, n=1, cutoff=_NEAR)
+            told += [(_MISNAMED.format(key.value, near[0]), line)] if near else []
+    return _in_order(told)
 
 
 def told_arguments(source: str) -> list[tuple[str, int]]:
@@ -154,6 +194,22 @@ def _returns_new(called: ast.Attribute, function: str) -> bool:
     is_method = hasattr(Tensor, called.attr) or hasattr(str, called.attr) or owner == "F"
     is_method = is_method or (owner == "torch" and called.attr in _FUNCTIONS_ONLY)
     return not is_edit and is_method and owner not in ("nn", "nn.init")
+
+
+def _ungiven(function: ast.FunctionDef) -> Iterator[tuple[str, int]]:
+    """Yield the inner functions that read nothing of what they are called with."""
+    for inner in ast.walk(function):
+        if inner is function or not isinstance(inner, ast.Lambda | ast.FunctionDef):
+            continue
+        names = [argument.arg for argument in inner.args.args]
+        body = inner.body if isinstance(inner.body, list) else [inner.body]
+        nodes = [node for part in body for node in ast.walk(part)]
+        read = {getattr(node, "id", "") for node in nodes}
+        calls = any(isinstance(node, ast.Call) for node in nodes)
+        plain = not inner.args.defaults and not any(name.startswith("_") for name in names)
+        if names and plain and calls and read.isdisjoint({*names, "locals"}):
+            what = "`lambda`" if isinstance(inner, ast.Lambda) else f"`{inner.name}`"
+            yield _UNGIVEN.format(what, ", ".join(f"`{name}`" for name in names)), inner.lineno
 
 
 def _unread(function: ast.FunctionDef) -> Iterator[tuple[str, int]]:
@@ -266,6 +322,35 @@ def _changed(function: ast.FunctionDef) -> Iterator[tuple[str, int]]:
             continue
         if again and not counts and isinstance(target, ast.Attribute) and _is_own(target):
             yield _CHANGED.format(ast.unparse(target).removeprefix("self.")), node.lineno
+
+
+def _kept_once(function: ast.FunctionDef) -> Iterator[tuple[str, int]]:
+    """Yield the lines that compute an attribute from the input, if there is none yet."""
+    arguments = {argument.arg for argument in function.args.args} - {"self"}
+    stored = [
+        node
+        for node in ast.walk(function)
+        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)
+    ]
+    local = arguments | {
+        node.id
+        for node in ast.walk(function)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+    }
+    for node in ast.walk(function):
+        if not isinstance(node, ast.If) or node.orelse:
+            continue
+        asked = _IS_THERE.fullmatch(ast.unparse(node.test))
+        for made in node.body if asked else ():
+            if not isinstance(made, ast.Assign) or not asked:
+                continue
+            name = f"self.{asked[1] or asked[2]}"
+            written = [part for part in stored if ast.unparse(part) == name]
+            read = set(
+                re.findall(r"\b(?<!\.)(\w+)\b(?!\.(?:device|dtype)\b)", ast.unparse(made.value))
+            )
+            if ast.unparse(made.targets[0]) == name and len(written) == 1 and read & local:
+                yield _KEPT.format(name), made.lineno
 
 
 def _unused_layers(owner: ast.ClassDef, tree: ast.Module) -> Iterator[tuple[str, int]]:

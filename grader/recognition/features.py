@@ -92,6 +92,11 @@ class Probe:
         ]
         return [bool(apart) and apart[number] for number, _ in self.keys]
 
+    def without(self, argument: str) -> list[bool]:
+        """By key, whether what its request calls does not take this argument."""
+        lacks = [argument not in settings for settings in self.settings]
+        return [bool(lacks) and lacks[number] for number, _ in self.keys]
+
     @cached_property
     def entries(self) -> list[str]:
         """By key, the function or class of the student's module that its reply comes from.
@@ -332,6 +337,11 @@ class Fingerprints:
         """Which of the keys are of requests in another configuration than the branch's."""
         return torch.tensor([out for probe in self.probes for out in probe.outside(branch)])
 
+    def without(self, argument: str) -> Tensor:
+        """Which of the keys are of calls of what does not take this argument."""
+        lacks = [lack for probe in self.probes for lack in probe.without(argument)]
+        return torch.tensor(lacks) & self.calls
+
     @cached_property
     def branches(self) -> list[list[Branch]]:
         """By argument, the configurations that there are, of each at least two."""
@@ -350,6 +360,11 @@ class Fingerprints:
     def forms(self, name: str) -> list[int]:
         """The rows of a mistake, one for each form in which it is known."""
         return [row for row, feature in enumerate(self.names) if feature == name]
+
+    def accepts(self, name: str) -> bool:
+        """Whether a mistake returns something where an error is due."""
+        rows = self.forms(name)
+        return bool((self.known.codes[rows] == ACCEPTED)[self.shown[rows]].any())
 
     def only_accepts(self, name: str) -> bool:
         """Whether a mistake does nothing but return something where an error is due."""

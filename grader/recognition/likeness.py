@@ -73,6 +73,14 @@ def without_texts(source: str) -> str:
         return ""
 
 
+def lacking(source: str, needs: Mapping[str, str]) -> frozenset[str]:
+    """The names of what `needs` a pattern that is not in the source."""
+    if not source:
+        return frozenset()
+    code = without_texts(source)
+    return frozenset(name for name, where in needs.items() if not re.search(where, code))
+
+
 def is_text(node: ast.stmt) -> bool:
     """Whether a statement is a docstring, or another value that stands alone."""
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)

@@ -57,6 +57,21 @@ def test_the_unbiased_variance_costs_one_check_only(judges: dict[str, Judge]) ->
     assert lost_in == ["agrees_with_torch"]
 
 
+def test_code_that_makes_up_for_another_function_keeps_its_points(
+    judges: dict[str, Judge],
+) -> None:
+    """Capitals that `tokenize` leaves, and `build_vocab` and `encode` turn into small letters."""
+    source = stubs.reference_source("tokens").replace(
+        "return text.lower().split()", "return text.split()"
+    )
+    uses = "tokenize(text)"
+    assert source.count(uses) == 2
+    for lowers in (source, source.replace(uses, "tokenize(text.lower())")):
+        result = grade(judges, "tokens", lowers)
+        lost_in = [check.check for check in result.checks if check.points < check.max_points]
+        assert lost_in == ["cuts_a_text_into_words"], lost(result)
+
+
 def test_torch_compile_costs_nothing(judges: dict[str, Judge]) -> None:
     """As a decorator with and without options, and as a module's method."""
     source = (DATA / "variants" / "layer_norm" / "compiled.py").read_text(encoding="utf-8")

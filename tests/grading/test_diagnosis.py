@@ -282,6 +282,18 @@ def test_an_argument_that_is_never_read_is_named_beside_two_other_faults() -> No
     assert ("no_memory_mask",) in named("decoder", source)
 
 
+def test_a_function_without_the_argument_of_a_branch_is_not_in_it() -> None:
+    """Tanh is wrong whatever `approximate` is, though this GELU does not call it."""
+    source = edited(
+        stubs.reference_source("activations"),
+        ("return 2 * torch.sigmoid(2 * x) - 1", "return 2 * torch.sigmoid(x) - 1"),
+        ("(1 + tanh(", "(1 + torch.tanh("),
+        ("torch.erf(x / math.sqrt(2))", "torch.erf(x / 2)"),
+    )
+    messages = {one.mistakes: one.message for one in diagnosed("activations", source)}
+    assert messages[("not-stretched-in-x",)].startswith("Your tanh")
+
+
 @pytest.mark.full
 def test_masks_that_one_branch_does_not_read_are_named_beside_other_faults_there() -> None:
     source = edited(

@@ -74,6 +74,13 @@ def test_an_exception_speaks_for_a_mistake_whose_construct_is_there() -> None:
     assert not one.has("heads-not-split")  # it says nothing of what code has
 
 
+def test_of_two_that_fit_the_one_with_more_steps_is_nearer() -> None:
+    """A dropout on the wrong side of the sublayer is not a missing one."""
+    before = Reading("sublayer", "def f(x, sublayer):\n    return x + sublayer(drop(norm(x)))")
+    names = ("dropout_before_the_sublayer", "no_dropout_in_pre_norm")
+    assert before.nearest(names) == names[:1]
+
+
 def test_a_decoder_that_gets_two_masks_of_the_target_does_not_get_them_swapped() -> None:
     """The source's mask is missing there, whatever the exception says."""
     call = "out = self.decoder(self.tgt_embedding(tgt), memory, {})"

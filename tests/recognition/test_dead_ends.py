@@ -8,6 +8,8 @@ from grader.curriculum import NAMES, stubs
 from grader.recognition.dead_ends import (
     changed_in_forward,
     dropped,
+    kept_from_first_call,
+    misnamed_keys,
     shared_by_all,
     told_arguments,
     unused_layers,
@@ -16,7 +18,14 @@ from grader.recognition.dead_ends import (
 
 def dead_ends(source: str) -> list[tuple[str, int]]:
     """All of them."""
-    kinds = (dropped, unused_layers, told_arguments, shared_by_all)
+    kinds = (
+        dropped,
+        unused_layers,
+        told_arguments,
+        shared_by_all,
+        kept_from_first_call,
+        misnamed_keys,
+    )
     told = [pair for kind in kinds for pair in kind(source)]
     return sorted(told, key=lambda pair: (pair[1], pair[0]))
 
@@ -168,3 +177,60 @@ def test_a_method_that_returns_nothing_is_called_for_what_it_does() -> None:
         return x
 """
     assert [line for _, line in dropped(source)] == [10]
+
+
+@pytest.mark.parametrize(
+    ("condition", "value", "is_told"),
+    [
+        ('not hasattr(self, "mask")', "causal_mask(length)", True),
+        ("self.mask is None", "mask", True),
+        ("self.mask is None", "causal_mask(self.max_len).to(x.device)", False),  # for any input
+        ("self.mask is None or self.mask.size(-1) < length", "causal_mask(length)", False),
+    ],
+)
+def test_what_only_the_first_call_computes_is_named(
+    condition: str, value: str, is_told: bool
+) -> None:
+    source = f"""
+class Layer(nn.Module):
+    def forward(self, x, mask=None):
+        length = x.size(1)
+        if {condition}:
+            self.mask = {value}
+        return self.attn(x, x, x, self.mask, mask)
+"""
+    told = kept_from_first_call(source)
+    assert [line for _, line in told] == ([6] if is_told else [])
+    begun = source.replace(
+        "        return", "        else:\n            self.mask = x\n        return"
+    )
+    assert kept_from_first_call(begun) == []
+
+
+@pytest.mark.parametrize(
+    ("given", "is_told"),
+    [
+        ("lambda y: self.attn(x, x, x)", True),
+        ("lambda y: self.attn(y, y, y)", False),
+        ("lambda y, x=x: self.attn(x, x, x)", False),  # how a lambda keeps a value
+        ("lambda _: self.attn(x, x, x)", False),
+        ("lambda y: 0.1", False),
+    ],
+)
+def test_an_inner_function_that_ignores_what_it_gets_is_named(given: str, is_told: bool) -> None:
+    source = f"def forward(self, x):\n    return self.connection(x, {given})\n"
+    told = [("This `lambda` doesn't read `y`, so it ignores what it is called with.", 2)]
+    assert dropped(source) == (told if is_told else [])
+
+
+def test_a_key_that_is_like_one_that_is_set_is_a_slip() -> None:
+    source = """
+def step(self, group):
+    state = {"step": 0}
+    state["mean"] = group["params"]
+    return state["steps"], state["mean"]
+"""
+    ((told, line),) = misnamed_keys(source)
+    assert told.startswith("The key `steps` is read here, and no line sets it. There is `step`")
+    assert line == 5
+    assert misnamed_keys(source.replace('{"step": 0}', "dict(steps=0, step=1)")) == []

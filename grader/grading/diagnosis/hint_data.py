@@ -67,6 +67,7 @@ def made(exercise: str) -> bytes:
                 "asks": mistake.asks,
                 "read": mistake.read,
                 "nearly": mistake.nearly,
+                "where": mistake.where,
             }
             for mistake in library.mistakes.values()
         },

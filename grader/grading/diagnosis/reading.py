@@ -10,7 +10,7 @@ from functools import cache, cached_property
 
 from grader.curriculum import mistakes
 from grader.grading.diagnosis.own_words import changes, new_steps
-from grader.recognition.likeness import Lines, parsed, without_texts
+from grader.recognition.likeness import Lines, lacking, parsed
 from grader.recognition.nesting import Step, steps
 from grader.recognition.unused import left_out
 
@@ -41,10 +41,9 @@ class Reading:
         """The mistakes that need something which the source does not have, or the contrary."""
         if not self.source:
             return frozenset()
-        code = without_texts(self.source)
-        lacking = {n for n, where in _needs(self.exercise).items() if not re.search(where, code)}
-        denied = {n for n, unless in _denials(self.exercise).items() if re.search(unless, code)}
-        return frozenset(lacking | denied)
+        denials = _denials(self.exercise)
+        denied = denials.keys() - lacking(self.source, denials)
+        return lacking(self.source, _needs(self.exercise)) | denied
 
     def has(self, name: str) -> bool:
         """Whether the source has what a mistake needs, which not every mistake says of itself."""
@@ -90,17 +89,21 @@ class Reading:
         """Those of mistakes that look the same that the source speaks for.
 
         It has what one of them needs and the others don't; or its order of steps is that of one
-        more than of the others.
+        more than of the others, or in more steps.
         """
         known = _needs(self.exercise)
         names = [name for name in names if name in known] or names
-        shares = {name: self._steps_there(name) for name in names}
-        return tuple(name for name in names if shares[name] == max(shares.values()))
+        there = {name: self._steps_there(name) for name in names}
+        return tuple(name for name in names if there[name] == max(there.values()))
 
-    def _steps_there(self, name: str) -> float:
-        """How much of the order of steps that a mistake brings in is the source's, in any form."""
+    def _steps_there(self, name: str) -> tuple[float, int]:
+        """How much of the order of steps that a mistake brings in is the source's, in any form.
+
+        As a share, and as a number of steps.
+        """
         brought = [made for made in new_steps(self.exercise, name) if made]
-        return max((len(made & self._steps) / len(made) for made in brought), default=0.0)
+        shared = ((len(made & self._steps), len(made)) for made in brought)
+        return max(((both / whole, both) for both, whole in shared), default=(0.0, 0))
 
     @cached_property
     def _steps(self) -> frozenset[Step]:
