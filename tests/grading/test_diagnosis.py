@@ -287,7 +287,7 @@ def test_a_function_without_the_argument_of_a_branch_is_not_in_it() -> None:
     source = edited(
         stubs.reference_source("activations"),
         ("return 2 * torch.sigmoid(2 * x) - 1", "return 2 * torch.sigmoid(x) - 1"),
-        ("(1 + tanh(", "(1 + torch.tanh("),
+        ("(1 + tanh(math", "(1 + torch.tanh(math"),
         ("torch.erf(x / math.sqrt(2))", "torch.erf(x / 2)"),
     )
     messages = {one.mistakes: one.message for one in diagnosed("activations", source)}
