@@ -67,6 +67,7 @@ def _places(noticed: StudentError | Use, sources: Mapping[str, str]) -> tuple[Pl
 
 def quoted(source: str, line: int) -> str:
     """Return a line of a student's source, fit to show and not too long; "" where there is none."""
-    lines = source.splitlines()
+    # Python's lines: `splitlines` would end one at a form feed, too.
+    lines = source.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     own = lines[line - 1].strip() if 0 < line <= len(lines) else ""
     return clean(own, MAX_LINE).replace("\n", " ")

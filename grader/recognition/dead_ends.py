@@ -129,7 +129,9 @@ def unused_layers(source: str) -> list[tuple[str, int]]:
     """Return a sentence on each layer that a class makes and nothing uses, and its line."""
     tree = parsed(source)
     owners = [node for node in tree.body if isinstance(node, ast.ClassDef)]
-    return _in_order(told for node in owners for told in _unused_layers(node, tree))
+    parts = [node for node in ast.walk(tree) if isinstance(node, ast.Attribute)]
+    read = {part.attr for part in parts if not isinstance(part.ctx, ast.Store)}
+    return _in_order(told for node in owners for told in _unused_layers(node, tree, read))
 
 
 def unused_arguments(source: str) -> list[tuple[str, int]]:
@@ -250,12 +252,13 @@ def _unread(function: ast.FunctionDef) -> Iterator[tuple[str, int]]:
                 yield _UNREAD.format(own[0]), target.lineno
                 continue
             end = node.end_lineno or 0, node.end_col_offset or 0
+            around = [part for part in repeated if node in part]
             is_read = any(
                 load.id in own
                 and (
                     (load.lineno, load.col_offset) >= end
                     or load in inner
-                    or any(node in part and load in part for part in repeated)
+                    or any(load in part for part in around)
                 )
                 for load in loads
             )
@@ -285,17 +288,18 @@ def _first_passes(function: ast.FunctionDef) -> Iterator[tuple[str, int]]:
 
 def _same_starts(function: ast.FunctionDef) -> Iterator[tuple[str, int]]:
     """Yield the loops over layers in which no layer gets what the one before it returned."""
+    read_anywhere = {
+        name.id
+        for name in ast.walk(function)
+        if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Load)
+    }
     for loop in ast.walk(function):
         if not (isinstance(loop, ast.For) and isinstance(loop.target, ast.Name)):
             continue
         names = [node for node in ast.walk(loop) if isinstance(node, ast.Name)]
         stored = {name.id for name in names if isinstance(name.ctx, ast.Store)}
         read = {name.id for name in names if isinstance(name.ctx, ast.Load)}
-        read_later = {
-            name.id
-            for name in ast.walk(function)
-            if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Load)
-        } - read
+        read_later = read_anywhere - read
         for node in loop.body:
             if not (isinstance(node, ast.Assign) and isinstance(node.value, ast.Call)):
                 continue
@@ -353,10 +357,13 @@ def _kept_once(function: ast.FunctionDef) -> Iterator[tuple[str, int]]:
                 yield _KEPT.format(name), made.lineno
 
 
-def _unused_layers(owner: ast.ClassDef, tree: ast.Module) -> Iterator[tuple[str, int]]:
-    """Yield the layers and parameters that a class makes and no line of the file uses."""
-    parts = [node for node in ast.walk(tree) if isinstance(node, ast.Attribute)]
-    read = {part.attr for part in parts if not isinstance(part.ctx, ast.Store)}
+def _unused_layers(
+    owner: ast.ClassDef, tree: ast.Module, read: AbstractSet[str]
+) -> Iterator[tuple[str, int]]:
+    """Yield the layers and parameters that a class makes and no line of the file uses.
+
+    `read` are the attributes that some line reads.
+    """
     if read & _ALL_LAYERS or any(getattr(n, "id", "") == "getattr" for n in ast.walk(owner)):
         return
     for node in ast.walk(owner):
@@ -385,7 +392,7 @@ def _length(made: ast.Call) -> int:
     if isinstance(layers, ast.List):
         return 0 if any(isinstance(one, ast.Starred) for one in layers.elts) else len(layers.elts)
     if isinstance(layers, ast.ListComp | ast.GeneratorExp):
-        number = re.fullmatch(r"range\((\d+)\)", ast.unparse(layers.generators[0].iter))
+        number = re.fullmatch(r"range\((\d{1,3})\)", ast.unparse(layers.generators[0].iter))
         is_plain = len(layers.generators) == 1 and not layers.generators[0].ifs
         return int(number[1]) if number is not None and is_plain else 0
     return 0
@@ -393,6 +400,9 @@ def _length(made: ast.Call) -> int:
 
 def _unused_indices(name: str, made: ast.Call, tree: ast.Module) -> list[int]:
     """Return which layers of a list nothing uses, if all that use one do so by its number."""
+    length = _length(made)
+    if not length:
+        return []
     read = [
         node
         for node in ast.walk(tree)
@@ -409,7 +419,7 @@ def _unused_indices(name: str, made: ast.Call, tree: ast.Module) -> list[int]:
     ]
     if len(indices) < len(read):
         return []
-    return [index for index in range(_length(made)) if index not in indices]
+    return [index for index in range(length) if index not in indices]
 
 
 def shared_by_all(source: str) -> list[tuple[str, int]]:

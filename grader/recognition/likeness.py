@@ -18,7 +18,12 @@ from dataclasses import dataclass
 
 from grader.recognition.thresholds import ALIKE, AS_IT_SHOULD_BE, CLEAR, NAME, UNLIKE_WRONG
 
-MAX_SOURCE = 60_000  # characters; answers have a few thousand
+# Answers have a few thousand characters, at most 1,400 nodes, 17 deep. What is far larger is not
+# read: much here takes time that grows with the square of the size.
+MAX_SOURCE, MAX_NODES, MAX_DEPTH = 60_000, 5_000, 60
+_MAX_BITS = 10_000  # Python refuses to write longer numbers
+# Python takes time that grows with the square of a row of combining marks.
+_LONG_ROW = re.compile(r"[^\x00-\x7f]{2000}")
 
 _WORD = re.compile(r"[A-Za-z_]\w*|\d[\w.]*|[@*/+~-]|[<>=!]=|[<>|&]")
 _SAME = {"matmul": "@", "bmm": "@", "mm": "@", "div": "/", "mul": "*", "mT": "transpose"}
@@ -55,9 +60,28 @@ def parsed(source: str | bytes) -> ast.Module:
     try:
         with warnings.catch_warnings():  # which are the author's business
             warnings.simplefilter("ignore")
-            return ast.parse(source if len(source) <= MAX_SOURCE else "")
+            text = source if isinstance(source, str) else source.decode("utf-8", "replace")
+            if len(source) > MAX_SOURCE or _LONG_ROW.search(text):
+                return ast.Module([], [])
+            tree = ast.parse(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return ast.Module([], [])
+    return tree if _is_of_usual_size(tree) else ast.Module([], [])
+
+
+def _is_of_usual_size(tree: ast.Module) -> bool:
+    """Whether a tree has no more nodes, levels and digits than an answer can have."""
+    level: list[ast.AST] = [tree]
+    count = depth = 0
+    while level:
+        count, depth = count + len(level), depth + 1
+        if count > MAX_NODES or depth > MAX_DEPTH:
+            return False
+        values = (getattr(node, "value", None) for node in level)
+        if any(isinstance(value, int) and value.bit_length() > _MAX_BITS for value in values):
+            return False
+        level = [child for node in level for child in ast.iter_child_nodes(node)]
+    return True
 
 
 def without_texts(source: str) -> str:

@@ -29,6 +29,7 @@ def unused(source: str) -> frozenset[str]:
     names: set[str] = set()
     try:
         tree = parsed(source)
+        idle_in_modules = _idle_attributes(tree)
         for node in tree.body:
             if isinstance(node, ast.FunctionDef):
                 names |= _unused(node, "", _flags(node))
@@ -37,7 +38,7 @@ def unused(source: str) -> frozenset[str]:
                 made_with = {
                     flag for part in parts if part.name == "__init__" for flag in _flags(part)
                 }
-                idle = _idle_attributes(node, tree)
+                idle = idle_in_modules if _is_module(node) else frozenset[str]()
                 for part in parts:
                     names |= _unused(part, f"{node.name}.", made_with | _flags(part), idle)
     except RecursionError:
@@ -77,12 +78,13 @@ def left_out(source: str) -> frozenset[str]:
     return unused(source) | (frozenset() if sorts else {"sorting"})
 
 
-def _idle_attributes(owner: ast.ClassDef, tree: ast.Module) -> set[str]:
-    """The attributes of a module that no line of the file reads."""
-    if any(
-        ast.unparse(base).rpartition(".")[2] not in ("Module", "object") for base in owner.bases
-    ):
-        return set()
+def _is_module(owner: ast.ClassDef) -> bool:
+    """Whether nothing that a class inherits from can read its attributes."""
+    return all(ast.unparse(base).rpartition(".")[2] in ("Module", "object") for base in owner.bases)
+
+
+def _idle_attributes(tree: ast.Module) -> AbstractSet[str]:
+    """The attributes that no line of the file reads."""
     attributes = [node for node in ast.walk(tree) if isinstance(node, ast.Attribute)]
     read = {node.attr for node in attributes if not isinstance(node.ctx, ast.Store)}
     if "__dict__" in read or _names(tree) & {"getattr", *_READS_ALL}:

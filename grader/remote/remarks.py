@@ -53,10 +53,10 @@ def _hints(source: str) -> bool:
 def _on(name: str, source: str) -> list[str]:
     try:
         tree = ast.parse(source)
+        torchs = _torchs(tree)
+        accesses = sorted({each for node in ast.walk(tree) for each in _at(node, torchs)})
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return []
-    torchs = _torchs(tree)
-    accesses = sorted({(line, name) for node in ast.walk(tree) for line, name in _at(node, torchs)})
     return [f"{name}.py, line {line}: looks at {accessed}" for line, accessed in accesses[:MOST]]
 
 

@@ -28,9 +28,10 @@ from grader.grading.search.divergence import leaving
 from grader.grading.search.edits import edits
 from grader.grading.search.kinds import KINDS
 from grader.grading.search.search import Fix
-from grader.grading.search.source import MAX_SIZE, Answer, Edit
+from grader.grading.search.source import Answer, Edit
 from grader.grading.search.suspicion import suspects
 from grader.grading.search.target import Target, accepts
+from grader.recognition.likeness import MAX_SOURCE
 from grader.remote.channel import Channel
 from grader.remote.trace import Value, follow
 from grader.sandbox.host import Child, Host
@@ -312,7 +313,7 @@ def test_no_flag_gets_another_default() -> None:
 
 
 def test_what_cannot_be_read_has_no_edits() -> None:
-    long = "x = 1\n" * (MAX_SIZE // 6 + 1)
+    long = "x = 1\n" * (MAX_SOURCE // 6 + 1)
     deep = "x = " + "-" * 20_000 + "1"
     assert Answer({"long": long, "deep": deep, "broken": "def f(:"}).sources == {}
 

@@ -9,7 +9,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import pairwise
+from itertools import islice, pairwise
 
 from grader.grading.search.call_edits import atom, call_edits, receiver_of, whole_number
 from grader.grading.search.kinds import KINDS
@@ -27,6 +27,7 @@ from grader.grading.search.statement_edits import (
 )
 
 MOST, MOST_IN_ALL = 1500, 2000
+MOST_MADE = 20_000  # of which the likeliest are kept
 LEAST_REPEATED = 6  # letters, so that the same number twice is no repetition
 _CALLED = r"\w+(?=\()"
 _VARIABLE = r"(?<![.\w])(?!(?:self|torch|nn|F|math|np)\b)[A-Za-z_]\w*(?![\w(=])"
@@ -50,7 +51,7 @@ def edits(answer: Answer) -> list[Edit]:
 
 def _edits(source: Source) -> list[Edit]:
     with contextlib.suppress(RecursionError):
-        every = list(dict.fromkeys([*_every(source), *left_out(source)]))
+        every = list(dict.fromkeys([*islice(_every(source), MOST_MADE), *left_out(source)]))
         return sorted([*_everywhere(every), *every], key=lambda edit: edit.rank)[:MOST]
     return []
 

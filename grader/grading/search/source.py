@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import contextlib
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -11,8 +10,8 @@ from functools import cached_property
 from itertools import pairwise
 
 from grader.grading.search.signatures import Signatures, signatures
+from grader.recognition.likeness import parsed
 
-MAX_SIZE = 60_000
 MAX_SHOWN = 100
 # What reaches beyond the process. Where there is no jail, an edit could turn it against anything.
 _OUTSIDE = {"os", "shutil", "subprocess", "pathlib", "tempfile", "socket", "open", "exec", "eval"}
@@ -57,14 +56,12 @@ class Scope:
 
 
 class Source:
-    """A source, parsed. Raises `SyntaxError`, and `ValueError` for one that is too large."""
+    """A source, parsed. One that is no Python, too long or too deep has an empty tree."""
 
     def __init__(self, text: str) -> None:
         text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\f", " ")
         self.bytes = text.encode()
-        if len(self.bytes) > MAX_SIZE:
-            raise ValueError(f"more than {MAX_SIZE} bytes")
-        self.tree = ast.parse(text)
+        self.tree = parsed(text)
         self.starts = [0]
         for position, byte in enumerate(self.bytes):
             if byte == 10:
@@ -157,10 +154,8 @@ class Answer:
     def __init__(self, texts: Mapping[str, str]) -> None:
         """`texts` by file or cell. Those that are not Python, or too long, are never edited."""
         self.texts = dict(texts)
-        self.sources: dict[str, Source] = {}
-        for name, text in texts.items():
-            with contextlib.suppress(SyntaxError, ValueError, RecursionError, MemoryError):
-                self.sources[name] = Source(text)
+        every = {name: Source(text) for name, text in texts.items()}
+        self.sources = {name: source for name, source in every.items() if source.tree.body}
         words = {word for source in self.sources.values() for word in _words(source.tree)}
         if words & _OUTSIDE:
             self.sources = {}
