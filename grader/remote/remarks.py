@@ -55,8 +55,10 @@ def _on(name: str, source: str) -> list[str]:
         tree = ast.parse(source)
         torchs = _torchs(tree)
         accesses = sorted({each for node in ast.walk(tree) for each in _at(node, torchs)})
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    except (SyntaxError, ValueError):
         return []
+    except (RecursionError, MemoryError):  # or that would be the way to hide from it
+        return [f"{name}.py is nested too deep to be looked through"]
     return [f"{name}.py, line {line}: looks at {accessed}" for line, accessed in accesses[:MOST]]
 
 

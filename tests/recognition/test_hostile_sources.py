@@ -62,3 +62,7 @@ def test_a_source_of_usual_size_is_read() -> None:
 def test_a_form_feed_does_not_move_the_line_that_is_quoted() -> None:
     source = "import torch\n\f\ndef f(x):\r\n    y = '\u2028'\r\n    return x\n"
     assert quoted(source, 5) == "return x"
+
+
+def test_depth_hides_nothing_from_the_remarks() -> None:
+    assert remarks({"attention": SOURCES["deep attributes"]})
