@@ -22,6 +22,7 @@ import re
 from collections.abc import Iterable, Iterator
 from collections.abc import Set as AbstractSet
 from functools import partial
+from typing import TypeGuard
 
 from torch import Tensor
 
@@ -63,6 +64,7 @@ _SHARED = (
 _UNGIVEN = "This {} doesn't read {}, so it ignores what it is called with."
 _MISNAMED = "The key `{}` is read here, and no line sets it. There is `{}`: is it spelled right?"
 _NEAR = 0.8  # how alike two keys are of which one is a slip for the other
+_LONGEST_KEY, _MOST_KEYS = 40, 100  # which are compared, each with each
 _CHANGES = {"append", "extend", "insert", "add", "update", "clear", "pop"}
 
 
@@ -103,15 +105,22 @@ def misnamed_keys(source: str) -> list[tuple[str, int]]:
     keys = {
         node.value
         for node in nodes
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in slices
+        if isinstance(node, ast.Constant) and _is_key(node.value) and id(node) not in slices
     }
-    keys |= {node.arg for node in nodes if isinstance(node, ast.keyword) and node.arg}
+    keys |= {node.arg for node in nodes if isinstance(node, ast.keyword) and _is_key(node.arg)}
+    if len(keys) > _MOST_KEYS:
+        return []
     told = []
     for key, line in reads:
-        if isinstance(key, ast.Constant) and isinstance(key.value, str) and key.value not in keys:
+        if isinstance(key, ast.Constant) and _is_key(key.value) and key.value not in keys:
             near = difflib.get_close_matches(key.value, keys, n=1, cutoff=_NEAR)
             told += [(_MISNAMED.format(key.value, near[0]), line)] if near else []
     return _in_order(told)
+
+
+def _is_key(value: object) -> TypeGuard[str]:
+    """Return whether it is a text of the length that keys have."""
+    return isinstance(value, str) and 0 < len(value) <= _LONGEST_KEY
 
 
 def told_arguments(source: str) -> list[tuple[str, int]]:

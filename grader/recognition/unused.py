@@ -49,10 +49,11 @@ def unused(source: str) -> frozenset[str]:
 def kept_only(source: str) -> dict[str, str]:
     """The attribute in which an argument is kept and no line reads it, by function and argument."""
     tree = parsed(source)
+    idle_in_modules = _idle_attributes(tree)
     kept: dict[str, str] = {}
     for owner in tree.body:
         if isinstance(owner, ast.ClassDef):
-            idle = _idle_attributes(owner, tree)
+            idle = idle_in_modules if _is_module(owner) else frozenset[str]()
             for function in owner.body:
                 if isinstance(function, ast.FunctionDef):
                     kept |= {

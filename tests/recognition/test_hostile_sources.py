@@ -32,6 +32,8 @@ SOURCES = {
     "deep attributes": _HEAD + " return __code__" + ".a" * 900 + "\n",
     "long number": _HEAD + " return 0x" + "f" * 50_000 + "\n",
     "combining marks": _HEAD + " return a" + "\u0300\u0316" * 20_000 + "\n",
+    "long keys": _HEAD
+    + "".join(f" x['{'ab' * 50}{i}']; y = '{'ba' * 50}{i}'\n" for i in range(250)),
     "many layers": "class A:\n def __init__(self):\n"
     "  self.a = nn.ModuleList([B() for _ in range(9999999999)])\n"
     " def forward(self):\n  return self.a[0]\n",
