@@ -131,7 +131,7 @@ KINDS: dict[str, Kind] = {
         said=(CALLS, NONE),
     ),
     "function": Kind(
-        "In {it}, the function called is not the right one.",
+        "In {it}, the function called does not give what is needed here.",
         "Does this function do what its name makes you think? Try it on three numbers.",
         keeps=True,
         habit=True,
