@@ -42,8 +42,8 @@ class NoHintsError(Exception):
 class Known:
     """The known mistakes of an exercise: how each is recognised, and its texts.
 
-    `words` holds `tells`, `asks`, `read`, `nearly` and `where` by name, `lines` what the lines are
-    made of in which each is made; `read` is where to read on about the exercise as a whole.
+    `words` holds `tells`, `asks`, `read`, `nearly`, `where` and `unless` by name, `lines` what the
+    lines are made of in which each is made; `read` is where to read on about the exercise.
     """
 
     prints: Fingerprints
@@ -143,8 +143,12 @@ def marks(known: Known, module: Any, patient: bool = True) -> Prints:
 
 def explained(known: Known, prints: Prints, source: str = "") -> list[tuple[str, ...]]:
     """Return the mistakes that explain these marks; see `diagnose`."""
-    needs = {name: words["where"] for name, words in known.words.items() if words["where"]}
-    ruled_out = lacking(source, needs)
+    needs, denials = (
+        {name: words[key] for name, words in known.words.items() if words[key]}
+        for key in ("where", "unless")
+    )
+    denied = denials.keys() - lacking(source, denials) if source else set[str]()
+    ruled_out = lacking(source, needs) | denied
     mistakes: list[tuple[str, ...]] = []
     for explanation in explain(known.prints, prints, refused=ruled_out):
         for name in explanation.mistakes:

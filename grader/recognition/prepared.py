@@ -28,8 +28,9 @@ from grader.recognition import cache
 from grader.remote import wire
 
 FOLDER = Path(__file__).parent / "known_mistakes"
-# Raise it when the kit makes other data of the same sources: files of another version are ignored.
-VERSION = 2
+# Raise the first when a file gets other contents, the second when the kit leaves other marks of the
+# same sources: what another version made is ignored.
+VERSION, MARKS_VERSION = 3, 2
 _CHECKS = Path(__file__).parents[1] / "checks"
 # What is said of a known mistake, and of which code: it changes nothing in how the mistake is made.
 _SAID = {"tells", "asks", "nearly", "read", "seen", "where", "unless", "unused"}
@@ -98,7 +99,7 @@ def key(exercise: str) -> str:
     """
     known, *_ = cache.mistake_files(exercise)
     words = known.read_text(encoding="utf-8")
-    return _digest(marks_key(exercise), stubs.further_reading(exercise), words)
+    return _digest(str(VERSION), marks_key(exercise), stubs.further_reading(exercise), words)
 
 
 @functools.cache
@@ -107,7 +108,7 @@ def marks_key(exercise: str) -> str:
     answers = [SOLUTIONS / f"{name}.py" for name in (exercise, *closure(exercise))]
     known, *forms = cache.mistake_files(exercise)
     return _digest(
-        str(VERSION),
+        str(MARKS_VERSION),
         version("torch").partition("+")[0],
         *(_code(path) for path in (*answers, *_checks(exercise))),
         _edits(known),

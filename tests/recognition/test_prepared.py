@@ -47,10 +47,22 @@ def test_the_kit_still_makes_what_comes_with_it(
     library = Library.make(exercise)
     rows = packing.with_reference(packing.unpacked(kept["marks"]), library.right)
     same = library.rows.equal(rows).all(dim=-1)
-    changed = "What the kit makes has changed: raise VERSION in grader/recognition/prepared.py, "
+    changed = (
+        "What the kit makes has changed: raise MARKS_VERSION in grader/recognition/prepared.py, "
+    )
     assert kept["names"] == list(library.names)
     assert bool(same[0]), f"{changed}then run: grader hints"
     assert float(same.double().mean()) >= MOST, f"{changed}then run: grader hints"
+
+
+@pytest.mark.parametrize("exercise", NAMES)
+def test_it_says_what_the_kit_says(exercise: str) -> None:
+    """Whatever made it: a file without a key that the board reads once ended every board."""
+    content = prepared.content(exercise)
+    assert content is not None, "grader hints has not been run"
+    changed = "What is written has changed: raise VERSION in grader/recognition/prepared.py, "
+    said = prepared.unpacked(content)["words"]
+    assert said == hint_data.words(exercise), f"{changed}then run: grader hints"
 
 
 def test_it_is_used_on_a_processor_that_rounds_otherwise() -> None:

@@ -18,7 +18,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from grader.curriculum import stubs
+from grader.curriculum import mistakes, stubs
 from grader.grading.diagnosis import fingerprints
 from grader.grading.diagnosis.drawn_numbers import condense
 from grader.grading.diagnosis.own_words import wrong_lines
@@ -61,20 +61,20 @@ def made(exercise: str) -> bytes:
         "requests": condense(requests, library.draws),
         "right": [rebuilt(list(probe.right), _emptied) for probe in library.probes],
         "settings": [list(probe.settings) for probe in library.probes],
-        "words": {
-            mistake.name: {
-                "tells": mistake.tells,
-                "asks": mistake.asks,
-                "read": mistake.read,
-                "nearly": mistake.nearly,
-                "where": mistake.where,
-            }
-            for mistake in library.mistakes.values()
-        },
+        "words": words(exercise),
         "lines": {name: packed(wrong_lines(exercise, name)) for name in library.mistakes},
         "read": stubs.further_reading(exercise),
     }
     return prepared.packed(exercise, data)
+
+
+def words(exercise: str) -> dict[str, dict[str, str]]:
+    """What is said of each known mistake of an exercise, and of which code, by its name."""
+    keys = ("tells", "asks", "read", "nearly", "where", "unless")
+    return {
+        mistake.name: {key: getattr(mistake, key) for key in keys}
+        for mistake in mistakes.load(exercise)
+    }
 
 
 def _emptied(leaf: Any) -> Any:
