@@ -189,16 +189,22 @@ def test_groups_have_their_own_options(student: Any, case: OptimiserCase) -> Non
 
 # What decays never has a gradient here.
 LEFT = (Group(("matrix",), {"weight_decay": 0.4}), Group(("bias", "scale"), {}))
-MISSING = {0: ("matrix", "bias"), 1: ("matrix", "bias"), 2: ("matrix",), 3: ("matrix", "scale")}
+MISSING = {
+    0: ("matrix", "bias"),
+    1: ("matrix", "bias"),
+    2: ("matrix",),
+    3: ("matrix", "scale"),
+    4: ("matrix",),
+}
 
 
-@check(points=1, inputs=cases(4, PLAIN, LEFT, missing=MISSING, zero=True), examples=2)
+@check(points=1, inputs=cases(5, PLAIN, LEFT, missing=MISSING, zero=True), examples=2)
 @either_precision
 def test_parameters_without_a_gradient_are_skipped(student: Any, case: OptimiserCase) -> None:
     """A parameter whose gradient is None is skipped, its t included; gradients keep their values.
 
-    Sees decay or old momentum without a gradient, one step count for all parameters, 0/0 where a
-    gradient is zero throughout, and gradients that are edited.
+    Sees decay or old momentum without a gradient, a state that is lost there, one step count for
+    all parameters, 0/0 where a gradient is zero throughout, and gradients that are edited.
     """
     model = case.made(student)
     optimiser = case.optimiser(student, model)
