@@ -210,11 +210,10 @@ def _explain_error(
         told = told or values.given(error.__traceback__, workspace)
         is_here = frames[-1][0].stem == result.exercise
         hint = f"{_OWN_RAISE if is_here else _REFUSED} {told}".rstrip()
-    elif line.startswith("IndexError") and "out of bounds" in line:
-        counts = _COUNTS_ALL in workspace.source(result.exercise)
-        hint = f"{hint} {_ARGMAX}" if counts else hint
-    elif line.startswith("IndexError") and "index out of range" in line:
-        hint = f"{hint} {values.lengths(error.__traceback__, workspace)}".rstrip()
+    elif re.search(r"^\w+Error: .*(?:\bout of bounds\b|\bindex out of range\b)", line):
+        counts = _ARGMAX if _COUNTS_ALL in workspace.source(result.exercise) else ""
+        lengths = values.lengths(error.__traceback__, workspace) if "range" in line else ""
+        hint = " ".join(filter(None, (hint, counts, lengths)))
     elif re.search(_ABOUT_SIZES, line) and not _is_raised(frames):
         told = "" if width else values.sizes(error.__traceback__, workspace, result.exercise)
         came, lines = origins.of_shapes(error, workspace, result.exercise)
