@@ -20,7 +20,7 @@ from grader.board.time_limit import TookTooLong, time_limit
 from grader.recognition import cache, packing, prepared, redrawing
 from grader.recognition.evidence import alike, explain
 from grader.recognition.features import Fingerprints, Prints, Probe
-from grader.recognition.likeness import Words, lacking, unpacked
+from grader.recognition.likeness import Words, ruled_out, unpacked
 from grader.recognition.thresholds import CLEAN, MAX_ALIKE
 from grader.remote import wire
 from grader.remote.nested import sendable
@@ -109,15 +109,13 @@ def _make(exercise: str) -> None:
         raise NoHintsError(f"The known mistakes of {exercise} could not be made ready: {lines[0]}")
 
 
-def diagnose(
-    known: Known, module: Any, source: str = "", patient: bool = True
-) -> list[tuple[str, ...]]:
+def diagnose(known: Known, module: Any, source: str = "") -> list[tuple[str, ...]]:
     """Return the mistakes that explain what the module answers, the one that explains most first.
 
-    Each is one name, or two that look the same from here. Those that the module's `source` does not
-    have what their texts speak of are left out.
+    Each is one name, or two that look the same from here. A mistake whose text speaks of something
+    that the module's `source` does not have is left out.
     """
-    return explained(known, marks(known, module, patient), source)
+    return explained(known, marks(known, module), source)
 
 
 def marks(known: Known, module: Any, patient: bool = True) -> Prints:
@@ -147,12 +145,11 @@ def explained(known: Known, prints: Prints, source: str = "") -> list[tuple[str,
         {name: words[key] for name, words in known.words.items() if words[key]}
         for key in ("where", "unless")
     )
-    denied = denials.keys() - lacking(source, denials) if source else set[str]()
-    ruled_out = lacking(source, needs) | denied
+    refused = ruled_out(source, needs, denials)
     mistakes: list[tuple[str, ...]] = []
-    for explanation in explain(known.prints, prints, refused=ruled_out):
+    for explanation in explain(known.prints, prints, refused=refused):
         for name in explanation.mistakes:
-            same = [one for one in alike(known.prints, name, prints) if one not in ruled_out]
+            same = [one for one in alike(known.prints, name, prints) if one not in refused]
             # Of those that look the same, the one that needs what the source has fits best.
             names = tuple(one for one in same if source and one in needs) or tuple(same)
             if len(names) <= MAX_ALIKE and not any(

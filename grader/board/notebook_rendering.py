@@ -7,7 +7,7 @@ from collections.abc import Collection
 from markupsafe import Markup
 
 from grader.board.notebook_run import Outcome
-from grader.board.rendering import others_fail
+from grader.board.rendering import grouped, others_fail
 from grader.board.result import Result
 from grader.curriculum import NAMES, architecture, closure
 from grader.feedback import html
@@ -37,19 +37,18 @@ def as_html(outcome: Outcome, in_full: bool = False) -> str:
     What is wrong with the others is folded, unless it is asked for `in_full`.
     """
     parts = []
-    different = _different(outcome)
+    groups = _failing(outcome)
     for result in outcome.results:
         passed = result.status is Status.PASSED
         parts.append(html.line("tick" if passed else "cross", result.title))
-        if result in different[:1]:
+        if groups and result is groups[0][0]:
             parts.append(_message(result))
-    if len(different) > 1:
+    if len(groups) > 1:
         folded = Markup().join(
-            html.line("cross", result.title) + _message(result) for result in different[1:]
+            html.line("cross", first.title) + _message(first) for first, *_ in groups[1:]
         )
         piece = Markup("<details{}><summary>{}</summary>{}</details>")
-        says = others_fail(_hidden(outcome, different[0])).capitalize()
-        parts.append(piece.format(Markup(" open") if in_full else "", says, folded))
+        parts.append(piece.format(Markup(" open") if in_full else "", _rest(groups), folded))
     parts += _hints(outcome)
     last = _last_line(outcome)
     parts += [html.line("quiet", last)] if last else []
@@ -59,12 +58,11 @@ def as_html(outcome: Outcome, in_full: bool = False) -> str:
 def as_text(outcome: Outcome, in_full: bool = False) -> str:
     """Return the same without pictures; what would be folded is left out."""
     lines = [outcome.headline]
-    different = _different(outcome)
-    for result in different if in_full else different[:1]:
-        lines += ["", result.title, *(f"  {line}" for line in result.text().splitlines())]
-    if len(different) > 1 and not in_full:
-        says = others_fail(_hidden(outcome, different[0])).capitalize()
-        lines += ["", f"{says} To see all: %check {outcome.exercise} --all"]
+    groups = _failing(outcome)
+    for first, *_ in groups if in_full else groups[:1]:
+        lines += ["", first.title, *(f"  {line}" for line in first.text().splitlines())]
+    if len(groups) > 1 and not in_full:
+        lines += ["", f"{_rest(groups)} To see all: %check {outcome.exercise} --all"]
     if outcome.hints is not None:
         lines += ["", f"{outcome.exercise}: {outcome.hints.heading}"]
         for hint in outcome.hints.hints:
@@ -75,21 +73,14 @@ def as_text(outcome: Outcome, in_full: bool = False) -> str:
     return printable("\n".join([*lines, *(["", last] if last else [])]))
 
 
-def _different(outcome: Outcome) -> list[Result]:
-    """Return the tests that do not pass, one for each text."""
-    results: dict[str, Result] = {}
-    for result in outcome.results:
-        if result.status is not Status.PASSED:
-            results.setdefault(result.text(), result)
-    return list(results.values())
+def _failing(outcome: Outcome) -> list[list[Result]]:
+    """Return the tests that do not pass, those that say the same together."""
+    return grouped(one for one in outcome.results if one.status is not Status.PASSED)
 
 
-def _hidden(outcome: Outcome, first: Result) -> int:
-    """Return how many tests do not pass and say something else than the first."""
-    said = first.text()
-    return sum(
-        result.status is not Status.PASSED and result.text() != said for result in outcome.results
-    )
+def _rest(groups: list[list[Result]]) -> str:
+    """Return the sentence on all failing tests but those of the first group."""
+    return others_fail(sum(map(len, groups[1:]))).capitalize()
 
 
 def _hints(outcome: Outcome) -> list[Markup]:

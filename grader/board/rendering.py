@@ -53,7 +53,7 @@ def messages(
         progress = by_exercise.get(name)
         if progress is None or progress.status != WRONG:
             continue
-        groups = _grouped(progress.failures())
+        groups = grouped(progress.failures())
         shown = len(groups) if in_full else 1
         for group in groups[:shown]:
             yield from message(name, group, width)
@@ -349,7 +349,7 @@ def _wrap(text: str, width: int, first: str, following: str, words: bool = False
     )
 
 
-def _grouped(failures: Iterable[Result]) -> list[list[Result]]:
+def grouped(failures: Iterable[Result]) -> list[list[Result]]:
     """Return failures grouped by their message, in the order of the first of each group."""
     groups: dict[str, list[Result]] = {}
     for result in failures:

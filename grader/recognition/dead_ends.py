@@ -354,11 +354,13 @@ def _kept_once(function: ast.FunctionDef) -> Iterator[tuple[str, int]]:
         if not isinstance(node, ast.If) or node.orelse:
             continue
         asked = _IS_THERE.fullmatch(ast.unparse(node.test))
-        for made in node.body if asked else ():
-            if not isinstance(made, ast.Assign) or not asked:
+        if asked is None:
+            continue
+        name = f"self.{asked[1] or asked[2]}"
+        written = [part for part in stored if ast.unparse(part) == name]
+        for made in node.body:
+            if not isinstance(made, ast.Assign):
                 continue
-            name = f"self.{asked[1] or asked[2]}"
-            written = [part for part in stored if ast.unparse(part) == name]
             read = set(
                 re.findall(r"\b(?<!\.)(\w+)\b(?!\.(?:device|dtype)\b)", ast.unparse(made.value))
             )

@@ -97,12 +97,17 @@ def without_texts(source: str) -> str:
         return ""
 
 
-def lacking(source: str, needs: Mapping[str, str]) -> frozenset[str]:
-    """The names of what `needs` a pattern that is not in the source."""
+def ruled_out(source: str, needs: Mapping[str, str], denials: Mapping[str, str]) -> frozenset[str]:
+    """The names of what `needs` a pattern that is not in the source, or is denied by one that is.
+
+    Nothing, where there is no source.
+    """
     if not source:
         return frozenset()
     code = without_texts(source)
-    return frozenset(name for name, where in needs.items() if not re.search(where, code))
+    lacking = {name for name, where in needs.items() if not re.search(where, code)}
+    denied = {name for name, unless in denials.items() if re.search(unless, code)}
+    return frozenset(lacking | denied)
 
 
 def is_text(node: ast.stmt) -> bool:

@@ -10,7 +10,7 @@ from functools import cache, cached_property
 
 from grader.curriculum import mistakes
 from grader.grading.diagnosis.own_words import changes, new_steps
-from grader.recognition.likeness import Lines, lacking, parsed
+from grader.recognition.likeness import Lines, parsed, ruled_out
 from grader.recognition.nesting import Step, steps
 from grader.recognition.unused import left_out
 
@@ -39,11 +39,7 @@ class Reading:
     @cached_property
     def ruled_out(self) -> frozenset[str]:
         """The mistakes that need something which the source does not have, or the contrary."""
-        if not self.source:
-            return frozenset()
-        denials = _denials(self.exercise)
-        denied = denials.keys() - lacking(self.source, denials)
-        return lacking(self.source, _needs(self.exercise)) | denied
+        return ruled_out(self.source, _needs(self.exercise), _denials(self.exercise))
 
     def has(self, name: str) -> bool:
         """Whether the source has what a mistake needs, which not every mistake says of itself."""

@@ -24,7 +24,7 @@ def suspects(
     """The lines that edits which fix checks point at. `sources` are the student's files.
 
     A line that a diagnosis in what was `found` quotes is not shown a second time. Beside a named
-    mistake, what drops something may do no more than meet that mistake half way.
+    mistake, an edit that drops something may only make up for a part of that mistake.
     """
     if result.diagnoses and not fix.whole and KINDS[fix.edits[0].kind].drops:
         return ()
