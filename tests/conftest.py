@@ -104,6 +104,19 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> object:
             file = nodeid.partition("::")[0]
             return nodeid if file.endswith(APART) else file
 
+        def remove_node(self, node: Any) -> str | None:
+            """Takes a worker that has ended off the list; the test that it ended in, if any.
+
+            That one is not run again, or it would end the next worker as well.
+            """
+            for unit in self.assigned_work[node].values():
+                for nodeid, completed in unit.items():
+                    if not completed:
+                        unit[nodeid] = True
+                        super().remove_node(node)
+                        return nodeid
+            return super().remove_node(node)
+
     config.option.loadscopereorder = False  # the order is that of the collection, see below
     return Scheduling(config, log)
 
