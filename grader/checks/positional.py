@@ -106,7 +106,7 @@ def assert_adds_a_pattern(
         help="The same numbers should be added to every input. Do you change x in any other way?",
     )
     if (pattern - pattern[:1, :1]).abs().max().item() < 0.1:
-        raise Mismatch("Your output does not depend on the position of a token.")
+        raise Mismatch("Your output hardly depends on the position of a token.")
 
 
 def is_waves(table: Any, max_len: int, d_model: int) -> bool:

@@ -58,6 +58,11 @@ HINTS: tuple[Hint, ...] = (
         "function itself, or a `lambda`, not what it returns.",
     ),
     Hint(
+        r"'(?:float|int)' object is not callable",
+        "A number is called here like a function: brackets follow it. Is an operator such as `*` "
+        "missing between them?",
+    ),
+    Hint(
         _PRODUCT,
         "`{0}` reverses all axes. With axes of sentences or heads in front, a matrix product needs "
         "only the last two swapped: `transpose(-2, -1)`.",
@@ -155,9 +160,20 @@ HINTS: tuple[Hint, ...] = (
         at=r"\.requires_grad\(",
     ),
     Hint(
+        r"(\w+)\(\): argument 'other' \(position 2\) must be Tensor, not (?:int|float)",
+        "`{0}` compares two tensors, and one of these is a plain number. `clamp` takes numbers.",
+        at=r"\b(?:maximum|minimum|fmax|fmin)\(",
+    ),
+    Hint(
         r"argument 'input' \(position 1\) must be Tensor, not (?:int|float)",
         "torch's functions take tensors, and this is a Python number. Is it a sum that had nothing "
         "to add? `math` has the same functions for numbers.",
+    ),
+    Hint(
+        r"Boolean value of Tensor with more than one value is ambiguous",
+        "Python's `{0}` compares whole tensors, which are neither larger nor smaller. Number by "
+        "number there are `clamp`, torch.maximum and torch.minimum.",
+        at=r"(?<![\w.])(max|min)\(",
     ),
     Hint(
         r"Boolean value of Tensor with more than one value is ambiguous",

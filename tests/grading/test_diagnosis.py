@@ -150,6 +150,9 @@ def test_an_eps_of_another_size_is_not_called_missing() -> None:
     for size in ("1e-12", "1e-8"):
         changed = source.replace("eps: float = 1e-5", f"eps: float = {size}")
         assert named("layer_norm", changed) == [("eps-of-another-size",)]
+    fixed = source.replace("variance + self.eps", "variance + 1e-8")
+    assert named("layer_norm", fixed)[0] == ("eps-of-another-size",)
+    assert ("eps-as-a-lower-bound",) not in named("layer_norm", fixed)
     missing = source.replace("variance + self.eps", "variance")
     assert named("layer_norm", missing) == [("eps-missing",)]
 

@@ -436,6 +436,12 @@ def test_what_would_pass_for_another_reason_is_not_tried(source: str, kind: str)
     assert not [edit for edit in edits(answer(source)) if edit.kind == kind and edit.was in wrong]
 
 
+def test_a_missing_super_is_put_before_the_first_line_not_in_its_place() -> None:
+    source = "class A(nn.Module):\n    def __init__(self):\n        self.p = 0.5"
+    (edit,) = (edit for edit in edits(answer(source)) if edit.kind == "missing super")
+    assert (edit.was, edit.becomes) == ("self.p = 0.5", "super().__init__(); self.p = 0.5")
+
+
 def test_a_count_comes_before_the_axis() -> None:
     text = answer("def f(x):\n    return torch.topk(x, 3, 1)")
     assert {edit.was for edit in edits(text) if edit.kind == "axis"} == {"1"}

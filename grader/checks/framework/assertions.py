@@ -16,6 +16,9 @@ from grader.remote.proxy import RemoteModule
 from grader.remote.session import StudentError
 from grader.remote.wire import Opaque
 
+# What is asked where no gradient reaches something.
+IS_IT_USED = "Is it used? Is the graph cut by detach, .data, no_grad, item or numpy?"
+
 
 def parts(value: Any, names: Sequence[str], subject: str) -> Sequence[Any]:
     """The items of a tuple that a call returned. Raises `Mismatch` if it is no such tuple."""
@@ -127,7 +130,7 @@ def assert_gradients(
         elif not zero:
             raise Mismatch(
                 f"No gradient reaches `{name}`.",
-                help="Is it used? Is the graph cut by detach, .data, no_grad, item or numpy?",
+                help=IS_IT_USED,
             )
 
 

@@ -77,7 +77,7 @@ KINDS: dict[str, Kind] = {
         said=(BOOLEANS,),
     ),
     "condition": Kind(
-        "In {it}, the condition is true in the wrong cases.",
+        "In {it}, the condition is not the right one.",
         "When is the condition on this line true? Try both cases with a pencil.",
         keeps=True,
         said=(NONE,),
@@ -186,7 +186,12 @@ KINDS: dict[str, Kind] = {
         "A call is missing at {it}.",
         "Is a step left out here? Compare the line with the formula, step by step.",
         habit=True,
-        said=(NAMES, PARENT),
+        said=(NAMES,),
+    ),
+    "missing super": Kind(
+        "`super().__init__()` is missing before {it}.",
+        "What has to be called in the `__init__` of a module before anything is assigned?",
+        said=(PARENT,),
     ),
     "missing return": Kind(
         "A `return` is missing after {it}.",

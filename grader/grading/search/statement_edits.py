@@ -128,8 +128,9 @@ def made_module(source: Source, scope: Scope, function: ast.FunctionDef) -> Iter
     text = source.segment(function)
     first = function.body[0]
     if function.name == "__init__" and "__init__" not in text.partition(":")[2]:
-        called = f"super().__init__()\n{' ' * first.col_offset}{source.segment(first)}"
-        yield source.restated(first, first, "missing call", called, "super().__init__()", 1)
+        own, call = source.segment(first), "super().__init__()"
+        called = f"{call}\n{' ' * first.col_offset}{own}"
+        yield source.restated(first, first, "missing super", called, f"{call}; {own}", 1)
     local = {
         statement.name: statement
         for statement in function.body
