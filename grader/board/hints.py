@@ -19,6 +19,7 @@ from grader.curriculum.hint_limit import STEPS, HintLimit
 from grader.feedback import quoting
 from grader.feedback.finding import Status
 from grader.recognition.likeness import likely_line
+from grader.remote.source_lines import source_lines
 
 _STATE, _QUESTION, _WRONG, _READ, _WHERE, _NEARLY = (
     "What works, and what doesn't", "A question", "What is wrong", "Where to read", "Where to look",
@@ -104,22 +105,24 @@ def steps(
             (_STATE, state), (_QUESTION, _PENCIL), (_WRONG, _UNKNOWN), (_READ, known.read)
         )
     first, *alternatives = (known.words[name] for name in named[0])
-    tells = [first["tells"], *(_OR.format(texts["tells"]) for texts in alternatives)]
-    asks = dict.fromkeys(texts["asks"] for texts in (first, *alternatives))
+    tells = [first.tells, *(_OR.format(texts.tells) for texts in alternatives)]
+    asks = dict.fromkeys(texts.asks for texts in (first, *alternatives))
     return _filled(
         (_STATE, state),
         (_QUESTION, _joined(*asks)),
         (_WRONG, _joined(*tells)),
-        (_READ, first["read"] or known.read),
+        (_READ, first.read or known.read),
         (_WHERE, _place(named[0], known, source)),
-        (_NEARLY, "" if alternatives else first["nearly"]),
+        (_NEARLY, "" if alternatives else first.nearly),
     )
 
 
 def _place(names: Sequence[str], known: Known, source: str) -> str:
     """The line of the student's that is most like those where the mistake is made, if one is."""
     number = likely_line(source, [line for name in names for line in known.lines[name]])
-    return "" if number is None else _LINE.format(number, source.splitlines()[number - 1].strip())
+    if number is None:
+        return ""
+    return _LINE.format(number, source_lines(source)[number - 1].strip())
 
 
 def shown(

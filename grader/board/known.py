@@ -9,6 +9,7 @@ and it is kept in the user's cache.
 from __future__ import annotations
 
 import contextlib
+import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -27,7 +28,7 @@ from grader.remote.nested import sendable
 from grader.remote.session import answers
 from grader.sandbox import program
 
-_DAMAGE = (ValueError, KeyError, IndexError, TypeError, RuntimeError)
+_DAMAGE = (ValueError, LookupError, TypeError, AttributeError, RuntimeError, struct.error)
 _OTHER_TORCH = (
     "The known mistakes of {} were made with another version of torch, which draws other "
     "random numbers. Install the versions in constraints.txt."
@@ -39,15 +40,27 @@ class NoHintsError(Exception):
 
 
 @dataclass(frozen=True)
+class Said:
+    """What is said of a known mistake, and of which code: see `grader.curriculum.mistakes`."""
+
+    tells: str
+    asks: str
+    read: str
+    nearly: str
+    where: str
+    unless: str
+
+
+@dataclass(frozen=True)
 class Known:
     """The known mistakes of an exercise: how each is recognised, and its texts.
 
-    `words` holds `tells`, `asks`, `read`, `nearly`, `where` and `unless` by name, `lines` what the
-    lines are made of in which each is made; `read` is where to read on about the exercise.
+    `lines` is what the lines are made of in which each is made; `read` is where to read on about
+    the exercise.
     """
 
     prints: Fingerprints
-    words: Mapping[str, Mapping[str, str]]
+    words: Mapping[str, Said]
     lines: Mapping[str, Sequence[Words]]
     read: str
 
@@ -79,11 +92,16 @@ def decoded(exercise: str, content: bytes) -> Known:
         requests = sendable(wire.decode_trusted(redrawing.restored(data["requests"])))
         parts = zip(requests, data["right"], data["settings"], strict=True)
         probes = [Probe(str(number), *part) for number, part in enumerate(parts)]
-        lines = {name: unpacked(words) for name, words in data["lines"].items()}
+        names = data["names"]
+        # All that is ever asked for is read here: what another version wrote may lack some of it.
+        words = {name: Said(**data["words"][name]) for name in names}
+        lines = {name: unpacked(data["lines"][name]) for name in names}
         # Public tests do not say which hidden checks this code passes: each difference counts.
         every_check = torch.ones_like(data["failed"])
-        prints = Fingerprints(probes, data["names"], packing.unpacked(data["marks"]), every_check)
-        return Known(prints, data["words"], lines, data["read"])
+        marks = packing.unpacked(data["marks"])
+        if len(marks.codes) != len(names) + 1:
+            raise ValueError("not one row of marks for each mistake and the right answer")
+        return Known(Fingerprints(probes, names, marks, every_check), words, lines, data["read"])
     except redrawing.OtherNumbersError:
         raise NoHintsError(_OTHER_TORCH.format(exercise)) from None
     except (wire.WireError, *_DAMAGE) as error:
@@ -142,7 +160,7 @@ def marks(known: Known, module: Any, patient: bool = True) -> Prints:
 def explained(known: Known, prints: Prints, source: str = "") -> list[tuple[str, ...]]:
     """Return the mistakes that explain these marks; see `diagnose`."""
     needs, denials = (
-        {name: words[key] for name, words in known.words.items() if words[key]}
+        {name: said for name, words in known.words.items() if (said := getattr(words, key))}
         for key in ("where", "unless")
     )
     refused = ruled_out(source, needs, denials)

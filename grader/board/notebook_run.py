@@ -23,6 +23,7 @@ from grader.curriculum import closure, find
 from grader.curriculum.hint_limit import HintLimit
 from grader.feedback.finding import Status
 from grader.feedback.text import WORDS
+from grader.remote.source_lines import source_lines
 
 
 @dataclass(frozen=True)
@@ -118,7 +119,7 @@ def _module(exercise: str, tests: str, namespace: dict[str, Any]) -> dict[str, A
     tree = ast.parse(tests)
     tree.body = [node for node in tree.body if not _imports_an_exercise(node)]
     file = f"<public tests of {exercise}>"
-    linecache.cache[file] = (len(tests), None, tests.splitlines(keepends=True), file)
+    linecache.cache[file] = (len(tests), None, source_lines(tests), file)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         exec(compile(tree, file, "exec"), module)

@@ -15,6 +15,7 @@ from grader.curriculum import EXERCISES, find
 from grader.curriculum.hint_limit import HintLimit
 from grader.feedback.finding import Place
 from grader.recognition.likeness import parsed
+from grader.remote.source_lines import source_lines
 
 _CELL = ("ipykernel_", "<ipython-input-")
 
@@ -71,7 +72,7 @@ class NotebookWorkspace(Workspace):
 
     def line(self, exercise: str, number: int, inside: str) -> Place:
         """Return a line of the text that `source` gives of an exercise."""
-        text = self.source(exercise).splitlines()[number - 1].strip()
+        text = source_lines(self.source(exercise))[number - 1].strip()
         return Place(f"cell of {exercise}", 0, text, inside)
 
     def place_at(self, file: str, number: int, inside: str) -> Place:

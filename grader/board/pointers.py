@@ -134,7 +134,7 @@ class _Pointer:
             return
         if self.knowledge is None or not names or not self.limit.allows("question"):
             return
-        asks = dict.fromkeys(self.knowledge.words[name]["asks"] for name in names)
+        asks = dict.fromkeys(self.knowledge.words[name].asks for name in names)
         help = finding.help if shown.names_cause else " Or: ".join(asks)
         places = finding.places
         is_of_names = re.search(_ABOUT_NAMES, f"{finding.headline}\n{finding.help}")

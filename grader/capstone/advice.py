@@ -105,7 +105,7 @@ def _mistake(exercise: str, ask: Ask) -> str:
         words = known.decoded(exercise, content).words
     except known.NoHintsError:
         return ""
-    tells = [words[name]["tells"] for name in ask(exercise, content) if name in words]
+    tells = [words[name].tells for name in ask(exercise, content) if name in words]
     return " Or, with the same symptoms: ".join(tells)
 
 

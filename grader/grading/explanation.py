@@ -10,6 +10,7 @@ from grader.feedback.exceptions import hint_for
 from grader.feedback.finding import Finding, Place
 from grader.feedback.mismatch import Mismatch
 from grader.remote.session import StudentError, Use, clean
+from grader.remote.source_lines import source_lines
 
 MAX_LINE = 160
 
@@ -67,7 +68,6 @@ def _places(noticed: StudentError | Use, sources: Mapping[str, str]) -> tuple[Pl
 
 def quoted(source: str, line: int) -> str:
     """Return a line of a student's source, fit to show and not too long; "" where there is none."""
-    # Python's lines: `splitlines` would end one at a form feed, too.
-    lines = source.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    lines = source_lines(source)
     own = lines[line - 1].strip() if 0 < line <= len(lines) else ""
     return clean(own, MAX_LINE).replace("\n", " ")

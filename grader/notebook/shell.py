@@ -43,6 +43,7 @@ from traitlets.config import Config
 from grader.notebook import commands
 from grader.notebook.event_loop import EventLoop
 from grader.remote.guard import ForbiddenCall
+from grader.remote.source_lines import source_lines
 from grader.remote.standins import Nothing, Withheld
 
 # Nothing is kept for a later session.
@@ -87,7 +88,7 @@ def _is_python(cell: str) -> bool:
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
         for line in range(node.lineno, (node.end_lineno or node.lineno) + 1)
     }
-    lines = enumerate(cell.splitlines(), 1)
+    lines = enumerate(source_lines(cell), 1)
     return all(number in docstrings for number, line in lines if _PROMPT.match(line))
 
 
@@ -100,7 +101,7 @@ class CellCompiler(CachingCompiler):  # type: ignore[misc]
 
     def cache(self, *_args: Any, **_options: Any) -> str:
         """The name of the cell, whose text tracebacks and `inspect` find as it was handed in."""
-        lines = self.text.splitlines(keepends=True)
+        lines = source_lines(self.text)
         linecache.cache[self.file] = (len(self.text), None, lines, self.file)
         return self.file
 

@@ -79,7 +79,7 @@ def unpacked(content: bytes) -> Any:
 
 def _keys(content: bytes) -> list[str]:
     """What all of the content was made of, and its marks."""
-    return content.partition(b"\n")[0].decode("ascii").split(" ")[:2]
+    return content.partition(b"\n")[0].decode(errors="replace").split(" ")[:2]
 
 
 def _frame(content: bytes) -> bytes:

@@ -13,6 +13,8 @@ import types
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from grader.remote.source_lines import source_lines
+
 PACKAGE = "exercises"
 # The file name of the code of a reference.
 REFERENCE = "<reference>"
@@ -213,7 +215,7 @@ def begin_anew(names: Iterable[str]) -> None:
 
 def remember(name: str, source: str) -> None:
     """Let tracebacks, and TorchScript, find the text of a file."""
-    lines = source.splitlines(keepends=True)
+    lines = source_lines(source)
     linecache.cache[file_name(name)] = (len(source), None, lines, file_name(name))
 
 

@@ -14,8 +14,10 @@ import pytest
 import torch
 
 from grader.board import known
+from grader.board.hints import steps
 from grader.board.notebook_rendering import as_html, as_text
 from grader.board.notebook_run import Outcome, hinted, run
+from grader.board.notebook_workspace import NotebookWorkspace
 from grader.board.workspace import Workspace
 from grader.curriculum import NAMES, CurriculumError, mistakes, reference, stubs
 from grader.curriculum.hint_limit import STEPS, HintLimit, hint_limit
@@ -109,6 +111,37 @@ def test_a_damaged_file_is_told() -> None:
         known.decoded("masks", other)
 
 
+@pytest.mark.parametrize("key", ["tells", "asks", "read", "nearly", "where", "unless"])
+def test_data_of_another_version_is_told(key: str) -> None:
+    """Some of it was only read once a mistake was named, which ended the board."""
+    data = prepared.unpacked(known.read("masks"))
+    name = data["names"][-1]
+    data["words"][name][f"{key}s"] = data["words"][name].pop(key)
+    with pytest.raises(known.NoHintsError, match="cannot be read"):
+        known.decoded("masks", prepared.packed("masks", data))
+
+
+@pytest.mark.parametrize("key", ["words", "lines", "marks", "names", "settings", "requests"])
+def test_data_that_lacks_something_is_told(key: str) -> None:
+    data = prepared.unpacked(known.read("masks"))
+    names = data["names"][:-1]
+    for part in (None, {}, [], names, dict.fromkeys(names)):
+        with pytest.raises(known.NoHintsError, match="cannot be read"):
+            known.decoded("masks", prepared.packed("masks", {**data, key: part}))
+    del data[key]
+    with pytest.raises(known.NoHintsError, match="cannot be read"):
+        known.decoded("masks", prepared.packed("masks", data))
+
+
+def test_a_first_line_that_is_no_text_is_another_kits(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    _, _, rest = known.read("masks").partition(b" ")
+    monkeypatch.setattr(prepared, "FOLDER", tmp_path)
+    prepared.file("masks").write_bytes(b"\xff " + rest)
+    assert prepared.content("masks") is None
+
+
 def test_other_random_numbers_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
     drawn = redrawing.drawn
     monkeypatch.setattr(redrawing, "drawn", lambda seeds: 1.01 * drawn(seeds))
@@ -190,6 +223,20 @@ def test_a_late_hint_is_the_line() -> None:
     assert late == [False, False, False, False, True, True]
     assert "Nearly the answer" in shown[-1]
     assert "That was the last hint." in shown[-1]
+
+
+def test_a_form_feed_does_not_move_the_line_of_a_hint() -> None:
+    right = stubs.reference_source("attention")
+    wrong = right.replace("math.sqrt(query.size(-1))", "query.size(-1)")
+    source = wrong.replace("import math\n", "import math\n\f\nspaced = '\u2028\x1c'\r\n", 1)
+    names, data = cell(source, 9), known.load("attention")
+    module = ModuleType("attention")
+    module.__dict__.update(names)
+    text = "scores = query @ key.transpose(-2, -1) / query.size(-1)"
+    number = source.partition(text)[0].count("\n") + 1
+    hints = steps([], known.diagnose(data, module, source), data, source)
+    assert f"Is it line {number}?\n{text}" in [hint.text for hint in hints]
+    assert NotebookWorkspace(names).line("attention", number, "").source == text
 
 
 def test_a_notebook_points_to_the_line_of_a_known_mistake() -> None:
