@@ -153,6 +153,21 @@ def test_a_beam_of_two_by_hand() -> None:
         assert_matches(found, expected, what, axes=AXES, help=help)
 
 
+def test_rows_do_not_compete() -> None:
+    """Each row has a beam of its own: rows do not compete.
+
+    In the first row a has 0.6 and b 0.4, whatever comes before. After two steps four sentences have
+    0.6 * 0.6 = 0.36, 0.24, 0.24 and 0.4 * 0.4 = 0.16. In the second row b has 0.28, a 0.26, padding
+    0.24 and the start token 0.22: no sentence has more than 0.28 * 0.28 = 0.08.
+    """
+    sure, unsure = {A: 0.6, B: 0.4}, {B: 0.28, A: 0.26, PAD: 0.24, START: 0.22}
+    tables = (dict.fromkeys((PAD, START, A, B), row) for row in (sure, unsure))
+    found = beam_search(Chain(*tables), torch.tensor([[0], [1]]), START, END, 4, beam_size=2)
+    expected = torch.tensor([[START, A, A, A], [START, B, B, B]])
+    help = "Which sentences does your code compare, when it keeps the best: those of one row only?"
+    assert_matches(found, expected, "beam_search for two rows", axes=AXES, help=help)
+
+
 def test_finished_and_unfinished_compete() -> None:
     """Finished sentences stay in the beam; unfinished ones compete too.
 

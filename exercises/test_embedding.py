@@ -1,5 +1,6 @@
 """Public tests of embedding. Run them with: pytest exercises/test_embedding.py."""
 
+from copy import deepcopy
 from typing import Any
 
 import torch
@@ -47,6 +48,17 @@ def test_the_padding_row_does_not_learn() -> None:
     embedding.weight = nn.Parameter(torch.ones(5, 3))
     output = embedding(torch.tensor([[1]]))
     assert_matches(output, torch.ones(1, 1, 3), "padding row of ones, looked up", axes=AXES)
+
+
+def test_a_copy_freezes_the_same_row() -> None:
+    """In a copy by `copy.deepcopy` the padding row does not learn either."""
+    embedding: Any = deepcopy(Embedding(num_embeddings=5, embedding_dim=3, padding_idx=1))
+    embedding(torch.tensor([[0, 1, 4, 4]])).sum().backward()
+    expected = torch.zeros(5, 3)
+    expected[0], expected[4] = 1.0, 2.0
+    what, axes = "gradient of the weight of a copied Embedding", ("row", "feature")
+    help = "What keeps the row from learning in your code, and does the copy have it as well?"
+    assert_matches(embedding.weight.grad, expected, what, axes=axes, help=help)
 
 
 def test_padding_idx_reaches_the_table() -> None:

@@ -31,11 +31,12 @@ def test_the_parameters() -> None:
     """Three weights by name, and with `bias=True` three biases."""
     weights = {"gate_proj.weight": (5, 3), "up_proj.weight": (5, 3), "down_proj.weight": (3, 5)}
     biases = {"gate_proj.bias": (5,), "up_proj.bias": (5,), "down_proj.bias": (3,)}
-    help = "What is the default of `bias` in your `def` line, and does `bias` reach each nn.Linear?"
-    assert_parameters(SwiGLU(3, 5), weights, "SwiGLU(3, 5)", help=help)
-    help = "Does `bias` reach each nn.Linear?"
+    reaches = "Does `bias` reach each nn.Linear?"
+    asks = {"*.bias": f"What is the default of `bias` in your `def` line? {reaches}"}
+    assert_parameters(SwiGLU(3, 5), weights, "SwiGLU(3, 5)", asks)
+    asks = {"*.bias": reaches}
     both = {**weights, **biases}
-    assert_parameters(SwiGLU(3, 5, bias=True), both, "SwiGLU(3, 5, bias=True)", help=help)
+    assert_parameters(SwiGLU(3, 5, bias=True), both, "SwiGLU(3, 5, bias=True)", asks)
 
 
 def test_by_hand() -> None:

@@ -241,8 +241,24 @@ def test_the_number_of_parameters() -> None:
 
     A generator that shares its weight with an embedding has 48 fewer of its own.
     """
+    shapes = {
+        "src_embedding.token.embedding.weight": (10, 4),
+        "tgt_embedding.token.embedding.weight": (12, 4),
+        "encoder.layers.0.feed_forward.linear1.weight": (8, 4),
+        "decoder.layers.0.feed_forward.linear1.weight": (8, 4),
+        "generator.weight": (12, 4),
+    }
     for num_layers, expected in ((1, 580), (2, 580 + 172 + 260)):
         model = Transformer(10, 12, d_model=4, n_heads=2, num_layers=num_layers, d_ff=8)
+        sizes = {name: tuple(parameter.shape) for name, parameter in model.named_parameters()}
+        for name, shape in shapes.items():
+            if sizes.get(name, shape) != shape:
+                raise Mismatch(
+                    f"The parameter `{name}` of Transformer(10, 12, d_model=4, d_ff=8) has shape "
+                    f"{sizes[name]}; it should have {shape}.",
+                    help="Which arguments reach the part that it belongs to?",
+                    points_at="__init__",
+                )
         found = sum(parameter.numel() for parameter in model.parameters())
         counted = ", ".join(
             f"{name} {sum(one.numel() for one in part.parameters())}"

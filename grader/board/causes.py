@@ -37,11 +37,30 @@ _NEVER_MADE = (
     "No line of `{owner}.__init__` assigns `self.{name}`. It takes {takes}: which of them does "
     "`{name}` come from?"
 )
+_MADE_LATER = (
+    "`{owner}.__init__` does not assign `self.{name}`. `{owner}.{method}` does, on a line that did "
+    "not run before this. May one method need another to be called first?"
+)
 _MADE_IN_BRANCH = (
     "`{owner}.__init__` assigns `self.{name}` only under `if {test}`. What is it else?"
 )
 _OTHER_SPELLING = "`{owner}` has no `{name}`, but `{near}`. Is it spelled right?"
 _MADE = "It came from {call}."
+_CUT = (
+    "The result has no connection to the parameters. Your code has {names}: is the result computed "
+    "with {it}?"
+)
+# What takes a result off the graph, by the attribute that it is.
+_OFF_THE_GRAPH = {
+    "no_grad": "`torch.no_grad`",
+    "inference_mode": "`torch.inference_mode`",
+    "detach": "`detach`",
+    "detach_": "`detach_`",
+    "data": "`.data`",
+    "item": "`.item()`",
+    "tolist": "`.tolist()`",
+    "tensor": "`torch.tensor(…)`",
+}
 _WIDTH = (
     "`{layer}` of {owner} was made for {takes} and gets {gets}: the shape of its input is "
     "{shape}. Is this the right layer, with the right input, and made with the right sizes?"
@@ -177,11 +196,12 @@ def without_super(source: str, headline: str) -> tuple[str, int] | None:
     return None
 
 
-def missing_attribute(source: str, headline: str) -> tuple[str, int] | None:
-    """Return a sentence on an attribute that `headline` says is missing, and a line of `__init__`.
+def missing_attribute(source: str, headline: str) -> tuple[str, int, str] | None:
+    """Return a sentence on an attribute that `headline` says is missing, a line, and its method.
 
-    That is the line that assigns something like it, or the first one. Nothing is said of a class
-    that is not in the source, inherits from one that is, or whose `__init__` is not written.
+    That is the line that assigns it, or something like it, or else the first one of `__init__`.
+    Nothing is said of a class that is not in the source, inherits from one that is, or whose
+    `__init__` is not written.
     """
     said = re.search(r"'(\w+)' object has no attribute '(\w+)'", headline)
     tree = parsed(source)
@@ -195,6 +215,7 @@ def missing_attribute(source: str, headline: str) -> tuple[str, int] | None:
     if not makers or name in methods:
         return None
     maker, words = makers[0], {"owner": owner.name, "name": name}
+    inside = f"{owner.name}.__init__"
     made = {
         node.attr: node.lineno
         for node in ast.walk(maker)
@@ -202,19 +223,64 @@ def missing_attribute(source: str, headline: str) -> tuple[str, int] | None:
     }
     if name in made:
         for node in ast.walk(maker):
-            inside = {getattr(part, "lineno", 0) for part in ast.walk(node)}
-            if isinstance(node, ast.If) and not node.orelse and made[name] in inside:
-                return _MADE_IN_BRANCH.format(**words, test=ast.unparse(node.test)), made[name]
+            lines = {getattr(part, "lineno", 0) for part in ast.walk(node)}
+            if isinstance(node, ast.If) and not node.orelse and made[name] in lines:
+                told = _MADE_IN_BRANCH.format(**words, test=ast.unparse(node.test))
+                return told, made[name], inside
         return None
+    for method in (node for node in owner.body if isinstance(node, ast.FunctionDef)):
+        for node in ast.walk(method):
+            is_it = isinstance(node, ast.Attribute) and ast.unparse(node) == f"self.{name}"
+            if is_it and isinstance(node.ctx, ast.Store):
+                told = _MADE_LATER.format(**words, method=method.name)
+                return told, node.lineno, f"{owner.name}.{method.name}"
     near = difflib.get_close_matches(name, made, n=1, cutoff=0.8)
     if near:
-        return _OTHER_SPELLING.format(**words, near=near[0]), made[near[0]]
+        return _OTHER_SPELLING.format(**words, near=near[0]), made[near[0]], inside
     takes = [argument.arg for argument in (*maker.args.args[1:], *maker.args.kwonlyargs)]
     if name in takes:
-        return _NOT_KEPT.format(**words), maker.lineno
+        return _NOT_KEPT.format(**words), maker.lineno, inside
     if not takes:
         return None
-    return _NEVER_MADE.format(**words, takes=", ".join(f"`{one}`" for one in takes)), maker.lineno
+    told = _NEVER_MADE.format(**words, takes=", ".join(f"`{one}`" for one in takes))
+    return told, maker.lineno, inside
+
+
+def kept_by_methods(source: str, line: int) -> list[str]:
+    """Return what the method that holds a line reads of `self` and that methods change.
+
+    Such as "self.k" for the cache that each call makes longer. What only `__init__` assigns is not
+    among it.
+    """
+    for owner in ast.walk(parsed(source)):
+        methods = [n for n in getattr(owner, "body", []) if isinstance(n, ast.FunctionDef)]
+        around = [n for n in methods if n.lineno <= line <= (n.end_lineno or 0)]
+        if isinstance(owner, ast.ClassDef) and around and around[0].name != "__init__":
+            changed = {
+                ast.unparse(part)
+                for method in methods
+                if method.name != "__init__"
+                for target in ast.walk(method)
+                if isinstance(target, ast.Attribute | ast.Subscript)
+                and not isinstance(target.ctx, ast.Load)
+                for part in [target.value if isinstance(target, ast.Subscript) else target]
+                if isinstance(part, ast.Attribute) and ast.unparse(part.value) == "self"
+            }
+            read = (
+                ast.unparse(node)
+                for node in ast.walk(around[0])
+                if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load)
+            )
+            return list(dict.fromkeys(name for name in read if name in changed))
+    return []
+
+
+def off_the_graph(source: str) -> str:
+    """Return a sentence on what takes a result off autograd's graph in a source, or ""."""
+    attributes = {n.attr for n in ast.walk(parsed(source)) if isinstance(n, ast.Attribute)}
+    found = [word for name, word in _OFF_THE_GRAPH.items() if name in attributes]
+    it = "it" if len(found) == 1 else "one of them"
+    return _CUT.format(names=" and ".join(found), it=it) if found else ""
 
 
 def _constructors(traceback: TracebackType | None, workspace: Workspace) -> Iterator[FrameType]:

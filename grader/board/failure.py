@@ -11,7 +11,9 @@ from grader.board import origins, values
 from grader.board.causes import (
     constructor_call,
     exchanged_arguments,
+    kept_by_methods,
     missing_attribute,
+    off_the_graph,
     width_of_layer,
     without_raise,
     without_return,
@@ -33,6 +35,10 @@ _ENDLESS = "Your code didn't finish and was stopped. Is there an infinite loop?"
 _OWN_RAISE = (
     "Your own `raise` ends this call, but the test expects no error. Check its condition, and "
     "what the call is given."
+)
+_OWN_RAISE_LATER = (
+    "Your own `raise` ends this call, but the test expects no error. Check its condition, what "
+    "the call is given, and what earlier calls left in {}."
 )
 _REFUSED = "Another exercise's code refuses what it is given. Does your line pass the right thing?"
 # Errors that the shapes of the tensors in the line explain, and what they make unnecessary.
@@ -177,8 +183,8 @@ def _explain_error(
     missing_part = missing_attribute(workspace.source(result.exercise), line)
     if missing_part is not None:
         result.names_cause = True
-        told, number = missing_part
-        place = workspace.line(result.exercise, number, "__init__")
+        told, number, inside = missing_part
+        place = workspace.line(result.exercise, number, inside)
         return Finding(told, help=line, places=(*(p for _, p in frames[-1:]), place))
     exchanged, caller = exchanged_arguments(error.__traceback__, workspace)
     if exchanged:
@@ -209,7 +215,12 @@ def _explain_error(
         told = values.condition(error.__traceback__, workspace)
         told = told or values.given(error.__traceback__, workspace)
         is_here = frames[-1][0].stem == result.exercise
-        hint = f"{_OWN_RAISE if is_here else _REFUSED} {told}".rstrip()
+        kept = kept_by_methods(workspace.source(result.exercise), frames[-1][1].line)
+        names = " and ".join(f"`{one}`" for one in kept)
+        own = _OWN_RAISE_LATER.format(names) if kept else _OWN_RAISE
+        hint = f"{own if is_here else _REFUSED} {told}".rstrip()
+    elif "does not require grad" in line:
+        hint = off_the_graph(workspace.source(result.exercise)) or hint
     elif re.search(r"^\w+Error: .*(?:\bout of bounds\b|\bindex out of range\b)", line):
         counts = _ARGMAX if _COUNTS_ALL in workspace.source(result.exercise) else ""
         lengths = values.lengths(error.__traceback__, workspace) if "range" in line else ""

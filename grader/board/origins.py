@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from types import FrameType
 
-from torch import Tensor
+from torch import Tensor, nn
 
 from grader.board.statements import at_line
 from grader.board.workspace import Workspace
@@ -24,9 +24,19 @@ from grader.feedback.finding import Place
 from grader.recognition.likeness import parsed
 
 _MADE = "`{name}` {shape} is computed on {lines}{source}."
-_MOST = 3
+_MOST = 4
 _NO_SIZE = r"dimension \d+"
 _NO_SHAPE = ("device", "dtype")
+_OF_SHAPE = ("dim", "ndim", "shape", "size")
+# What the conditions of which the outcome can be told consist of.
+_ASKS = (
+    ast.Name, ast.Attribute, ast.Constant, ast.Call, ast.Subscript, ast.Compare, ast.BoolOp,
+    ast.UnaryOp, ast.unaryop, ast.boolop, ast.cmpop, ast.expr_context,
+)  # fmt: skip
+
+
+class _Something:
+    """Stands for an object in a condition that asks whether it is None."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +71,7 @@ def of_shapes(
 
     The sizes that do not fit are those that the error names. The line is the last one of the
     exercise's own; where it names nothing but what its function was given, the line that calls this
-    function is asked. Nothing is returned where the origins take more than three lines: that leads
+    function is asked. Nothing is returned where the origins take more than four lines: that leads
     nowhere.
     """
     sizes = set(map(int, re.findall(r"\d+", re.sub(_NO_SIZE, "", str(error)))))
@@ -92,7 +102,10 @@ def _origins(frame: FrameType, line: int, sizes: set[int]) -> Iterator[_Origin]:
     statement = at_line(function, line) if function is not None else None
     if function is None or statement is None:
         return
-    for name in _read(statement):
+    held = {name: frame.f_locals.get(name) for name in _read(statement)}
+    tensors = {name: value for name, value in held.items() if isinstance(value, Tensor)}
+    wrong = [name for name, tensor in tensors.items() if sizes & set(tensor.shape)]
+    for name in wrong or tensors:
         origin = _origin(name, statement, function, frame, sizes)
         if origin is not None:
             yield origin
@@ -107,17 +120,18 @@ def _origin(
     have their origin there.
     """
     value = frame.f_locals.get(name)
-    statement = _assigned(name, user, function)
+    statement = _assigned(name, user, function, frame)
     if not isinstance(value, Tensor) or statement is None:
         return None
+    read = _read(_made_from(name, statement))
     of = {
         other: held
-        for other in _read(statement)
+        for other in read
         if other != name
         and isinstance(held := frame.f_locals.get(other), Tensor)
         and _is_kept(other, statement, user, function)
     }
-    if name in _read(statement):  # `x = x[:n]`: what was it before?
+    if name in read:  # `x = x[:n]`: what was it before?
         before = _origin(name, statement, function, frame, set())
         if before is not None:
             statements = (*before.statements, statement)
@@ -144,15 +158,59 @@ def _is_kept(name: str, first: ast.stmt, last: ast.stmt, function: ast.FunctionD
     )
 
 
-def _assigned(name: str, user: ast.stmt, function: ast.FunctionDef) -> ast.Assign | None:
+def _assigned(
+    name: str, user: ast.stmt, function: ast.FunctionDef, frame: FrameType
+) -> ast.Assign | None:
     """Return the statement from which `user` surely has the variable; None if that is not sure."""
     for block, position, is_loop in reversed(_path(function, user)):
-        for statement in reversed(block[:position]):
-            if name in _stored(statement):
-                return statement if isinstance(statement, ast.Assign) else None
+        storing = [statement for statement in block[:position] if name in _stored(statement)]
+        while storing:
+            last = storing.pop()
+            if not isinstance(last, ast.If):
+                return last if isinstance(last, ast.Assign) else None
+            branch = _branch(last, user, function, frame)
+            if branch is None:
+                return None
+            storing += [statement for statement in branch if name in _stored(statement)]
         if is_loop and any(name in _stored(node) for node in block[position:]):
             return None
     return None
+
+
+def _branch(
+    fork: ast.If, user: ast.stmt, function: ast.FunctionDef, frame: FrameType
+) -> list[ast.stmt] | None:
+    """Return the block of an `if` above `user` that was run; None if that cannot be told.
+
+    It can where the condition only asks for None, truth values, whole numbers and the number and
+    size of axes, and the variables in it hold the same since.
+    """
+    held: dict[str, object] = {"len": len}
+    for node in ast.walk(fork.test):
+        if isinstance(node, ast.Name) and node.id != "len":
+            value = frame.f_locals.get(node.id, held)
+            if value is held or not _is_kept(node.id, fork, user, function):
+                return None
+            # Of an object of another kind nothing is asked, but for whether it is None.
+            is_plain = type(value) in (bool, int, type(None), Tensor, nn.Parameter)
+            held[node.id] = value if is_plain else _Something
+        elif not isinstance(node, _ASKS) or getattr(node, "attr", "shape") not in _OF_SHAPE:
+            return None
+    try:
+        answer = eval(compile(ast.Expression(fork.test), "<condition>", "eval"), {}, held)
+    except Exception:
+        return None
+    return (fork.body if answer else fork.orelse) if type(answer) in (bool, type(None)) else None
+
+
+def _made_from(name: str, statement: ast.Assign) -> ast.AST:
+    """Return what a statement assigns to a variable; of `a, b = c, d` the part for this one."""
+    target, value = statement.targets[0], statement.value
+    if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
+        for one, part in zip(target.elts, value.elts, strict=False):
+            if isinstance(one, ast.Name) and one.id == name:
+                return part
+    return statement
 
 
 def _path(node: ast.AST, user: ast.stmt) -> list[tuple[list[ast.stmt], int, bool]]:

@@ -68,7 +68,8 @@ def point(
         pointer.point(group)
         shown = group[0]
         test = workspace.tests(exercise).get(shown.test)
-        if shown.finding is not None and shown.is_comparison and not shown.finding.help and test:
+        is_silent = shown.finding is not None and not shown.finding.help
+        if is_silent and test and shown.is_comparison and not shown.headline.endswith("?"):
             _say(group, test.text, shown.places)
 
 

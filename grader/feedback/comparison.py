@@ -16,6 +16,7 @@ import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from fnmatch import fnmatch
 from typing import cast
 
 import torch
@@ -70,6 +71,7 @@ _IN_A_LIST = (
     "Is it in an nn.ModuleList? PyTorch finds nothing in a plain list. Or are too few made?"
 )
 _SWAPPED = "Are two sizes swapped where it is created?"
+_FROM = "From which sizes is it made, and which does the exercise give?"
 _COARSE = (
     "It comes back as {dtype}, which holds only about three digits of a number; keep the dtype of "
     "what comes in."
@@ -247,14 +249,19 @@ def assert_differs(actual: object, other: Tensor, subject: str = "output", help:
 
 
 def assert_parameters(
-    module: object, shapes: Mapping[str, Sequence[int]], subject: str, help: str = ""
+    module: object,
+    shapes: Mapping[str, Sequence[int]],
+    subject: str,
+    asks: Mapping[str, str] | None = None,
 ) -> None:
-    """Check that `module` has exactly the parameters `shapes` names. Raises `Mismatch`."""
+    """Check that `module` has exactly the parameters `shapes` names. Raises `Mismatch`.
+
+    `asks` are questions for parameters that are missing or too many, by a pattern of their names,
+    such as "*.bias".
+    """
     __tracebackhide__ = True
     if not issubclass(type(module), Module):
-        raise Mismatch(
-            f"{article(module)} came back where {subject}, a module, should be.", None, help
-        )
+        raise Mismatch(f"{article(module)} came back where {subject}, a module, should be.", None)
     held = dict(cast(Module, module).named_parameters(remove_duplicate=False))
     sizes = {name: tuple(parameter.shape) for name, parameter in held.items()}
     for name, shape in shapes.items():
@@ -262,7 +269,7 @@ def assert_parameters(
             raise Mismatch(
                 f"{subject} has no parameter `{name}`. {_those_there(name, list(sizes))}",
                 None,
-                help or (_IN_A_LIST if re.search(r"\.\d+\.", name) else _MADE),
+                _asked(name, asks) or (_IN_A_LIST if re.search(r"\.\d+\.", name) else _MADE),
                 "__init__",
             )
         if sizes[name] != tuple(shape):
@@ -270,7 +277,7 @@ def assert_parameters(
                 f"The parameter `{name}` of {subject} has shape {sizes_in_words(sizes[name])}; "
                 f"it should have {sizes_in_words(tuple(shape))}.",
                 None,
-                _SWAPPED if sorted(sizes[name]) == sorted(shape) else help,
+                _SWAPPED if sorted(sizes[name]) == sorted(shape) else _FROM,
                 "__init__",
             )
     # One of them may have a second name, as when an nn.Sequential holds a layer as well.
@@ -278,9 +285,16 @@ def assert_parameters(
     extra = [name for name, parameter in held.items() if id(parameter) not in known]
     if extra:
         names = ", ".join(f"`{name}`" for name in extra)
+        help = _asked(extra[0], asks)
         raise Mismatch(
             f"{subject} has parameters that do not belong to it: {names}.", None, help, "__init__"
         )
+
+
+def _asked(name: str, asks: Mapping[str, str] | None) -> str:
+    """Return the question for a parameter of this name, or ""."""
+    asked = (question for pattern, question in (asks or {}).items() if fnmatch(name, pattern))
+    return next(asked, "")
 
 
 def _those_there(missing: str, names: Sequence[str]) -> str:

@@ -16,8 +16,8 @@ _SIZES = (
     r"at non-singleton dimension (\d+)"
 )
 _WHOSE = (
-    "The last axis is that of the keys, the one before it that of the queries. Whose mask is this: "
-    "that of the sentence which attends, or of the one that is attended to?"
+    "The last axis is that of the keys, the one before it that of the queries. How many keys "
+    "should there be, and is this the mask of the sequence that they come from?"
 )
 _MULTIPLIES = r"(?=.*(?:matmul|bmm|\w @|\) @|\] @))"
 SOMETHING_IS_NONE = "Something is None that should be a value."
@@ -194,7 +194,7 @@ HINTS: tuple[Hint, ...] = (
     Hint(
         r"does not require grad and does not have a grad_fn",
         "The result has lost its connection to the parameters: is there a `detach`, `.data`, "
-        "`.item()` or torch.tensor(...) on the way?",
+        "`.item()`, torch.tensor(...) or torch.no_grad() on the way?",
     ),
     Hint(
         r"variables needed for gradient computation has been modified by an inplace operation",

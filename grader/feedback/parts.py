@@ -19,6 +19,10 @@ _SUMS = (
     "Even where all sublayers return zeros, the output is wrong. A connection adds x and "
     "normalises. Is there one around each sublayer, and is nothing added or normalised besides?"
 )
+_ORDER = (
+    "Where all sublayers return zeros, the output is right as long as all norms are alike: they "
+    "come in another order. Which sublayer comes first, and which connection is around it?"
+)
 _SOME = (
     "With one sublayer at a time, the others returning zeros: right with {right}, not with {wrong}."
 )
@@ -34,21 +38,21 @@ def where_to_look(layer: Module, last_maps: Sequence[str], agrees: Callable[[], 
     """
     before = {name: parameter.detach().clone() for name, parameter in layer.named_parameters()}
 
-    def agrees_with(silent: Sequence[str] = (), norms_as_they_start: bool = False) -> bool:
+    def agrees_with(silent: Sequence[str] = (), weight: float = 0.0, bias: float = 0.0) -> bool:
         with torch.no_grad():
             for name, parameter in layer.named_parameters():
                 parameter.copy_(before[name])
-                if norms_as_they_start and "norm" in name:
-                    parameter.fill_(1.0 if name.endswith("weight") else 0.0)
+                if weight and "norm" in name:  # of all norms
+                    parameter.fill_(weight if name.endswith("weight") else bias)
                 if name.rpartition(".")[0] in silent:
                     parameter.zero_()
         return agrees()
 
     try:
-        if agrees_with(norms_as_they_start=True):
+        if agrees_with(weight=1.0):
             return _NORMS
         if not agrees_with(last_maps):
-            return _SUMS
+            return _ORDER if agrees_with(last_maps, weight=0.5, bias=0.25) else _SUMS
         right = [name for name in last_maps if agrees_with([o for o in last_maps if o != name])]
     finally:
         agrees_with()

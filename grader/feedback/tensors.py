@@ -65,14 +65,10 @@ def _unusual(actual: object, kind: type, subject: str, help: str) -> Tensor:
     if actual is None and subject.startswith("gradient"):
         raise Mismatch(
             f"There is no {subject}: the result does not depend on it, as far as torch can see. Is "
-            "something `detach`ed, taken as `.data`, or computed under torch.no_grad()?",
-            None,
-            help,
+            "something `detach`ed, taken as `.data`, or computed under torch.no_grad()?"
         )
     if actual is None:
-        raise Mismatch(
-            f"None came back where your {subject} should be: is a `return` missing?", None, help
-        )
+        raise Mismatch(f"None came back where your {subject} should be: is a `return` missing?")
     if kind is tuple or kind is list:
         length = len(cast("tuple[object, ...]", actual))
         raise Mismatch(

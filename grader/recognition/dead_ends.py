@@ -30,6 +30,7 @@ from grader.recognition.likeness import parsed
 from grader.recognition.unused import kept_only, unused
 
 _DROPPED = "The result of `{}` is dropped: the call changes nothing, it returns something new."
+_EMPTY = ("[]", "()", "{}", "list()", "dict()", "set()", "None")
 _UNREAD = "`{}` gets a value here that nothing reads."
 _UNREAD_LATER = (
     "Nothing reads the new value of {} after this line: it is neither kept nor returned."
@@ -251,6 +252,8 @@ def _unread(function: ast.FunctionDef) -> Iterator[tuple[str, int]]:
     repeated, inner = _again(function)
     for node in ast.walk(function):
         if not isinstance(node, ast.Assign) or _SIZE.search(ast.unparse(node.value)):
+            continue
+        if ast.unparse(node.value) in _EMPTY:  # a leftover: nothing is lost
             continue
         for target in node.targets:
             parts = target.elts if isinstance(target, ast.Tuple) else [target]

@@ -125,7 +125,8 @@ def test_data_of_another_version_is_told(key: str) -> None:
 def test_data_that_lacks_something_is_told(key: str) -> None:
     data = prepared.unpacked(known.read("masks"))
     names = data["names"][:-1]
-    for part in (None, {}, [], names, dict.fromkeys(names)):
+    parts: list[Any] = [None, {}, [], names, dict.fromkeys(names)]
+    for part in parts:
         with pytest.raises(known.NoHintsError, match="cannot be read"):
             known.decoded("masks", prepared.packed("masks", {**data, key: part}))
     del data[key]

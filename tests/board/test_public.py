@@ -9,6 +9,26 @@ import pytest
 from grader.curriculum import NAMES, mistakes, stubs
 from tests.tools.public_tests import answered, failures, refused
 
+# The sentences of all rows compete for the places of one beam.
+ONE_BEAM = """
+
+def beam_search(model, src, bos_id, eos_id, max_len, beam_size=4):
+    rows = range(src.size(0))
+    memory, beam = model.encode(src), [(0.0, row, [bos_id]) for row in rows]
+    for _ in range(max_len - 1):
+        candidates = [one for one in beam if eos_id in one[2]]
+        for score, row, ids in beam:
+            if eos_id not in ids:
+                here = slice(row, row + 1)
+                states = model.decode(torch.tensor([ids]), memory[here], src[here])
+                gains = F.log_softmax(model.generator(states)[0, -1], dim=-1).tolist()
+                candidates += [(score + g, row, [*ids, w]) for w, g in enumerate(gains)]
+        beam = sorted(candidates, reverse=True)[: beam_size * len(rows)]
+    best = [next((ids for _, one, ids in beam if one == row), [bos_id]) for row in rows]
+    longest = max(map(len, best))
+    return torch.tensor([ids + [model.pad_id] * (longest - len(ids)) for ids in best])
+"""
+
 pytestmark = pytest.mark.usefixtures("pieces")
 
 
@@ -46,6 +66,7 @@ def test_unusual_right_answers_pass(name: str) -> None:
         ("dropout", "nothing-left-in-evaluation", "test_the_ends"),
         ("embedding", "padding-not-passed-to-the-table", "test_padding_idx_reaches_the_table"),
         ("embedding", "padding-zero-is-falsy", "test_padding_idx_reaches_the_table"),
+        ("embedding", "gradient-hook", "test_a_copy_freezes_the_same_row"),
         ("embedding", "dropout-twice", "test_options_reach_the_positions"),
         ("embedding", "uniform-rows", "test_how_it_starts"),
         ("sublayer", "dropout_on_the_sum", "test_dropout_before_the_sum_in_post_norm"),
@@ -187,6 +208,19 @@ def test_a_message_leads_to_the_mistake(
     by_test = failures(name, source.replace(old, new))
     assert says in by_test[test]
     assert never not in by_test[test]
+
+
+def test_a_beam_that_all_rows_share_is_seen() -> None:
+    source = stubs.reference_source("decoding")
+    by_test = failures("decoding", f"{source}{ONE_BEAM}")
+    assert list(by_test) == ["test_rows_do_not_compete"]
+    assert "those of one row only?" in by_test["test_rows_do_not_compete"]
+
+
+def test_a_gradient_that_overflows_is_seen() -> None:
+    source = stubs.reference_source("activations").replace("inner = x.clamp(-10, 10)", "inner = x")
+    by_test = failures("activations", source)
+    assert "what becomes infinite here for 1e+30?" in by_test["test_far_away_numbers"]
 
 
 def test_more_padding_behind_a_result_does_no_harm() -> None:

@@ -637,6 +637,123 @@ def test_facts_of_the_source_come_before_questions(
     assert says in read(exercise, (old, new), pointed=True)
 
 
+@pytest.mark.parametrize(
+    ("exercise", "old", "new", "says", "never"),
+    [
+        (
+            "swiglu",
+            "nn.Linear(d_model, d_ff, bias=bias)",
+            "nn.Linear(d_model, 2 * d_ff // 3, bias=bias)",
+            "it should have (5, 3). From which sizes is it made",
+            "default of `bias`",
+        ),
+        (
+            "training_loop",
+            "range(1, steps + 1)",
+            "range(1, steps + len(batches) + 1)",
+            "These are 7. Does fit end after `steps` steps",
+            "Which batch belongs to step 1",
+        ),
+        (
+            "encoder",
+            "        x = self.sublayers[0](x, lambda y: self.self_attn(y, y, y, mask))\n"
+            "        return self.sublayers[1](x, self.feed_forward)",
+            "        x = self.sublayers[1](x, self.feed_forward)\n"
+            "        return self.sublayers[0](x, lambda y: self.self_attn(y, y, y, mask))",
+            "Which sublayer comes first, and which connection is around it?",
+            "Is there one around each sublayer",
+        ),
+        (
+            "transformer",
+            "Encoder(num_layers, d_model, n_heads, d_ff,",
+            "Encoder(num_layers, d_model, n_heads, 4 * d_model,",
+            "`encoder.layers.0.feed_forward.linear1.weight` of Transformer(10, 12, d_model=4, "
+            "d_ff=8) has shape (16, 4); it should have (8, 4).",
+            "part by part",
+        ),
+        (
+            "decoder",
+            "x = layer(x, memory, tgt_mask, memory_mask)",
+            "x = layer(x, memory.detach(), tgt_mask, memory_mask)",
+            "There is no gradient of memory",
+            "has a norm after its layers",
+        ),
+        (
+            "optimiser",
+            "            with torch.enable_grad():\n                loss = closure()",
+            "            with torch.no_grad():\n                loss = closure()",
+            "The result has no connection to the parameters. Your code has `torch.no_grad`",
+            "detach",
+        ),
+        (
+            "kv_cache",
+            "self.keys, self.values = self.keys[rows], self.values[rows]",
+            "self.keys[: len(rows)], self.values[: len(rows)] = self.keys[rows], self.values[rows]",
+            "and what earlier calls left in `self.keys` and `self.values`.",
+            "and what the call is given",
+        ),
+        (
+            "tiled_attention",
+            "    largest = query.new_full((*query.shape[:-1], 1), lowest)",
+            "    results = []\n    largest = query.new_zeros((*query.shape[:-1], 1))",
+            "What is its running maximum",
+            "`results`",
+        ),
+    ],
+    ids=[
+        "a shape", "steps", "the order", "a wide network", "a gradient", "no_grad", "what is kept",
+        "an empty list",
+    ],
+)  # fmt: skip
+def test_what_is_right_is_not_asked_about(
+    read: Read, exercise: str, old: str, new: str, says: str, never: str
+) -> None:
+    """A test that checks several things asks about the one that is wrong."""
+    panel = read(exercise, (old, new), pointed=True)
+    assert says in panel
+    assert never not in panel
+
+
+@pytest.mark.parametrize(
+    ("exercise", "edits", "says", "never"),
+    [
+        (
+            "transformer",
+            [
+                (
+                    "return self.encoder(self.src_embedding(src), padding_mask(src, self.pad_id))",
+                    "self.mask = padding_mask(src, self.pad_id)\n"
+                    "        return self.encoder(self.src_embedding(src), self.mask)",
+                ),
+                ("            padding_mask(src, self.pad_id),\n        )", "self.mask)"),
+            ],
+            "`Transformer.__init__` does not assign `self.mask`. `Transformer.encode` does",
+            "which of them does",
+        ),
+        (
+            "rope",
+            [
+                (
+                    "    across, up = ",
+                    "    if x.dim() == 4:\n        cos, sin = cos[:, None], sin[:, None]\n"
+                    "    across, up = ",
+                )
+            ],
+            "`sin` (5, 1, 2) is computed on lines 142 and 144, from angles (5, 2).",
+            "and cos",
+        ),
+    ],
+    ids=["made by another method", "in a branch"],
+)
+def test_where_it_comes_from_is_told(
+    read: Read, exercise: str, edits: list[tuple[str, str]], says: str, never: str
+) -> None:
+    """An attribute that another method assigns, and a shape that a branch has made."""
+    panel = read(exercise, *edits, pointed=True)
+    assert says in panel
+    assert never not in panel
+
+
 def test_a_list_of_the_class_is_named_and_not_what_it_leads_to(read: Read) -> None:
     """All caches append to one list, so their tensors don't fit together."""
     edits = (
