@@ -86,8 +86,8 @@ def test_the_parameters_of_the_stack() -> None:
         if held != 3:
             headline = f"`layers` of {what} has the length {held}; there should be 3 layers."
             raise Mismatch(headline, points_at="__init__")
-        asks = {"norm.*": "`norm` is a LayerNorm in pre-norm, after the layers; else it is None."}
-        assert_parameters(decoder, shapes, what, asks)
+        ask = "`norm`, after the layers, is a LayerNorm in pre-norm and None in post-norm."
+        assert_parameters(decoder, shapes, what, {"norm.*": ask})
 
 
 def test_the_layers_share_nothing() -> None:

@@ -230,8 +230,9 @@ def missing_attribute(source: str, headline: str) -> tuple[str, int, str] | None
         return None
     for method in (node for node in owner.body if isinstance(node, ast.FunctionDef)):
         for node in ast.walk(method):
-            is_it = isinstance(node, ast.Attribute) and ast.unparse(node) == f"self.{name}"
-            if is_it and isinstance(node.ctx, ast.Store):
+            if not isinstance(node, ast.Attribute) or not isinstance(node.ctx, ast.Store):
+                continue
+            if ast.unparse(node) == f"self.{name}":
                 told = _MADE_LATER.format(**words, method=method.name)
                 return told, node.lineno, f"{owner.name}.{method.name}"
     near = difflib.get_close_matches(name, made, n=1, cutoff=0.8)

@@ -38,21 +38,23 @@ def where_to_look(layer: Module, last_maps: Sequence[str], agrees: Callable[[], 
     """
     before = {name: parameter.detach().clone() for name, parameter in layer.named_parameters()}
 
-    def agrees_with(silent: Sequence[str] = (), weight: float = 0.0, bias: float = 0.0) -> bool:
+    def agrees_with(silent: Sequence[str] = (), spread: float | None = None) -> bool:
         with torch.no_grad():
             for name, parameter in layer.named_parameters():
                 parameter.copy_(before[name])
-                if weight and "norm" in name:  # of all norms
-                    parameter.fill_(weight if name.endswith("weight") else bias)
+                if spread is not None and "norm" in name:  # all alike; 0: as they start
+                    middle = 1.0 if name.endswith("weight") else 0.0
+                    numbers = torch.linspace(middle - spread, middle + spread, parameter.numel())
+                    parameter.copy_(numbers.view_as(parameter))
                 if name.rpartition(".")[0] in silent:
                     parameter.zero_()
         return agrees()
 
     try:
-        if agrees_with(weight=1.0):
+        if agrees_with(spread=0.0):
             return _NORMS
         if not agrees_with(last_maps):
-            return _ORDER if agrees_with(last_maps, weight=0.5, bias=0.25) else _SUMS
+            return _ORDER if agrees_with(last_maps, spread=0.5) else _SUMS
         right = [name for name in last_maps if agrees_with([o for o in last_maps if o != name])]
     finally:
         agrees_with()

@@ -757,13 +757,12 @@ def test_where_it_comes_from_is_told(
 def test_a_list_of_the_class_is_named_and_not_what_it_leads_to(read: Read) -> None:
     """All caches append to one list, so their tensors don't fit together."""
     edits = (
-        ("        self.keys: Tensor | None = None\n", ""),
         ("    def __init__(self) -> None:", "    held = []\n\n    def __init__(self) -> None:"),
         (
             "        if self.keys is None or",
             "        self.held.append(key)\n        if self.keys is None or",
         ),
-        ("self.keys is None", "len(self.held) == 1"),
+        ("self.keys is None or self.values is None", "len(self.held) == 1"),
     )
     panel = read("kv_cache", *edits, pointed=True)
     assert "`held` is made once, for the class: all objects of `KVCache` share it." in panel
