@@ -16,7 +16,14 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from grader.recognition.thresholds import ALIKE, AS_IT_SHOULD_BE, CLEAR, NAME, UNLIKE_WRONG
+from grader.recognition.thresholds import (
+    ALIKE,
+    AS_IT_SHOULD_BE,
+    CLEAR,
+    NAME,
+    THE_SAME,
+    UNLIKE_WRONG,
+)
 
 # Answers have a few thousand characters, at most 1,400 nodes, 17 deep. What is far larger is not
 # read: much here takes time that grows with the square of the size.
@@ -156,19 +163,25 @@ class Lines:
     def correct(self, changes: Iterable[Change]) -> bool:
         """Whether the line that a mistake changes is in the source, as it should be.
 
-        False for a mistake that only removes or adds lines: a line may be right, and not called.
+        False where one of its forms may be there of which no line can say so: one that only removes
+        lines which are not all in the source, or only adds some that are, or that changes none but
+        those which others begin with. A line may be right, and not called.
         """
-        scores = [
-            (self._most_alike(change.right), self._most_alike(change.wrong))
-            for change in changes
-            if change.right and change.wrong
-        ]
+        scores = []
+        for change in changes:
+            if change.right and change.wrong:
+                scores.append((self._nearest(change.right), self._nearest(change.wrong)))
+            elif self._has(change.wrong) or (not change.wrong and not self._has(change.right)):
+                return False
         if not scores:
             return False
         right, wrong = max(scores, key=lambda score: score[1] - score[0])
         return right >= AS_IT_SHOULD_BE and right - wrong >= UNLIKE_WRONG
 
-    def _most_alike(self, lines: Iterable[Words]) -> float:
+    def _has(self, lines: Sequence[Words]) -> bool:
+        return bool(lines) and all(self._nearest([line]) >= THE_SAME for line in lines)
+
+    def _nearest(self, lines: Iterable[Words]) -> float:
         pairs = ((own, line) for line in lines for own in self.lines)
         return max((_likeness(own, line, self.common) for own, line in pairs), default=0.0)
 

@@ -111,5 +111,8 @@ ALIKE, CLEAR = 0.5, 0.08
 # How like the right line one of the student's has to be, and how much less like the wrong one, to
 # speak against the mistake between them.
 AS_IT_SHOULD_BE, UNLIKE_WRONG = 0.65, 0.25
+# How like each other two lines are that differ in the name of one variable at most. Not fitted:
+# two lines that swap the axes of different tensors are at 0.82.
+THE_SAME = 0.9
 # What the name of a variable counts for, against 1 for a call, an operator or a number.
 NAME = 0.4

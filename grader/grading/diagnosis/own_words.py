@@ -100,7 +100,7 @@ def _wrong_statements(exercise: str, name: str) -> list[str]:
 def changes(exercise: str, name: str) -> list[Change]:
     """What a mistake changes in each of the right answers that it is made in."""
     return [
-        Change(*([words(statement) for statement in part] for part in _difference(exercise, made)))
+        Change(*(list(filter(None, map(words, part))) for part in _difference(exercise, made)))
         for made in _sources(exercise)[name]
     ]
 
