@@ -46,7 +46,9 @@ def test_three_tokens_by_hand() -> None:
     if isinstance(cache.length, Tensor):
         raise Mismatch("`length` should be a Python number after append, not a tensor.")
     help = "Does `length` count tokens, those of the first append too?"
-    assert_matches(torch.tensor(cache.length), torch.tensor(2), "length after two", help=help)
+    assert_matches(
+        torch.tensor(cache.length), torch.tensor(2), "`length` after two tokens", help=help
+    )
     keys, values = appended(cache, torch.tensor([[[[3.0]]]]), torch.tensor([[[[30.0]]]]))
     expected = torch.tensor([[[[1.0], [2.0], [3.0]]]])
     help = "append returns everything that the cache holds, the new tokens last."
@@ -58,7 +60,7 @@ def test_three_tokens_by_hand() -> None:
     assert_matches(values, 10 * expected, "values", axes=AXES, help=help)
     help = "Does `length` count tokens, all of them, after each append?"
     assert_matches(
-        torch.tensor(cache.length), torch.tensor(3), "length after three tokens", help=help
+        torch.tensor(cache.length), torch.tensor(3), "`length` after three tokens", help=help
     )
 
 
@@ -76,7 +78,7 @@ def test_pieces_of_any_length(lengths: list[int]) -> None:
         assert_matches(found, torch.cat(expected, dim=2), name, axes=AXES)
     help = "One call may append several tokens."
     found, total = torch.tensor(cache.length), torch.tensor(sum(lengths))
-    assert_matches(found, total, f"length after appending {lengths} tokens", help=help)
+    assert_matches(found, total, f"`length` after appending {lengths} tokens", help=help)
 
 
 def test_two_caches_share_nothing() -> None:
@@ -100,7 +102,7 @@ def test_reorder_by_hand() -> None:
     appended(cache, key, 10 * key)
     cache.reorder(torch.tensor([2, 0]))
     help = "Rows of the batch are picked here; there are as many tokens as before."
-    assert_matches(torch.tensor(cache.length), torch.tensor(1), "length after reorder", help=help)
+    assert_matches(torch.tensor(cache.length), torch.tensor(1), "`length` after reorder", help=help)
     new = torch.tensor([8.0, 9.0]).reshape(2, 1, 1, 1)
     keys, values = appended(cache, new, 10 * new)
     expected = torch.tensor([[[[3.0], [8.0]]], [[[1.0], [9.0]]]])

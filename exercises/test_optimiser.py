@@ -126,12 +126,13 @@ def test_parameters_have_a_state_and_groups_have_options() -> None:
     optimiser = AdamW(groups, lr=0.1, weight_decay=0.0)
     first.grad, second.grad = torch.tensor([5.0]), torch.tensor([-3.0, 0.0])
     optimiser.step()
-    for name, returned, expected in (
-        ("first", first, [0.9]),
-        ("second", second, [1.01, 1.0]),
-        ("late", late, [1.0]),
+    for name, returned, expected, help in (
+        ("first", first, [0.9], "Its group gives no `lr`: it has that of the optimiser, 0.1."),
+        ("second", second, [1.01, 1.0], "Its group has the `lr` 0.01. Which one does it move by?"),
+        ("late", late, [1.0], "It has no gradient yet, so it stays where it is."),
     ):
-        assert_matches(returned, torch.tensor(expected), f"parameter `{name}` after one step")
+        what = f"parameter `{name}` after one step"
+        assert_matches(returned, torch.tensor(expected), what, help=help)
     optimiser.param_groups[1]["lr"] = 0.0
     optimiser.step()
     assert_matches(
