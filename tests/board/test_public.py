@@ -217,12 +217,6 @@ def test_a_beam_that_all_rows_share_is_seen() -> None:
     assert "those of one row only?" in by_test["test_rows_do_not_compete"]
 
 
-def test_a_gradient_that_overflows_is_seen() -> None:
-    source = stubs.reference_source("activations").replace("inner = x.clamp(-10, 10)", "inner = x")
-    by_test = failures("activations", source)
-    assert "what becomes infinite here for 1e+30?" in by_test["test_far_away_numbers"]
-
-
 def test_more_padding_behind_a_result_does_no_harm() -> None:
     """The hidden checks take results of decoding that are filled up to `max_len`."""
     source = stubs.reference_source("decoding")
