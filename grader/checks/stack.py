@@ -15,6 +15,7 @@ from torch import Tensor
 
 from grader.checks.framework import check
 from grader.checks.framework.assertions import (
+    IS_IT_USED,
     assert_changes,
     assert_gradients,
     assert_keeps_numbers,
@@ -265,10 +266,10 @@ def assert_all_used(actual: dict[str, Tensor | None]) -> None:
     The bias of the keys is exempt: softmax ignores what all keys have in common.
     """
     for name, gradient in actual.items():
-        if gradient is None or (
-            not name.endswith("k_proj.bias") and (gradient.max() - gradient.min()).item() <= 1e-9
-        ):
-            raise Mismatch(f"`{name}` does not affect the output: no gradient reaches it.")
+        if gradient is None:
+            raise Mismatch(f"No gradient reaches `{name}`.", help=IS_IT_USED)
+        if not name.endswith("k_proj.bias") and (gradient.max() - gradient.min()).item() <= 1e-9:
+            raise Mismatch(f"The gradient of `{name}` is the same everywhere.", help=IS_IT_USED)
 
 
 def assert_layer_gradients(student: Any, case: StackCase) -> None:

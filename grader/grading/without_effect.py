@@ -23,6 +23,7 @@ from grader.recognition.dead_ends import (
     dropped,
     kept_from_first_call,
     misnamed_keys,
+    never_filled,
     unused_arguments,
     unused_layers,
 )
@@ -35,6 +36,7 @@ _KEPT = "`{name}` is kept in `{attribute}`, which no line reads, so it changes n
 _ASKS_ARGUMENT = "What should change with {it}, and which line of your code sees to that?"
 _ASKS = "What is this line for, and which later line needs what it gives?"
 _ASKS_KEY = "Which keys does that dictionary have?"
+_ASKS_FILLED = "Which numbers should a new module start with, and which line puts them there?"
 _ASKS_NEXT = "What does a second call, with another input, find there?"
 
 
@@ -53,6 +55,7 @@ def without_effect(
     lines = [
         *((line, tells, _ASKS_KEY) for tells, line in misnamed_keys(source)),
         *((line, tells, _ASKS) for tells, line in dropped(source)),
+        *((line, tells, _ASKS_FILLED) for tells, line in never_filled(source)),
         *((line, tells, _ASKS_NEXT) for tells, line in kept_from_first_call(source)),
         *((line, tells, _ASKS_NEXT) for tells, line in changed_in_forward(source)),
         *_of_arguments(exercise, source, told),

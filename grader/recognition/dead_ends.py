@@ -57,6 +57,10 @@ _FUNCTIONS_ONLY = {"cat", "concat", "einsum", "hstack", "stack", "vstack"}
 _LOOKS_ON = re.compile(r"check|valid|verif|assert|log|record|print")
 _SIZE = re.compile(r"(\.shape(\[[^\]]*\])?|\.size\([^)]*\)|^len\(.*\))$")
 _LAYER = "`self.{}` is made here and used nowhere."
+_FILLED = re.compile(r"[^\W_]_\(|\.data\b|parameters\(|\] = ")
+_NEVER_FILLED = (
+    "`self.{}` holds whatever was in memory: `{}` fills nothing, and no other line does."
+)
 _LAYER_OF_LIST = "`self.{}` gets {} layers here, and no line uses `self.{}[{}]`."
 _SHARED = (
     "`{}` is made once, for the class: all objects of `{}` share it. Each gets one of its own if "
@@ -144,6 +148,15 @@ def unused_layers(source: str) -> list[tuple[str, int]]:
     return _in_order(told for node in owners for told in _unused_layers(node, tree, read))
 
 
+def never_filled(source: str) -> list[tuple[str, int]]:
+    """Return a sentence on each parameter that starts with whatever was in memory, and its line."""
+    tree = parsed(source)
+    if _FILLED.search(ast.unparse(tree)):
+        return []
+    assigned = [node for node in ast.walk(tree) if isinstance(node, ast.Assign)]
+    return _in_order(told for node in assigned for told in _never_filled(node))
+
+
 def unused_arguments(source: str) -> list[tuple[str, int]]:
     """Return the arguments that nothing reads, after their function, and its line, in order."""
     tree = parsed(source)
@@ -157,6 +170,18 @@ def unused_arguments(source: str) -> list[tuple[str, int]]:
     # Those that only one branch does not read have a space in them.
     names = [whole for whole in unused(source) if " " not in whole]
     return _in_order((whole, lines[whole.rpartition(".")[0]]) for whole in names)
+
+
+def _never_filled(assigned: ast.Assign) -> Iterator[tuple[str, int]]:
+    """Yield the parameter that is assigned here, if it is nothing but `torch.empty`."""
+    target, value = assigned.targets[0], assigned.value
+    if not (isinstance(target, ast.Attribute) and isinstance(value, ast.Call) and value.args):
+        return
+    made, name = value.args[0], ast.unparse(value.func).rpartition(".")[2]
+    if name == "Parameter" and isinstance(made, ast.Call):
+        call = ast.unparse(made.func)
+        if call == "torch.empty":
+            yield _NEVER_FILLED.format(target.attr, call), assigned.lineno
 
 
 def _in_order(told: Iterable[tuple[str, int]]) -> list[tuple[str, int]]:

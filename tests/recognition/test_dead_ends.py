@@ -10,6 +10,7 @@ from grader.recognition.dead_ends import (
     dropped,
     kept_from_first_call,
     misnamed_keys,
+    never_filled,
     shared_by_all,
     told_arguments,
     unused_layers,
@@ -25,6 +26,7 @@ def dead_ends(source: str) -> list[tuple[str, int]]:
         shared_by_all,
         kept_from_first_call,
         misnamed_keys,
+        never_filled,
     )
     told = [pair for kind in kinds for pair in kind(source)]
     return sorted(told, key=lambda pair: (pair[1], pair[0]))
@@ -234,3 +236,32 @@ def step(self, group):
     assert told.startswith("The key `steps` is read here, and no line sets it. There is `step`")
     assert line == 5
     assert misnamed_keys(source.replace('{"step": 0}', "dict(steps=0, step=1)")) == []
+
+
+_NORM = """
+class Norm(nn.Module):
+    def __init__(self, size, device=None):
+        super().__init__()
+        self.weight = nn.Parameter(torch.empty(size, device=device))
+        {line}
+    def forward(self, x):
+        return self.weight * x
+"""
+
+
+def test_a_parameter_that_nothing_fills_is_named() -> None:
+    ((message, line),) = never_filled(_NORM.format(line="self.size = size"))
+    assert (message.partition(":")[0], line) == ("`self.weight` holds whatever was in memory", 5)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "nn.init.ones_(self.weight)",
+        "self.weight.data = torch.ones(size)",
+        "torch.nn.init.ones_(next(self.parameters()))",
+        "self.weight[:] = 1",
+    ],
+)
+def test_one_that_is_filled_later_is_not(line: str) -> None:
+    assert never_filled(_NORM.format(line=line)) == []
