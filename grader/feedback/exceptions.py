@@ -75,6 +75,11 @@ HINTS: tuple[Hint, ...] = (
         at=_MULTIPLIES + r".*transpose\((?:\w+,\s*)?(\d),\s*(\d)\)",
     ),
     Hint(
+        r"(?:self|mat2) must be a matrix",
+        "`mm` multiplies two matrices, and one of these has more axes, or fewer. `@` takes any "
+        "number of axes in front.",
+    ),
+    Hint(
         r"mat1 and mat2 shapes cannot be multiplied \((\w+) and (\w+)\)",
         "A matrix product needs equal inner sizes; here {0} meets {1}. "
         "Which axis should be last in each, and is each made from the right input?",

@@ -249,6 +249,7 @@ class Plain:
         ("math.sqrt(x.size)", "without brackets it isn't called"),
         ("torch.zeros(x.size, 3)", "without brackets it isn't called"),
         ("math.pi(x + 1)", "an operator such as `*`"),
+        ("torch.mm(x, x[0, 0])", "`@` takes any number of axes in front"),
         ("torch.maximum(x, 0)", "`maximum` compares two tensors"),
         ("max(0, x)", "Python's `max` compares whole tensors"),
         ("x.mean + 1", "`mean` is a function: without `()` it isn't called."),
