@@ -96,7 +96,10 @@ def assert_holds(actual: Any, expected: Pair, subject: str, help: str = "") -> N
 def assert_length(cache: RemoteModule, expected: int, when: str) -> None:
     """The cache's `length` is that many."""
     result = cache.length.get()
-    help = "Is `length` a number that can be read, or a method that has to be called?"
+    if isinstance(result, int):
+        help = "It counts the tokens that the cache holds, which are axis 2 of its keys."
+    else:
+        help = "Is `length` a number that can be read, or a method that has to be called?"
     assert_returns(result, expected, f"cache.length {when}", help)
 
 

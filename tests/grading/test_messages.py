@@ -202,6 +202,15 @@ Q_PROJ = "self.q_proj(query)"
             "All ",
             id="a mask that is not handed on",
         ),
+        pytest.param(
+            "kv_cache",
+            "hands_back_everything_so_far",
+            "self.length = self.keys.size(2)",
+            "self.length = self.keys.size(1)",
+            "It counts the tokens that the cache holds",
+            "method",
+            id="a length of another axis",
+        ),
     ],
 )
 def test_the_words_fit_the_code(
