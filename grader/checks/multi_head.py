@@ -252,16 +252,18 @@ def test_dropout_acts_on_the_weights(student: Any, numbers: Numbers) -> None:
     """In training mode dropout removes attention weights, and in evaluation mode nothing.
 
     Sees a dropout that is missing, stays on in evaluation, has a fixed probability, or acts on the
-    scores or the output instead of the weights.
+    scores or the output, instead of the weights or besides.
     """
     batch, heads, length, d_head, p = 4, 4, 8, 3, 0.2
     d_model = heads * d_head
-    # Every weight is 1/length and every value 1, so the output counts the weights that were kept.
+    # Every score is the same, so every weight is 1/length, and every value 1: the output counts the
+    # weights that were kept.
     weights = {
         name: torch.zeros(d_model, d_model) if name.endswith("weight") else torch.zeros(d_model)
         for name in PARAMETERS
     }
-    weights["v_proj.bias"] += 1.0
+    for name in ("q_proj.bias", "k_proj.bias", "v_proj.bias"):
+        weights[name] += 1.0
     weights["out_proj.weight"] += torch.eye(d_model)
     x = torch.ones(batch, length, d_model)
 
