@@ -50,7 +50,7 @@ HINTS: tuple[Hint, ...] = (
         _SIZES,
         "A mean or sum does not fit x: on axis {2} one has size {0}, the other {1}. Both drop "
         "their axis; `keepdim=True` keeps it, with size 1.",
-        at=r"mean|var|std|sigma|\bmu\b|sum",
+        at=r"mean|var|std|sigma|\bmu\b|(?<!ein)sum",
     ),
     Hint(
         r"'Tensor' object is not callable",
@@ -263,14 +263,19 @@ HINTS: tuple[Hint, ...] = (
         "A mask that isn't given is None, and None has no `~`. Check `if mask is not None` first.",
     ),
     Hint(
-        r"masked_fill_?\(\) received .*? got \((?:value=\w+, )?(?:mask=)?(?:NoneType|bool)\b",
-        "`masked_fill` gets a mask that is not a tensor: one that was not given is None, and "
+        r"(masked_fill|where)_?\(\) received .*? got \((?:value=\w+, )?(?:mask=|condition=)?"
+        r"(?:NoneType|bool)\b",
+        "`{0}` gets a mask that is not a tensor: one that was not given is None, and "
         "`None == 0` is False. Check `if mask is not None` first.",
     ),
     Hint(
-        r"(\w+)\(\) (?:received an invalid combination of arguments|missing \d+ required "
-        r"positional arguments?: \"dim)",
+        r"(\w+)\(\) missing \d+ required positional arguments?: \"dim",
         "These arguments don't fit torch's `{0}`. Is the axis missing along which it works?",
+    ),
+    Hint(
+        r"(\w+)\(\) received an invalid combination of arguments",
+        "These arguments don't fit torch's `{0}`. Is one missing, such as the axis, or is one of "
+        "another type than the function takes?",
     ),
     Hint(r"'NoneType' object", _NOT_GIVEN, at=r"(?<![\w.])(?:(\w*mask\w*)[.\[]|(dropout)\()"),
     Hint(

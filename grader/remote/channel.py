@@ -183,6 +183,9 @@ class Channel:
                 size += len(body)
         except (EOFError, ConnectionError):
             raise Lost("died", self.process.ending()) from None
+        except wire.TooLargeError as error:
+            sizes = (round(size / 1e6) for size in (error.size, error.limit))
+            raise Lost("protocol", _TOO_LARGE.format(*sizes)) from None
         except wire.WireError as error:
             raise Lost("protocol", _UNREADABLE.format(error=error)) from None
         finally:
@@ -228,4 +231,8 @@ def decoded(body: bytearray) -> Any:
 
 
 _UNASKED = "Your code's process sent something that it was not asked for."
+_TOO_LARGE = (
+    "What your code returned is too large: {} MB, and at most {} MB are read. Which shape should "
+    "it have?"
+)
 _UNREADABLE = "Your code's process sent something unreadable: {error}."

@@ -6,7 +6,7 @@ import math
 import socket
 import time
 
-from grader.remote.wire import LENGTH, UNLIMITED, WireError
+from grader.remote.wire import LENGTH, UNLIMITED, TooLargeError
 
 _AHEAD = 1 << 16
 
@@ -23,7 +23,7 @@ class Inbox:
 
         `deadline` is a `time.monotonic()` by which the whole frame must be here, so that a drip of
         single bytes gains nothing. Raises `TimeoutError`, `EOFError` when the other side is gone,
-        and `WireError` for a frame over `limit` bytes.
+        and `TooLargeError` for a frame over `limit` bytes.
         """
         self._fill(LENGTH.size, deadline)
         end = self._end(limit)
@@ -31,7 +31,7 @@ class Inbox:
         return self._taken(end)
 
     def arrived(self, limit: int) -> bytearray | None:
-        """Return the body of the next frame if all of it is here already. Raises `WireError`."""
+        """Return the body of the next frame if all of it is here. Raises `TooLargeError`."""
         if len(self.ahead) < LENGTH.size:
             return None
         end = self._end(limit)
@@ -41,7 +41,7 @@ class Inbox:
         """Return the end of the first frame, whose length has arrived."""
         (size,) = LENGTH.unpack_from(self.ahead)
         if size > limit:
-            raise WireError(f"frame of {size} bytes, over the limit of {limit}")
+            raise TooLargeError(size, limit)
         return LENGTH.size + int(size)
 
     def _taken(self, end: int) -> bytearray:

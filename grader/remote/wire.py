@@ -48,6 +48,15 @@ class WireError(Exception):
     """The other side sent something that is no frame of ours."""
 
 
+class TooLargeError(WireError):
+    """The other side sent a frame of `size` bytes, more than the `limit`."""
+
+    def __init__(self, size: int, limit: int) -> None:
+        super().__init__(f"frame of {size} bytes, over the limit of {limit}")
+        self.size = size
+        self.limit = limit
+
+
 @dataclass(frozen=True)
 class Opaque:
     """A value that is not data, such as a function: only the name of its type is sent."""

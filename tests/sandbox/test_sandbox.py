@@ -128,6 +128,7 @@ def test_what_a_module_raises_is_told(host: Host) -> None:
         ("import faulthandler; faulthandler._read_null()", "died", "segmentation fault"),
         ("os.close(3)", "died", "ended its own process"),
         ("os.write(3, bytes(8))", "protocol", "unreadable"),
+        (r"os.write(3, b'\xff\xff\xff\x0b')", "protocol", "too large: 201 MB"),
     ],
 )
 def test_a_lost_child_is_told_apart(host: Host, body: str, status: str, message: str) -> None:
