@@ -660,7 +660,7 @@ def test_facts_of_the_source_come_before_questions(
             "        return self.sublayers[1](x, self.feed_forward)",
             "        x = self.sublayers[1](x, self.feed_forward)\n"
             "        return self.sublayers[0](x, lambda y: self.self_attn(y, y, y, mask))",
-            "Which sublayer comes first, and which connection is around it?",
+            "which box of the encoder does x enter first, and which one in your `forward`?",
             "Is there one around each sublayer",
         ),
         (
