@@ -240,7 +240,9 @@ def assert_passes_the_maps(silent: Any, output: Any, shape: torch.Size) -> None:
     first = silent[:1, :1, :1].expand(shape)
     assert_matches(silent, first, "output when the weight of linear2 is zero", axes=AXES)
     if not (output - silent > 0.1).all():
-        raise Mismatch("Your output is only the bias of linear2.")
+        raise Mismatch(
+            "Each number of your output should be smaller with zeros as the weight of linear2."
+        )
 
 
 def _above(output: Tensor, silent: Tensor) -> Tensor:
