@@ -897,7 +897,7 @@ def test_a_question_is_about_the_function_whose_test_failed(read: Read) -> None:
             "sampling",
             'torch.full_like(logits, float("-inf")).scatter(-1, kept.indices, kept.values)',
             'logits.masked_fill(logits < kept.values.min(), float("-inf"))',
-            "so every row has a limit of its own.",
+            "how many thresholds does your code compute, and how many should there be?",
         ),
         (
             "training_loop",
