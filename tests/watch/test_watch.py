@@ -138,6 +138,26 @@ def test_a_loop_is_cut_without_the_timers_of_the_system(monkeypatch: pytest.Monk
         pass
 
 
+def test_a_debugger_works_after_a_loop_was_cut_without_timers() -> None:
+    """Python 3.11 never came back from the first call that it saw."""
+    program = (
+        "import signal, sys\n"
+        "from grader.board import time_limit\n"
+        "del signal.setitimer\n"
+        "time_limit.SECONDS = 0.2\n"
+        "try:\n"
+        "    with time_limit.time_limit():\n"
+        "        while True: pass\n"
+        "except time_limit.TookTooLong:\n"
+        "    sys.settrace(lambda *_: None)\n"
+        "    (lambda: print('returned'))()\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, timeout=120
+    )
+    assert done.stdout == "returned\n", done.stderr
+
+
 # Where it cannot run at all
 
 
