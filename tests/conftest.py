@@ -109,13 +109,14 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> object:
 
             That one is not run again, or it would end the next worker as well.
             """
+            ended_in: str | None = None
             for unit in self.assigned_work[node].values():
                 for nodeid, completed in unit.items():
-                    if not completed:
+                    if not completed and ended_in is None:
                         unit[nodeid] = True
-                        super().remove_node(node)
-                        return nodeid
-            return super().remove_node(node)
+                        ended_in = nodeid
+            super().remove_node(node)
+            return ended_in
 
     config.option.loadscopereorder = False  # the order is that of the collection, see below
     return Scheduling(config, log)
