@@ -16,8 +16,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from types import FrameType
 
-from torch import Tensor, nn
+from torch import Tensor
 
+from grader.board.assignments import assigned, is_kept
 from grader.board.statements import at_line
 from grader.board.workspace import Workspace
 from grader.feedback.finding import Place
@@ -27,16 +28,6 @@ _MADE = "`{name}` {shape} is computed on {lines}{source}."
 _MOST = 4
 _NO_SIZE = r"dimension \d+"
 _NO_SHAPE = ("device", "dtype")
-_OF_SHAPE = ("dim", "ndim", "shape", "size")
-# What the conditions of which the outcome can be told consist of.
-_ASKS = (
-    ast.Name, ast.Attribute, ast.Constant, ast.Call, ast.Subscript, ast.Compare, ast.BoolOp,
-    ast.UnaryOp, ast.unaryop, ast.boolop, ast.cmpop, ast.expr_context,
-)  # fmt: skip
-
-
-class _Something:
-    """Stands for an object in a condition that asks whether it is None."""
 
 
 @dataclass(frozen=True)
@@ -120,7 +111,7 @@ def _origin(
     have their origin there.
     """
     value = frame.f_locals.get(name)
-    statement = _assigned(name, user, function, frame)
+    statement = assigned(name, user, function, frame)
     if not isinstance(value, Tensor) or statement is None:
         return None
     read = _read(_made_from(name, statement))
@@ -129,7 +120,7 @@ def _origin(
         for other in read
         if other != name
         and isinstance(held := frame.f_locals.get(other), Tensor)
-        and _is_kept(other, statement, user, function)
+        and is_kept(other, statement, user, function)
     }
     if name in read:  # `x = x[:n]`: what was it before?
         before = _origin(name, statement, function, frame, set())
@@ -145,64 +136,6 @@ def _origin(
     return _Origin(name, value, (statement,), tuple(of.items()))
 
 
-def _is_kept(name: str, first: ast.stmt, last: ast.stmt, function: ast.FunctionDef) -> bool:
-    """Return whether a variable surely holds the same in two statements."""
-    in_one_block = _path(function, first)[-1][0] is _path(function, last)[-1][0]
-    end = last.lineno if in_one_block else function.end_lineno or 0
-    return not any(
-        isinstance(node, ast.Name)
-        and node.id == name
-        and not isinstance(node.ctx, ast.Load)
-        and first.lineno < node.lineno < end
-        for node in ast.walk(function)
-    )
-
-
-def _assigned(
-    name: str, user: ast.stmt, function: ast.FunctionDef, frame: FrameType
-) -> ast.Assign | None:
-    """Return the statement from which `user` surely has the variable; None if that is not sure."""
-    for block, position, is_loop in reversed(_path(function, user)):
-        storing = [statement for statement in block[:position] if name in _stored(statement)]
-        while storing:
-            last = storing.pop()
-            if not isinstance(last, ast.If):
-                return last if isinstance(last, ast.Assign) else None
-            branch = _branch(last, user, function, frame)
-            if branch is None:
-                return None
-            storing += [statement for statement in branch if name in _stored(statement)]
-        if is_loop and any(name in _stored(node) for node in block[position:]):
-            return None
-    return None
-
-
-def _branch(
-    fork: ast.If, user: ast.stmt, function: ast.FunctionDef, frame: FrameType
-) -> list[ast.stmt] | None:
-    """Return the block of an `if` above `user` that was run; None if that cannot be told.
-
-    It can where the condition only asks for None, truth values, whole numbers and the number and
-    size of axes, and the variables in it hold the same since.
-    """
-    held: dict[str, object] = {"len": len}
-    for node in ast.walk(fork.test):
-        if isinstance(node, ast.Name) and node.id != "len":
-            value = frame.f_locals.get(node.id, held)
-            if value is held or not _is_kept(node.id, fork, user, function):
-                return None
-            # Of an object of another kind nothing is asked, but for whether it is None.
-            is_plain = type(value) in (bool, int, type(None), Tensor, nn.Parameter)
-            held[node.id] = value if is_plain else _Something
-        elif not isinstance(node, _ASKS) or getattr(node, "attr", "shape") not in _OF_SHAPE:
-            return None
-    try:
-        answer = eval(compile(ast.Expression(fork.test), "<condition>", "eval"), {}, held)
-    except Exception:
-        return None
-    return (fork.body if answer else fork.orelse) if type(answer) in (bool, type(None)) else None
-
-
 def _made_from(name: str, statement: ast.Assign) -> ast.AST:
     """Return what a statement assigns to a variable; of `a, b = c, d` the part for this one."""
     target, value = statement.targets[0], statement.value
@@ -213,20 +146,6 @@ def _made_from(name: str, statement: ast.Assign) -> ast.AST:
     return statement
 
 
-def _path(node: ast.AST, user: ast.stmt) -> list[tuple[list[ast.stmt], int, bool]]:
-    """Return the blocks that hold a statement, the outermost first.
-
-    With each block comes where in it the statement is, and whether it is the block of a loop.
-    """
-    for field in ("body", "orelse", "finalbody"):
-        block = getattr(node, field, [])
-        for position, statement in enumerate(block if isinstance(block, list) else ()):
-            inner = _path(statement, user)
-            if inner or statement is user:
-                return [(block, position, isinstance(node, ast.For | ast.While)), *inner]
-    return []
-
-
 def _function(source: str, line: int) -> ast.FunctionDef | None:
     """Return the innermost function that holds a line."""
     functions = [
@@ -235,15 +154,6 @@ def _function(source: str, line: int) -> ast.FunctionDef | None:
         if isinstance(node, ast.FunctionDef) and node.lineno <= line <= (node.end_lineno or 0)
     ]
     return max(functions, key=lambda node: node.lineno, default=None)
-
-
-def _stored(node: ast.AST) -> set[str]:
-    """Return the variables to which a statement assigns, in whatever it holds."""
-    return {
-        part.id
-        for part in ast.walk(node)
-        if isinstance(part, ast.Name) and not isinstance(part.ctx, ast.Load)
-    }
 
 
 def _read(node: ast.AST) -> dict[str, None]:

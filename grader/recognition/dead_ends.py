@@ -59,7 +59,7 @@ _SIZE = re.compile(r"(\.shape(\[[^\]]*\])?|\.size\([^)]*\)|^len\(.*\))$")
 _LAYER = "`self.{}` is made here and used nowhere."
 _FILLED = re.compile(r"[^\W_]_\(|\.data\b|parameters\(|\] = ")
 _NEVER_FILLED = (
-    "`self.{}` holds whatever was in memory: `{}` fills nothing, and no other line does."
+    "`self.{}` holds whatever was in memory: `torch.empty` fills nothing, and no other line does."
 )
 _LAYER_OF_LIST = "`self.{}` gets {} layers here, and no line uses `self.{}[{}]`."
 _SHARED = (
@@ -178,10 +178,9 @@ def _never_filled(assigned: ast.Assign) -> Iterator[tuple[str, int]]:
     if not (isinstance(target, ast.Attribute) and isinstance(value, ast.Call) and value.args):
         return
     made, name = value.args[0], ast.unparse(value.func).rpartition(".")[2]
-    if name == "Parameter" and isinstance(made, ast.Call):
-        call = ast.unparse(made.func)
-        if call == "torch.empty":
-            yield _NEVER_FILLED.format(target.attr, call), assigned.lineno
+    is_empty = isinstance(made, ast.Call) and ast.unparse(made.func) == "torch.empty"
+    if name == "Parameter" and is_empty:
+        yield _NEVER_FILLED.format(target.attr), assigned.lineno
 
 
 def _in_order(told: Iterable[tuple[str, int]]) -> list[tuple[str, int]]:
