@@ -76,8 +76,8 @@ class Diagnosis:
 class SuspectLine:
     """A line of the student's that looks wrong: a small edit of it makes failing checks pass.
 
-    `tells` says what is wrong on it, where that is known well enough. `asks` is the question that
-    leads on, `hints` go further: the last one is the edit. `checks` are those that pass then.
+    `tells` says what kind of edit that is, and what comes of it. `asks` is the question that leads
+    on, `hints` go further: the last one is the edit. `checks` are those that pass then.
     """
 
     place: Place
@@ -89,7 +89,7 @@ class SuspectLine:
 
     @property
     def message(self) -> str:
-        """The line, what is wrong there, and the question."""
+        """The line, what helps there, and the question."""
         said = filter(None, (f"Look at {text.place(self.place)}", self.tells, self.asks))
         return "\n".join(said)
 

@@ -1,7 +1,8 @@
 """The kinds of edits that are tried on a student's code: one table.
 
-Each kind says what is wrong where it helps, and has the question that is asked about its line,
-which does not say what to write; `nearly` does, once somebody asks for the last hint.
+Each kind says what it changes, which is no more than what was tried, and has the question that is
+asked about its line. Neither says what to write; `nearly` does, once somebody asks for the last
+hint.
 """
 
 from __future__ import annotations
@@ -26,14 +27,14 @@ PARENT = r"__init__\(\) call"
 class Kind:
     """A kind of edit.
 
-    `tells` says what is wrong where one of the kind helps, `{it}` being what it replaces; `asks` is
-    the question about the line. One that `keeps` what the line does is a repair; another
+    `changes` is what one of the kind does, `{it}` being what it replaces; `asks` is the question
+    about the line. One that `keeps` what the line does is a repair; another
     `drops` something, or may let anything survive. A `habit` is what people do alike in every line
     of a kind, so that all of them are edited at once. `said` are the words of exceptions that are
     raised where such an edit is needed.
     """
 
-    tells: str
+    changes: str
     asks: str
     keeps: bool = False
     drops: bool = False
@@ -43,236 +44,236 @@ class Kind:
 
 KINDS: dict[str, Kind] = {
     "argument order": Kind(
-        "In {it}, two arguments are swapped.",
+        "With two arguments of {it} swapped",
         "Which parameter does each argument of this call fill? Print their shapes.",
         keeps=True,
         said=(SIZES, CALLS),
     ),
     "axis": Kind(
-        "{it} names the wrong axis, or none.",
+        "With another axis at {it}",
         "Which axes should this name? Write down what each axis of the tensor holds.",
         keeps=True,
         habit=True,
         said=(SIZES, AXES),
     ),
     "brackets": Kind(
-        "In {it}, brackets are missing or in the wrong place.",
+        "With brackets elsewhere in {it}",
         "What is computed first on this line? Try it on small numbers.",
         keeps=True,
     ),
     "call order": Kind(
-        "In {it}, two calls are in the wrong order.",
+        "With two calls of {it} in the other order",
         "Which step comes first on this line, and which one in the formula?",
         keeps=True,
     ),
     "called": Kind(
-        "{it} gives a result, but a function is expected here.",
+        "With a function in place of {it}, which is a result",
         "Does this call expect a function, or what a function returns?",
         keeps=True,
         said=(CALLS,),
     ),
     "comparison": Kind(
-        "The comparison in {it} is not the right one.",
+        "With another comparison in place of {it}",
         "For which values is this comparison true? Try the smallest, the largest, equal.",
         said=(BOOLEANS,),
     ),
     "condition": Kind(
-        "In {it}, the condition is not the right one.",
+        "With another condition in place of {it}",
         "When is the condition on this line true? Try both cases with a pencil.",
         keeps=True,
         said=(NONE,),
     ),
     "constant": Kind(
-        "{it} is not the right value here.",
+        "With another value in place of {it}",
         "Where does this value come from? Compare it with the formula.",
     ),
     "correction": Kind(
-        "In {it}, a sum of squares is divided by the wrong count.",
+        "With the sum of squares in {it} divided by another count",
         "Is the sum of squares divided by n, or by n - 1? What does torch do by default?",
     ),
     "dtype": Kind(
-        "In {it}, a dtype is wrong.",
+        "With another dtype in {it}",
         "Which dtype goes in here, and which comes out?",
         keeps=True,
         said=(BOOLEANS, DTYPES),
     ),
     "element": Kind(
-        "{it} puts in several elements where one belongs, or one where several belong.",
+        "With one element in place of several in {it}, or the other way round",
         "Is this one element, or a list of them?",
         keeps=True,
     ),
     "extra argument": Kind(
-        "In {it}, there is one argument too many.",
+        "With one argument less in {it}",
         "Does this call need every argument that it is given?",
         drops=True,
         said=(CALLS,),
     ),
     "extra call": Kind(
-        "In {it}, there is one call too many.",
+        "With one call less in {it}",
         "What does each call on this line do, and is every one of them needed?",
         drops=True,
         said=(BOOLEANS, DTYPES, SIZES, AXES),
     ),
     "extra statement": Kind(
-        "{it} doesn't belong here.",
+        "Without {it}",
         "What would be different without this line?",
         drops=True,
     ),
     "extra term": Kind(
-        "In {it}, there is one term too many.",
+        "With one term less in {it}",
         "Which parts does the formula have here? Count those on this line.",
         drops=True,
     ),
     "fixed": Kind(
-        "{it} is hard-coded here, though an argument gives the value.",
+        "With an argument of the function, or what it is kept in, in place of {it}",
         "Does this line use everything that the function was given?",
         keeps=True,
         habit=True,
         said=(CALLS, NONE),
     ),
     "function": Kind(
-        "In {it}, the function called does not give what is needed here.",
+        "With another function in {it}",
         "Does this function do what its name makes you think? Try it on three numbers.",
         keeps=True,
         habit=True,
         said=(BOOLEANS, VIEWS, NUMBERS),
     ),
     "indentation": Kind(
-        "{it} is in the wrong block.",
+        "With {it} in another block",
         "Inside which block does this line belong? Count how often it runs.",
         keeps=True,
         said=(NONE,),
     ),
     "in place": Kind(
-        "{it} modifies a tensor in place.",
+        "With a new tensor in {it}, which modifies one in place",
         "Whose tensor does this line change, and who still needs its numbers?",
         keeps=True,
     ),
     "index": Kind(
-        "{it} picks the wrong elements here.",
+        "With another index in place of {it}",
         "Which elements does this index pick? Print them for a small tensor.",
         keeps=True,
         said=(SIZES, AXES),
     ),
     "keepdim": Kind(
-        "In {it}, an axis is dropped that should be kept.",
+        "With the axis kept in {it}, which drops it",
         "What is the shape after this reduction, and does it still broadcast as you intend?",
         keeps=True,
     ),
     "list": Kind(
-        "In {it}, modules are kept in a plain list.",
+        "With `nn.ModuleList` for the modules in {it}",
         "Does PyTorch see modules that are kept in a plain list?",
         said=(NAMES,),
     ),
     "loop": Kind(
-        "{it} checks its condition too often, or not often enough.",
+        "With the condition of {it} checked only once, or again and again",
         "How often is this condition checked, and how often should it be?",
         keeps=True,
     ),
     "missing argument": Kind(
-        "In {it}, an argument is missing.",
+        "With one more argument in {it}",
         "Does this line pass on everything that the function was given?",
         keeps=True,
         habit=True,
         said=(CALLS, NONE),
     ),
     "missing axis": Kind(
-        "In {it}, an axis is missing or in the wrong place.",
+        "With one more axis in {it}, or an axis in another place",
         "How many axes should this have, and against what does it broadcast?",
         keeps=True,
         said=(SIZES, AXES),
     ),
     "missing call": Kind(
-        "A call is missing at {it}.",
+        "With one more call at {it}",
         "Is a step left out here? Compare the line with the formula, step by step.",
         habit=True,
         said=(NAMES,),
     ),
     "missing super": Kind(
-        "`super().__init__()` is missing before {it}.",
+        "With `super().__init__()` before {it}",
         "What has to be called in the `__init__` of a module before anything is assigned?",
         said=(PARENT,),
     ),
     "missing return": Kind(
-        "A `return` is missing after {it}.",
+        "With a `return` after {it}",
         "What does a function without a `return` give you?",
         keeps=True,
         said=(NONE,),
     ),
     "missing term": Kind(
-        "In {it}, a term is missing.",
+        "With one more term in {it}",
         "Which parts does the formula have here? Is one of them left out?",
     ),
     "name": Kind(
-        "{it} does not hold what is needed here.",
+        "With another variable in place of {it}",
         "Is this the right variable? Say for each name on this line what it holds.",
         keeps=True,
         said=(SIZES, CALLS, NAMES),
     ),
     "not": Kind(
-        "In {it}, True and False are swapped.",
+        "With True and False swapped in {it}",
         "Where is this True, and where should it be? In a mask, does True mean visible or hidden?",
         keeps=True,
         said=(BOOLEANS,),
     ),
     "not kept": Kind(
-        "The result of {it} is lost.",
+        "With the result of {it} kept",
         "Does this method change its tensor, or return a new one that is lost here?",
         keeps=True,
         said=(NONE,),
     ),
     "operand order": Kind(
-        "In {it}, the two operands are swapped.",
+        "With the two operands of {it} swapped",
         "Does the order of the two operands matter here?",
     ),
     "operator": Kind(
-        "What {it} computes is not what is needed here.",
+        "With another operator in {it}",
         "Which operation does the formula have here? Try the line on two small numbers.",
     ),
     "order": Kind(
-        "The elements of {it} are in the wrong order.",
+        "With the elements of {it} in another order",
         "In which order are these expected?",
         keeps=True,
         habit=True,
     ),
     "returned": Kind(
-        "{it} is not what the signature says this function returns.",
+        "With something else returned in place of {it}",
         "What does the signature say this function returns, and in which order?",
         keeps=True,
     ),
     "root": Kind(
-        "In {it}, a square root or a square is missing, or there is one too many.",
-        "Is a square root missing here, or is there one too many?",
+        "With a root or a square more, or less, in {it}",
+        "How many roots and squares has the formula here, and how many has this line?",
     ),
     "shape": Kind(
-        "In {it}, numbers end up in the wrong places.",
+        "With another reshape, or another order of axes, in {it}",
         "Which numbers end up next to each other? Follow one row through this reshape.",
         keeps=True,
         habit=True,
         said=(VIEWS, SIZES, AXES),
     ),
     "sign": Kind(
-        "The sign of {it} is wrong.", "Is the sign right? Try the line on one small number."
+        "With the other sign for {it}", "Is the sign right? Try the line on one small number."
     ),
     "statement order": Kind(
-        "Two statements here are in the wrong order.",
+        "With two statements in the other order here",
         "Should this line come before or after the next one?",
     ),
     "transpose": Kind(
-        "In {it}, a transpose is missing, not needed, or swaps the wrong axes.",
+        "With one transpose more, or less, or of other axes, in {it}",
         "Which way round is this matrix? Write down the shapes of both factors.",
         keeps=True,
         habit=True,
         said=(SIZES,),
     ),
     "two results": Kind(
-        "{it} returns two tensors, of which one is needed.",
+        "With one of the two tensors that {it} returns",
         "What does this call return? Print it for a small tensor.",
         keeps=True,
         said=(r"return_types|tuple",),
     ),
     "unguarded": Kind(
-        "{it} also runs when its argument is None.",
+        "With {it} left out where its argument is None",
         "Which names on this line may be None, and what does the line do then?",
         keeps=True,
         said=(NONE,),

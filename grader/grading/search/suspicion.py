@@ -1,4 +1,7 @@
-"""What is said of lines that look wrong: where, a question, and as the last hint the edit."""
+"""What is said of lines that look wrong: where, what helped there, a question, and the edit.
+
+What helped is told as it was tried. That is so, whatever else may be wrong with the line.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,6 @@ from grader.grading.search.search import Fix
 from grader.grading.search.source import Edit
 from grader.remote.session import clean
 
-SURE = 0.5  # the share of wrong checks below which an edit that drops something may mislead
 SHORT = 60  # characters
 AROUND = ("condition", "name", "unguarded")  # edits that may do no more than avoid an exception
 
@@ -31,9 +33,9 @@ def suspects(
     passing = [check for check in result.checks if check.check in fix.checks]
     if _avoids_only(fix, passing, result):
         return ()
-    sure = fix.whole or _sure(fix.edits[0].kind, passing, result)
+    more = _more(len(passing), _wrong(result), fix.whole)
     lines = (
-        _suspect(edit, [other for other in fix.edits if other is not edit], passing, sources, sure)
+        _suspect(edit, [other for other in fix.edits if other is not edit], passing, sources, more)
         for edit in fix.edits
     )
     shown = (any(quotes(diagnosis, edit) for diagnosis in result.diagnoses) for edit in fix.edits)
@@ -59,17 +61,6 @@ def _avoids_only(fix: Fix, passing: Sequence[CheckResult], result: ExerciseResul
     return around and _raised(passing) and not whole
 
 
-def _sure(kind: str, passing: Sequence[CheckResult], result: ExerciseResult) -> bool:
-    """Whether it may be told what is wrong: of the wrong checks, enough pass with the edit.
-
-    Another variable or condition helps by chance more often than another axis does, and so does
-    what keeps a line from raising.
-    """
-    if kind in ("name", "condition") or (kind in AROUND and _raised(passing)):
-        return len(passing) == _wrong(result)
-    return KINDS[kind].keeps or len(passing) > SURE * _wrong(result)
-
-
 def quotes(diagnosis: Diagnosis, edit: Edit) -> bool:
     """Whether a diagnosis shows the line of an edit."""
     return bool(re.search(rf"\b{re.escape(edit.file)}\.py, line {edit.line}\b", diagnosis.shows))
@@ -80,7 +71,7 @@ def _suspect(
     others: Sequence[Edit],
     passing: Sequence[CheckResult],
     sources: Mapping[str, str],
-    sure: bool,
+    more: str,
 ) -> SuspectLine:
     file = clean(edit.file, 80)
     place = Place(f"{file}.py", edit.line, quoted(sources.get(edit.file, ""), edit.line))
@@ -93,13 +84,24 @@ def _suspect(
         kind.asks,
         (hint,),
         tuple(recording.check for recording in passing),
-        _told(kind, edit) if sure else "",
+        _told(kind, edit, lines, more),
     )
 
 
-def _told(kind: Kind, edit: Edit) -> str:
-    """What is wrong, in the student's words where they are short enough to read in a sentence."""
+def _more(passing: int, wrong: int, whole: bool) -> str:
+    """What comes of the edits: how many of the wrong checks pass."""
+    if whole or passing == wrong:
+        return "you get all the points"
+    return "one more check passes" if passing == 1 else f"{passing} more checks pass"
+
+
+def _told(kind: Kind, edit: Edit, others: Sequence[int], more: str) -> str:
+    """What was tried and came of it, in the student's words where they fit into a sentence.
+
+    `others` are the lines that were edited as well.
+    """
     was = clean(edit.was)
     short = len(was) <= SHORT and "\n" not in was and "`" not in was
-    told = kind.tells.format(it=f"`{was}`" if short else "this line")
-    return told[0].upper() + told[1:]
+    changed = kind.changes.format(it=f"`{was}`" if short else "this code")
+    also = f" and line{'s' * (len(others) > 1)} {' and '.join(map(str, others))} changed as well"
+    return f"{changed}{also if others else ''}, {more}."
