@@ -16,8 +16,8 @@ _SIZES = (
     r"at non-singleton dimension (\d+)"
 )
 _WHOSE = (
-    "The last axis is that of the keys, the one before it that of the queries. How many keys "
-    "should there be, and is this the mask of the sequence that they come from?"
+    "The last axis is that of the keys, the one before it that of the queries. Is this the mask of "
+    "the sequence that the keys come from, and does each of its axes stand where it should?"
 )
 _MULTIPLIES = r"(?=.*(?:matmul|bmm|\w @|\) @|\] @))"
 SOMETHING_IS_NONE = "Something is None that should be a value."
@@ -119,6 +119,32 @@ HINTS: tuple[Hint, ...] = (
         r"expanded size of the tensor \((\d+)\) must match the existing size \((\d+)\) "
         r"at non-singleton dimension (\d+)",
         "A tensor of size {1} on axis {2} cannot be stretched to {0}: only an axis of size 1 can.",
+    ),
+    Hint(
+        r"number of sizes provided \((\d+)\) must be greater or equal to the number of dimensions "
+        r"in the tensor \((\d+)\)",
+        "`expand` gets {0} sizes for a tensor of {1} axes. It can add axes, but not take any away. "
+        "Where does the additional axis come from?",
+    ),
+    Hint(
+        r"Number of dimensions of repeat dims can not be smaller",
+        "`repeat` needs a number for each axis, and this tensor has more axes than there are "
+        "numbers. Print its shape.",
+    ),
+    Hint(
+        r"the `-` operator, (?:with|on) (?:a|two) bool tensor",
+        "`-` does not take booleans, such as those of a mask. `~` swaps True and False; "
+        "`masked_fill` and torch.where choose by a mask.",
+    ),
+    Hint(
+        r"'<' not supported between instances of '(\w+)' and '(?:int|float)'",
+        "The probability of a dropout is a number, and this one is of the type {0}.",
+        at=r"[dD]ropout\(",
+    ),
+    Hint(
+        r"^AssertionError",
+        "What this `assert` demands doesn't hold here. Does the exercise promise it?",
+        at=r"\bassert\b",
     ),
     Hint(
         r"have the same dtype|expected scalar type",

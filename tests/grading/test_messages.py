@@ -302,6 +302,12 @@ class Plain:
         ("torch.sqrt(sum([]))", "a sum that had nothing to add"),
         ("changed_in_place(x)", "changed in place on the way forward"),
         ("Forward.apply(x.requires_grad_()).sum().backward()", "only if it has a `backward`"),
+        ("1 - (x > 0)", "`-` does not take booleans"),
+        ("-(x > 0)", "`-` does not take booleans"),
+        ("x.unsqueeze(1).expand_as(x)", "`expand` gets 4 sizes for a tensor of 5 axes"),
+        ("x.repeat(2, 1, 1)", "a number for each axis"),
+        ("F.dropout(x, p=nn.Dropout(0.1))", "a number, and this one is of the type Dropout"),
+        ("x.masked_fill(torch.ones(4, 1, 1, 6).bool(), 0.0)", "does each of its axes stand where"),
     ],
 )
 def test_what_is_raised_is_told_by_its_line(line: str, says: str) -> None:
@@ -339,3 +345,9 @@ def test_what_is_raised_is_told_by_its_line(line: str, says: str) -> None:
 )
 def test_who_goes_round_a_rule_reads_that_it_is_one(error: str, says: str) -> None:
     assert says in hint_for(error)
+
+
+def test_an_assertion_of_the_students_own_is_called_that() -> None:
+    line = "assert query.size(-1) == value.size(-1)"
+    assert "Does the exercise promise it?" in hint_for("AssertionError", line)
+    assert not hint_for("AssertionError", "check_sizes(query, value)")
