@@ -452,6 +452,13 @@ def test_nothing_is_divided_by_a_mask() -> None:
     assert not [edit for edit in edits(text) if "/" in edit.becomes]
 
 
+def test_no_edit_only_takes_a_mask_out_of_use() -> None:
+    text = answer("def f(s, mask):\n    return torch.where(mask == 0, -1e9, s) + (1 - mask)")
+    becomes = {edit.becomes for edit in edits(text)}
+    assert becomes.isdisjoint({"mask < 0", "mask >= 0", "1 + mask"})
+    assert "mask != 0" in becomes
+
+
 def test_beside_a_named_mistake_what_drops_something_is_not_told() -> None:
     checks = tuple(
         CheckResult(name, "It agrees.", Status.FAILED, 0.0, 1.0) for name in ("first", "second")

@@ -182,6 +182,8 @@ def _operation(source: Source, node: ast.BinOp) -> Iterator[Edit]:
     for other in _OPERATORS.get(type(node.op), "").split():
         if (boolean or left == "1") and other in ("/", "//", "%", "**"):
             continue  # it would pass for what a division by False gives, or for always 1
+        if sign == "-" and other == "+" and "mask" in left + right:
+            continue  # a sum of booleans is no better: it only raises nothing
         yield source.replaced(node, "operator", f"{left} {other} {right}", 1)
     if isinstance(node.op, (ast.Sub, ast.Div, ast.MatMult, ast.FloorDiv, ast.Mod, ast.Pow)):
         yield source.replaced(node, "operand order", f"{right} {sign} {left}", 2)
@@ -251,8 +253,10 @@ def _comparison(source: Source, node: ast.Compare) -> Iterator[Edit]:
         yield from _slips(source, node, "comparison", 2)
         return
     left, right = source.segment(node.left), source.segment(node.comparators[0])
+    # Nothing in a mask is below zero: that would be always True, or never.
+    constant = ("<", ">=") if right == "0" and "mask" in left else ()
     for sign in _COMPARED:
-        if sign != own:
+        if sign != own and sign not in constant:
             yield source.replaced(node, "comparison", f"{left} {sign} {right}", 1)
 
 
