@@ -765,3 +765,66 @@ def test_a_crash_after_weights_that_do_not_fit_speaks_for_no_other_mistake(width
         ),
     )
     assert named("grouped_query", source) == [("value-map-of-another-width",)]
+
+
+@pytest.mark.parametrize(
+    ("exercise", "edits", "names"),
+    [
+        # Both were called other sizes that have to be equal, or a number of axes.
+        (
+            "tiled_attention",
+            [("n_keys = key.size(-2)", "assert query.shape[-1] == value.shape[-1]\n    N_KEYS")],
+            [("as-many-features-as-queries-have",)],
+        ),
+        (
+            "tiled_attention",
+            [("n_keys = key.size(-2)", "assert key.shape[-2] % block == 0\n    N_KEYS")],
+            [("as-many-keys-as-queries",)],
+        ),
+        # This one was told of scores of minus infinity.
+        (
+            "multi_head",
+            [
+                (
+                    "heads, _ = attention(q, k, v, mask, self.dropout)",
+                    "scores = q @ k.transpose(-2, -1) / q.size(-1) ** 0.5\n"
+                    "        if mask is not None:\n"
+                    "            scores = scores.masked_fill(~mask, float('nan'))\n"
+                    "        heads = self.dropout(scores.softmax(-1)) @ v",
+                )
+            ],
+            [("fill-of-nan-inside",)],
+        ),
+        # Nothing was said of these two.
+        (
+            "attention",
+            [
+                (
+                    "scores = scores.masked_fill(~mask, torch.finfo(scores.dtype).min)",
+                    "if mask.dim() == 2:\n"
+                    "            mask = mask.unsqueeze(1).unsqueeze(1)\n"
+                    "        scores = scores.masked_fill(mask == 0, -1e9)",
+                )
+            ],
+            [("mask-of-few-axes-taken-for-the-batch",)],
+        ),
+        (
+            "kv_cache",
+            [
+                (
+                    "    return (key <= query[:, None])[None, None]",
+                    "    if length == 1:\n"
+                    "        return torch.ones(1, 1, 1, past + 1, device=device).bool()\n"
+                    "    square = torch.ones(past + length, past + length, dtype=torch.bool)\n"
+                    "    return square.tril()[:length].to(device)[None, None]",
+                )
+            ],
+            [("the-past-is-hidden",)],
+        ),
+    ],
+)
+def test_code_as_public_code_writes_it_is_told_what_is_wrong_and_nothing_else(
+    exercise: str, edits: list[tuple[str, str]], names: list[tuple[str, ...]]
+) -> None:
+    pairs = [(was, becomes.replace("N_KEYS", was)) for was, becomes in edits]
+    assert named(exercise, edited(stubs.reference_source(exercise), *pairs)) == names
