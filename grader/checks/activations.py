@@ -63,6 +63,10 @@ GELU_TANH = Function(
     'gelu with approximate="tanh"', "gelu", F.gelu, keywords=(("approximate", "tanh"),)
 )
 FUNCTIONS = (RELU, TANH, GELU, GELU_TANH)
+_CUBED = (
+    "The cube of 1e20 is infinite in float32, while the slope of tanh is zero there; zero times "
+    "infinity is NaN. Beyond ±10 tanh is ±1 to the last digit: is x bounded before it is cubed?"
+)
 
 
 def spread(numbers: Numbers) -> Tensor:
@@ -233,7 +237,8 @@ def test_gradients_at_zero_and_far_away(student: Any) -> None:
     for function in FUNCTIONS:
         x = extremes(1e20).requires_grad_()
         (result,) = gradients(function.of(student)(x), [x], torch.ones_like(x))
-        assert_finite(result, f"gradient of {function.name} at 1e20")
+        help = _CUBED if function is GELU_TANH else ""
+        assert_finite(result, f"gradient of {function.name} at 1e20", help=help)
 
 
 @check(points=0, inputs=random_numbers(), examples=1)

@@ -50,7 +50,9 @@ HINTS: tuple[Hint, ...] = (
         _SIZES,
         "A mean or sum does not fit x: on axis {2} one has size {0}, the other {1}. Both drop "
         "their axis; `keepdim=True` keeps it, with size 1.",
-        at=r"mean|var|std|sigma|\bmu\b|(?<!ein)sum",
+        # Not where two tensors are combined first, and the result is added up.
+        at=r"^(?!.*\([^()]{0,60} [-+*/] [^()]{0,60}\)\.(?:sum|mean)\().*"
+        r"(?:mean|var|std|sigma|\bmu\b|(?<!ein)sum)",
     ),
     Hint(
         r"'Tensor' object is not callable",
@@ -105,6 +107,11 @@ HINTS: tuple[Hint, ...] = (
     Hint(
         r"shape '(\[.*?\])' is invalid for input of size (\d+)",
         "A tensor of {1} numbers cannot take the shape {0}: the sizes must multiply to {1}.",
+    ),
+    Hint(
+        r"view_as_complex is only supported for .*BFloat16",
+        "There are no complex numbers made of bfloat16. Convert to float32 before, and the result "
+        "to the dtype of x.",
     ),
     Hint(
         r"view size is not compatible with input tensor's size and stride",

@@ -30,7 +30,7 @@ from grader.grading.search.kinds import KINDS
 from grader.grading.search.search import Search
 from grader.grading.search.suspicion import quotes, suspects
 from grader.grading.student_process import StudentProcess
-from grader.grading.without_effect import without_effect
+from grader.grading.without_effect import told_as_unread, without_effect
 from grader.remote.budget import Budget
 from grader.remote.channel import Times
 from grader.remote.operators import View
@@ -297,6 +297,7 @@ class Judge:
         wrong = replace(wrong, diagnoses=tuple(diagnoses))
         if searches:
             wrong = self._with_lines(wrong, diagnosed.unexplained, examination.process)
+            wrong = replace(wrong, lines=told_as_unread(wrong, source))
         if not diagnosed.unexplained:
             return wrong
         told = library.leaves_unread([name for one in wrong.diagnoses for name in one.mistakes])

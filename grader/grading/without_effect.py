@@ -12,6 +12,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
+from dataclasses import replace
 from functools import cache
 
 from grader.curriculum import stubs
@@ -69,6 +70,23 @@ def without_effect(
         for line, tells, asks in lines
         if line not in shown
     )[:MAX_LINES]
+
+
+def told_as_unread(result: ExerciseResult, source: str) -> tuple[SuspectLine, ...]:
+    """The lines of a search, those told as unread that raise for a result which nothing reads.
+
+    There the edit that helps only keeps the line from raising.
+    """
+    raised = {
+        place.line for check in result.checks if check.finding for place in check.finding.places
+    }
+    unread = {line: tells for tells, line in dropped(source) if line in raised}
+    return tuple(
+        replace(line, kind=KIND, asks=_ASKS, tells=unread[line.place.line], hints=())
+        if line.place.line in unread
+        else line
+        for line in result.lines
+    )
 
 
 def _of_arguments(

@@ -111,6 +111,20 @@ def test_no_line_is_quoted_where_two_are_as_likely() -> None:
     assert line_of(["softmax-over-queries"], "attention", "def attention(") is None
 
 
+def test_no_line_of_another_mistake_is_quoted() -> None:
+    """Some forms of a mistake have another one in them: its line is not the place."""
+    right = stubs.reference_source("linear")
+    zeros = "self.bias = nn.Parameter(torch.zeros(out_features))"
+    drawn = "self.bias = nn.Parameter(torch.empty(out_features).uniform_(-bound, bound))"
+    source = right.replace(drawn, zeros)
+    weight = "nn.Parameter(torch.empty(out_features, in_features).uniform_(-bound, bound))"
+    source = source.replace(weight, "nn.Parameter(helper(out_features, in_features))")
+    place = line_of(["bias-starts-at-zero"], "linear", source)
+    assert place is not None
+    assert place.source == zeros
+    assert line_of(["starts-normally-distributed"], "linear", source) is None
+
+
 def test_a_line_that_is_a_known_wrong_one_word_for_word_is_shown_without_a_search() -> None:
     library = fingerprints.load("attention")
     diagnosis = Diagnosis(("scaled-by-a-constant",), "Your scale is a fixed number.\nAlways?")

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from grader.curriculum import NAMES
-from grader.feedback.finding import Status
-from grader.feedback.results import ExerciseResult
-from grader.grading.without_effect import without_effect
+from grader.feedback.finding import Finding, Place, Status
+from grader.feedback.results import CheckResult, ExerciseResult, SuspectLine
+from grader.grading.without_effect import told_as_unread, without_effect
 from tests import DATA
 
 DECODE = """
@@ -78,3 +79,15 @@ def test_right_answers_leave_nothing_without_effect(exercise: str) -> None:
     answers: list[Path] = sorted((DATA / "variants" / exercise).glob("*.py"))
     for path in answers:
         assert without_effect(wrong(exercise), path.read_text(encoding="utf-8")) == (), path.name
+
+
+def test_a_line_that_raises_for_a_result_that_nothing_reads_is_told_as_that() -> None:
+    source = "def forward(self, x):\n    a = x[2]\n    return x[1]\n"
+    place = Place("rms_norm.py", 2, "a = x[2]")
+    found = SuspectLine(place, "index", "Which elements?", ("-1",), tells="`2` picks the wrong.")
+    check = CheckResult("", "", Status.ERROR, 0.0, 1.0, Finding("", places=(place,)))
+    (line,) = told_as_unread(replace(wrong("rms_norm"), checks=(check,), lines=(found,)), source)
+    assert (line.tells, line.hints) == ("`a` gets a value here that nothing reads.", ())
+    # Where it raises nothing, the edit is about something else.
+    silent = replace(wrong("rms_norm"), lines=(found,))
+    assert told_as_unread(silent, source) == (found,)

@@ -85,15 +85,41 @@ def wrong_lines(exercise: str, name: str) -> list[Words]:
 
 @cache
 def _wrong_statements(exercise: str, name: str) -> list[str]:
-    """The statements that no right form has, in the answers with a mistake."""
-    before = {statement for form in _right_forms(exercise) for statement in form}
+    """The statements that no right form has, in the answers with a mistake.
+
+    Of several, those are left out that make another mistake by themselves.
+    """
     wrong: list[str] = []
     for source in _sources(exercise)[name]:
-        new = [statement for statement in _statements(source) if statement not in before]
+        new = _new(exercise, source)
+        if len(new) > 1:
+            new = [one for one in new if _alone(exercise).get(one, {name}) == {name}] or new
         # A statement like `return self.dropout(x)` only says what became of a longer one.
         long = [statement for statement in new if sum(words(statement).values()) >= TELLING]
         wrong += long or new
     return wrong
+
+
+def _new(exercise: str, source: str) -> list[str]:
+    """The statements of a source that no right form has."""
+    right = _right_statements(exercise)
+    return [statement for statement in _statements(source) if statement not in right]
+
+
+@cache
+def _right_statements(exercise: str) -> frozenset[str]:
+    return frozenset(statement for form in _right_forms(exercise) for statement in form)
+
+
+@cache
+def _alone(exercise: str) -> dict[str, set[str]]:
+    """The mistakes that each statement makes which is all that one of their forms changes."""
+    made = defaultdict(set)
+    for name, sources in _sources(exercise).items():
+        for source in sources:
+            if len(new := _new(exercise, source)) == 1:
+                made[new[0]].add(name)
+    return made
 
 
 @cache
