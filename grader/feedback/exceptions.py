@@ -109,6 +109,11 @@ HINTS: tuple[Hint, ...] = (
         "A tensor of {1} numbers cannot take the shape {0}: the sizes must multiply to {1}.",
     ),
     Hint(
+        r"indexing tensors could not be broadcast together with shapes (\[.*?\]), (\[.*?\])",
+        "Tensors that are used together as an index need shapes that fit each other; these have "
+        "{0} and {1}. Is one made for fewer axes than the other?",
+    ),
+    Hint(
         r"view_as_complex is only supported for .*BFloat16",
         "There are no complex numbers made of bfloat16. Convert to float32 before, and the result "
         "to the dtype of x.",

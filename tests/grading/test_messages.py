@@ -251,6 +251,7 @@ class Plain:
         ("(x * x.mT).sum(-1).mean()", "Two tensors do not fit together"),
         ("x / x.sum(-1)", "A mean or sum does not fit x"),
         ("torch.view_as_complex(x[..., :2].bfloat16())", "no complex numbers made of bfloat16"),
+        ("x[torch.arange(3), torch.ones(3, 4).long()]", "these have [3] and [3, 4]"),
         ("make_mask(x).to(x.device)", "`return` missing"),
         ("x.mean(-1, keep_dim=True)", "Did you mean `keepdim`?"),
         ("x.var(-1, corection=0)", "Did you mean `correction`?"),
