@@ -88,5 +88,7 @@ def check_other(after: Any, before: Tensor, where: Tensor, headline: str) -> Non
     change = (after.double() - before.double()).abs().amax(-1)
     if (change[where] < 1e-6).any():
         raise Mismatch(
-            headline, help="Does the mask reach every layer, and is it inverted on the way?"
+            headline,
+            help="Is what attention returns used in your result? Does the mask reach every layer, "
+            "and is it inverted on the way?",
         )

@@ -364,6 +364,11 @@ HINTS: tuple[Hint, ...] = (
         "Python does not know the name `{0}` here. Is it spelled right, or is an import missing?",
     ),
     Hint(
+        r"^ModuleNotFoundError: No module named 'exercises\.(\w+)'",
+        "This line imports {0}.py, and there is no such file among the exercises here. "
+        "Is it spelled right?",
+    ),
+    Hint(
         r"^ModuleNotFoundError: No module named '([\w.]+)'",
         "There is no module `{0}`. Is it spelled right and installed?",
     ),

@@ -155,7 +155,7 @@ class ExerciseRun:
             return check_result(check, Status.NOT_RUN)
         if failure is None:
             return check_result(check, Status.PASSED)
-        finding = explain(failure, self.process.sources)
+        finding = explain(failure, self.process.sources, self.exercise)
         return check_result(check, _status_of(failure, finding), finding)
 
     def _used(self, refused: ForbiddenUse, check: Check) -> CheckResult:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath
 
@@ -22,9 +23,15 @@ _BY_NAME = (
 _SHAPES = "The exercise gives the shapes of all parameters. Which sizes should it be made from?"
 
 
-def explain(error: Exception, sources: Mapping[str, str]) -> Finding:
-    """Return the finding of a failed check. `sources` are the student's files, by exercise."""
+def explain(error: Exception, sources: Mapping[str, str], exercise: str = "") -> Finding:
+    """Return the finding of a failed check of an exercise.
+
+    `sources` are the student's files, by exercise.
+    """
     if isinstance(error, StudentError):
+        if "ParameterShapeError" in error.kinds:
+            made = _made(error.text, exercise, sources.get(exercise, ""))
+            return Finding(f"The parameter {error.text}.", None, _SHAPES, made)
         return _raised(error, sources)
     if isinstance(error, Mismatch):
         return error.finding
@@ -39,8 +46,6 @@ def explain(error: Exception, sources: Mapping[str, str]) -> Finding:
 def _raised(error: StudentError, sources: Mapping[str, str]) -> Finding:
     if "MissingParameterError" in error.kinds:
         return Finding(f"Your module has no parameter called `{error.text}`. {_BY_NAME}")
-    if "ParameterShapeError" in error.kinds:
-        return Finding(f"The parameter {error.text}.", help=_SHAPES)
     raised = f"Your code raised {error}"
     places = _places(error, sources)
     meaning = hint_for(str(error), places[0].source if places else "")
@@ -64,6 +69,21 @@ def _places(noticed: StudentError | Use, sources: Mapping[str, str]) -> tuple[Pl
     name = PurePosixPath(noticed.file).stem
     own = quoted(sources.get(name, ""), noticed.line)
     return (Place(f"{name}.py", noticed.line, own),) if own else ()
+
+
+def _made(told: str, exercise: str, source: str) -> tuple[Place, ...]:
+    """The line that makes the parameter with whose name a text begins, if a single one can.
+
+    Of `layers.0.self_attn.q_proj.weight`, that is the one that makes `q_proj`, or where another
+    exercise does that, `self_attn`.
+    """
+    for part in reversed(told.partition(" ")[0].split(".")):
+        made = re.compile(rf"\s*self\.{re.escape(part)}(?::[^=]*)?\s*=(?!=)")
+        lines = [n for n, line in enumerate(source_lines(source), 1) if made.match(line)]
+        if lines:
+            places = (Place(f"{exercise}.py", line, quoted(source, line)) for line in lines)
+            return tuple(places) if len(lines) == 1 else ()
+    return ()
 
 
 def quoted(source: str, line: int) -> str:

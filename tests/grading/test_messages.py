@@ -145,8 +145,26 @@ Q_PROJ = "self.q_proj(query)"
             "nn.Parameter(torch.ones(d_model))",
             "nn.Parameter(torch.ones(1))",
             "weight has the shape (1,), not (",
-            "nn.Parameter",
+            "Is it an nn.Parameter",
             id="a parameter of another shape",
+        ),
+        pytest.param(
+            "swiglu",
+            "agrees_with_torch",
+            "self.up_proj = nn.Linear(d_model, d_ff,",
+            "self.up_proj = nn.Linear(d_model, d_model,",
+            "self.up_proj = nn.Linear(d_model, d_model,",
+            "nn.Parameter",
+            id="the line that makes a parameter of another shape",
+        ),
+        pytest.param(
+            "language_model",
+            "parameters_and_ties",
+            "if tie_weights:",
+            "if True:",
+            "it shares them with `lm_head.weight`.",
+            "layer",
+            id="two parameters in one",
         ),
         pytest.param(
             "feed_forward",
@@ -355,3 +373,8 @@ def test_an_assertion_of_the_students_own_is_called_that() -> None:
     line = "assert query.size(-1) == value.size(-1)"
     assert "Does the exercise promise it?" in hint_for("AssertionError", line)
     assert not hint_for("AssertionError", "check_sizes(query, value)")
+
+
+def test_an_exercise_that_is_not_there_is_a_file() -> None:
+    error = "ModuleNotFoundError: No module named 'exercises.dropout'"
+    assert "dropout.py, and there is no such file" in hint_for(error)

@@ -187,12 +187,14 @@ def assert_registers(
 def assert_keeps_numbers(module: RemoteModule, weights: Mapping[str, Tensor]) -> None:
     """The module holds these weights, which it was given: no two of its parameters are one."""
     held = module.weights(weights)
-    for name, value in weights.items():
-        if not torch.equal(held[name], value.to(held[name].dtype)):
+    given = {name: value.to(held[name].dtype) for name, value in weights.items()}
+    for name, value in given.items():
+        if not torch.equal(held[name], value):
+            same = [f"`{other}`" for other in given if torch.equal(held[name], given[other])]
             raise Mismatch(
                 f"`{name}` does not keep the numbers that are put there: it shares them with "
-                "another parameter.",
-                help="Is each layer an object of its own?",
+                f"{same[0] if same else 'another parameter'}.",
+                help="Are the two one object? Which line makes each of them?",
             )
 
 
