@@ -312,6 +312,17 @@ def test_no_flag_gets_another_default() -> None:
     assert "True" not in changed
 
 
+@pytest.mark.parametrize(
+    "written",
+    ["round(d / 64) * 64", "int(d // n) * n", "n * ((d + n - 1) // n)", "math.ceil(d / n) * n"],
+)
+def test_a_size_rounded_to_a_multiple_lacks_no_brackets(written: str) -> None:
+    """Multiplying inside would undo the division, and the rounding with it."""
+    found = edits(answer(f"def f(d, n):\n    return {written}\n"))
+    assert [edit.becomes for edit in found if edit.kind == "rounded"] == ["d"]
+    assert not [edit for edit in found if edit.kind == "brackets"]
+
+
 def test_what_cannot_be_read_has_no_edits() -> None:
     long = "x = 1\n" * (MAX_SOURCE // 6 + 1)
     deep = "x = " + "-" * 20_000 + "1"

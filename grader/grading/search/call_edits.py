@@ -30,6 +30,8 @@ _REDUCING = {"amax", "amin", "any", "all", "logsumexp", "mean", "norm", "prod", 
 _NEED_AXIS = _REDUCING | {"softmax", "log_softmax", "max", "min", "argmax", "cumsum"}
 _TWO_RESULTS = {"max", "min", "median", "mode", "sort", "topk", "kthvalue"}
 _DTYPES = ("torch.float32", "torch.float64", "torch.int64", "torch.bool")
+# What is divided first is rounded on purpose.
+ROUNDING = {"ceil", "floor", "int", "round"}
 _PAIRED = {"transpose", "swapaxes", "movedim"}
 _PRODUCTS = {"matmul", "bmm", "mm"}
 _LOOKALIKES = (
@@ -48,7 +50,7 @@ def call_edits(
     source: Source, scope: Scope, node: ast.Call, signatures: Signatures
 ) -> Iterator[Edit]:
     """The edits of a call in a function."""
-    name = _called(node)
+    name = called(node)
     text = source.segment(node)
     if name in _AXIS_CALLS:
         yield from _axes(source, node, name)
@@ -107,7 +109,7 @@ def call_edits(
             for dtype in _DTYPES:
                 if dtype != ast.unparse(keyword.value):
                     yield source.replaced(keyword.value, "dtype", dtype, 1)
-    yield from _exchanged(source, node)
+    yield from _exchanged(source, node, name)
     yield from _without_call(source, node, name, text)
     for number, (_, change) in enumerate(arguments(node)):
         changed = copy.deepcopy(node)
@@ -127,7 +129,8 @@ def call_edits(
         yield source.replaced(node, "in place", ast.unparse(kept), 2)
 
 
-def _called(node: ast.Call) -> str:
+def called(node: ast.Call) -> str:
+    """The name of the function or method that is called; "" where it has none."""
     if isinstance(node.func, ast.Attribute):
         return node.func.attr
     return node.func.id if isinstance(node.func, ast.Name) else ""
@@ -218,7 +221,7 @@ def _without_call(source: Source, node: ast.Call, name: str, text: str) -> Itera
         yield source.replaced(node, "missing call", f"{source.segment(node.func)}({text})", 4)
 
 
-def _exchanged(source: Source, node: ast.Call) -> Iterator[Edit]:
+def _exchanged(source: Source, node: ast.Call, name: str) -> Iterator[Edit]:
     """Two methods called in the other order, and an operation taken out of a call."""
     inner = node.func.value if isinstance(node.func, ast.Attribute) else None
     if isinstance(inner, ast.Call):
@@ -230,7 +233,10 @@ def _exchanged(source: Source, node: ast.Call) -> Iterator[Edit]:
                 yield source.replaced(node, "call order", f"{first}{own}{before}", 2)
     if inner is None or receiver_of(source, node) is None:
         (operation, *more) = node.args or (None,)
-        if isinstance(operation, ast.BinOp) and not more:
+        divided = isinstance(operation, ast.BinOp) and isinstance(
+            operation.op, ast.Div | ast.FloorDiv
+        )
+        if isinstance(operation, ast.BinOp) and not more and not (divided and name in ROUNDING):
             function, left = source.segment(node.func), source.segment(operation.left)
             rest = source.segment(operation)[len(left) :]
             yield source.replaced(node, "brackets", f"{function}({left}){rest}", 3)
@@ -306,11 +312,11 @@ def _elements(source: Source, node: ast.Call) -> Iterator[Edit]:
 
 def _as_elsewhere(source: Source, scope: Scope, node: ast.Call) -> Iterator[Edit]:
     """A call with the further arguments that another call of the same function has."""
-    function, name = ast.dump(node.func), _called(node)
+    function, name = ast.dump(node.func), called(node)
     given = {keyword.arg for keyword in node.keywords}
     for other in scope.nodes:
         # Names are compared first: a scope has many calls, and few of the same function.
-        if not isinstance(other, ast.Call) or _called(other) != name:
+        if not isinstance(other, ast.Call) or called(other) != name:
             continue
         if ast.dump(other.func) == function:
             further = other.args[len(node.args) :]

@@ -11,7 +11,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import islice, pairwise
 
-from grader.grading.search.call_edits import atom, call_edits, receiver_of, whole_number
+from grader.grading.search.call_edits import (
+    ROUNDING,
+    atom,
+    call_edits,
+    called,
+    receiver_of,
+    whole_number,
+)
 from grader.grading.search.kinds import KINDS
 from grader.grading.search.slips import slips
 from grader.grading.search.source import Answer, Edit, Scope, Source, code
@@ -199,7 +206,8 @@ def _operation(source: Source, node: ast.BinOp) -> Iterator[Edit]:
     if isinstance(node.op, ast.Add) and "mask" in source.segment(node.right):
         yield source.replaced(node, "operator", f"{left}.masked_fill(~{right}, -1e9)", 1)
     yield from _grouped(source, node)
-    yield from _put_through(source, node)
+    rounded = [*_rounded(source, node)]
+    yield from rounded or _put_through(source, node)
     yield source.replaced(node, "extra term", source.segment(node.left), 2)
     yield source.replaced(node, "extra term", source.segment(node.right), 3)
 
@@ -220,6 +228,24 @@ def _grouped(source: Source, node: ast.BinOp) -> Iterator[Edit]:
             else:
                 text = f"{left_text} {own} ({right_text} {sign} {source.segment(node.right)})"
             yield source.replaced(node, "brackets", text, 2)
+
+
+def _rounded(source: Source, node: ast.BinOp) -> Iterator[Edit]:
+    """The number itself, where it is rounded to a multiple: in `(n + 7) // 8 * 8`, `n`."""
+    for whole, factor in ((node.left, node.right), (node.right, node.left)):
+        inner = whole
+        if isinstance(whole, ast.Call) and len(whole.args) == 1 and called(whole) in ROUNDING:
+            inner = whole.args[0]
+        if (
+            isinstance(node.op, ast.Mult)
+            and isinstance(inner, ast.BinOp)
+            and isinstance(inner.op, ast.FloorDiv if inner is whole else ast.Div | ast.FloorDiv)
+            and ast.dump(inner.right) == ast.dump(factor)
+        ):
+            number = inner.left
+            while isinstance(number, ast.BinOp) and isinstance(number.op, ast.Add | ast.Sub):
+                number = number.left
+            yield source.replaced(node, "rounded", source.segment(number), 1)
 
 
 def _put_through(source: Source, node: ast.BinOp) -> Iterator[Edit]:

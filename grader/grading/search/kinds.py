@@ -245,6 +245,11 @@ KINDS: dict[str, Kind] = {
         "With a root or a square more, or less, in {it}",
         "How many roots and squares has the formula here, and how many has this line?",
     ),
+    "rounded": Kind(
+        "With the number in place of {it}, which rounds it to a multiple",
+        "Try this line on 5 and on 6. What comes out, and what is needed here?",
+        keeps=True,
+    ),
     "shape": Kind(
         "With another reshape, or another order of axes, in {it}",
         "Which numbers end up next to each other? Follow one row through this reshape.",
