@@ -795,6 +795,17 @@ def test_a_crash_after_weights_that_do_not_fit_speaks_for_no_other_mistake(width
             ],
             [("fill-of-nan-inside",)],
         ),
+        # These were said to index with the mask, and to need a certain number of axes.
+        (
+            "attention",
+            [("scores = query @ key", "assert query.shape == key.shape\n    scores = query @ key")],
+            [("equal-sizes-required",)],
+        ),
+        (
+            "attention",
+            [("scores.softmax(dim=-1)", "scores.exp() / scores.exp().sum(dim=-1)")],
+            [("sums-without-their-axis",)],
+        ),
         # Nothing was said of these two.
         (
             "attention",

@@ -187,7 +187,7 @@ def _operation(source: Source, node: ast.BinOp) -> Iterator[Edit]:
     sign = _sign(node)
     boolean = re.search(BOOLEAN, right) is not None
     for other in _OPERATORS.get(type(node.op), "").split():
-        if (boolean or left == "1") and other in ("/", "//", "%", "**"):
+        if (boolean or left == "1" or "mask" in left) and other in ("/", "//", "%", "**"):
             continue  # it would pass for what a division by False gives, or for always 1
         if sign == "-" and other == "+" and "mask" in left + right:
             continue  # a sum of booleans is no better: it only raises nothing
