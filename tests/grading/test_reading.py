@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from grader.curriculum import NAMES, mistakes
+from grader.curriculum import NAMES, mistakes, stubs
 from grader.curriculum.mistakes.variants import variants
 from grader.grading.diagnosis.own_words import line_of
 from grader.grading.diagnosis.reading import Reading
@@ -122,3 +122,10 @@ def test_a_key_that_is_transposed_rightly_is_not_told_to_be_transposed_wrongly()
     assert "key-transposed-on-wrong-axes" in right.ruled_out
     wrong = Reading("attention", "scores = query @ key.transpose(0, 1)\n")
     assert "key-transposed-on-wrong-axes" not in wrong.ruled_out
+
+
+def test_what_right_answers_have_as_well_speaks_for_no_mistake() -> None:
+    """Every answer calls attention: that one may swap two arguments there, it does not say."""
+    reading = Reading("multi_head", stubs.solution("multi_head"))
+    assert "query-and-key-exchanged" not in reading.ruled_out
+    assert not reading.has("query-and-key-exchanged")

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from functools import cache, cached_property
 
-from grader.curriculum import mistakes
+from grader.curriculum import mistakes, stubs
 from grader.grading.diagnosis.own_words import changes, new_steps
-from grader.recognition.likeness import Lines, parsed, ruled_out
+from grader.recognition.likeness import Lines, parsed, ruled_out, without_texts
 from grader.recognition.nesting import Step, steps
 from grader.recognition.unused import left_out
 
@@ -42,8 +42,11 @@ class Reading:
         return ruled_out(self.source, _needs(self.exercise), _denials(self.exercise))
 
     def has(self, name: str) -> bool:
-        """Whether the source has what a mistake needs, which not every mistake says of itself."""
-        return bool(self.source) and name in _needs(self.exercise) and name not in self.ruled_out
+        """Whether the source has what a mistake needs and no right answer has.
+
+        Not every mistake says of itself what it needs.
+        """
+        return bool(self.source) and name in _telling(self.exercise) and name not in self.ruled_out
 
     @cached_property
     def _lines(self) -> Lines:
@@ -87,7 +90,7 @@ class Reading:
         It has what one of them needs and the others don't; or its order of steps is that of one
         more than of the others, or in more steps.
         """
-        known = _needs(self.exercise)
+        known = _telling(self.exercise)
         names = [name for name in names if name in known] or names
         there = {name: self._steps_there(name) for name in names}
         return tuple(name for name in names if there[name] == max(there.values()))
@@ -120,6 +123,18 @@ class Reading:
 def _needs(exercise: str) -> dict[str, str]:
     """The pattern `where` of each mistake that has one, by the name of the mistake."""
     return {known.name: known.where for known in mistakes.load(exercise) if known.where}
+
+
+@cache
+def _telling(exercise: str) -> frozenset[str]:
+    """The mistakes of which the pattern `where` is in none of the right answers."""
+    forms = (stubs.reference_source(exercise), *mistakes.forms(exercise).values())
+    right = [without_texts(form) for form in forms]
+    return frozenset(
+        name
+        for name, where in _needs(exercise).items()
+        if not any(re.search(where, form) for form in right)
+    )
 
 
 @cache
