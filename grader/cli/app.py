@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from enum import StrEnum
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -78,8 +80,42 @@ def exercises_named(names: list[str] | None) -> tuple[str, ...]:
         return tuple(exercise.name for exercise in curriculum.EXERCISES if exercise.core)
     for name in names:
         if name not in curriculum.NAMES:
-            raise UsageError(curriculum.unknown(name))
+            raise UsageError(_several(name) or curriculum.unknown(name))
     return tuple(name for name in curriculum.NAMES if name in names)
+
+
+def _several(name: str) -> str:
+    """What to write instead of several exercises in one option; "" if it is something else."""
+    parts = re.split(r"[\s,;]+", name.strip())
+    if len(parts) < 2 or not {*parts} <= {*curriculum.NAMES}:
+        return ""
+    options = " ".join(f"--exercise {part}" for part in parts)
+    return f"One exercise for each option: {options}"
+
+
+def require_targets(files: Mapping[str, Path | None], folder: Path | None) -> None:
+    """Raise UsageError where a file or the folder of pages can't be written, before any work.
+
+    `files` has each by the usual end of its name.
+    """
+    endings = {file: ending for ending, file in files.items() if file is not None}
+    written = [file for file in files.values() if file is not None]
+    for target in (*written, *([folder] if folder is not None else [])):
+        parent = target.absolute().parent
+        if not parent.is_dir():
+            raise UsageError(f"{target}: there is no folder {target.parent} to write to.")
+        place = target if target.is_dir() else parent
+        if not os.access(place, os.W_OK | os.X_OK):
+            raise UsageError(f"{target}: nothing can be written in the folder {place}.")
+    for number, file in enumerate(written):
+        if file.is_dir():
+            raise UsageError(
+                f"{file} is a folder. Name a file, such as {file / 'grades'}{endings[file]}."
+            )
+        if file.absolute() in [other.absolute() for other in written[:number]]:
+            raise UsageError(f"{file} is named twice. Give each option a file of its own.")
+    if folder is not None and folder.exists() and not folder.is_dir():
+        raise UsageError(f"{folder} is a file. Name a folder for the pages.")
 
 
 def require_clone() -> None:

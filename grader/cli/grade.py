@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+import shlex
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -11,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from grader import submission
+from grader import curriculum, submission
 from grader.cli.app import (
     INSTRUCTORS,
     NOT_GRADED,
@@ -22,15 +23,16 @@ from grader.cli.app import (
     names,
     require_forks,
     require_jail,
+    require_targets,
     table,
 )
-from grader.cli.kept import given_by_hand, kept_report, with_overrides
+from grader.cli.kept import given_by_hand, kept_report, require_replaceable, with_overrides
 from grader.course import CONFIG
 from grader.feedback.results import PassedOver, Report
 from grader.grading import run, workers
 from grader.report import data, tables
 from grader.report.terminal import Terminal
-from grader.submission import Reading
+from grader.submission import Reading, left_out
 
 
 @app.command(rich_help_panel=INSTRUCTORS)
@@ -104,14 +106,18 @@ def grade(
         raise UsageError("--class and --one exclude each other. Give one of them.")
     reading = Reading.CLASS if a_class else Reading.ONE if one else Reading.AUTO
     read = [_contents(path, reading, guess_names) for path in paths]
-    submissions = _unique([work for part in read for work in part.submissions])
+    exercises, chosen = _exercises(exercise, worth := _worth(paths))
+    submissions = [
+        left_out.with_left_out(work, exercises, chosen)
+        for work in _unique([work for part in read for work in part.submissions])
+    ]
     if gradescope is not None and len(submissions) != 1:
         raise UsageError(f"--gradescope takes one submission; here are {len(submissions)}.")
     if resume and json is None:
         raise UsageError("--resume needs the --json FILE of the run that was stopped.")
-    for file in (json, csv, html, gradescope):
-        if file is not None and not file.absolute().parent.is_dir():
-            raise UsageError(f"{file}: there is no folder {file.parent} to write to.")
+    require_targets({".json": json, ".csv": csv, "-results.json": gradescope}, html)
+    if json is not None and not resume:
+        require_replaceable(json, submissions, exercises)
     require_forks()
     recruit = None
     if on is not None:
@@ -124,9 +130,8 @@ def grade(
             raise UsageError(str(error)) from None
     elif isolation is Isolation.JAIL:
         require_jail()
-    worth = _worth(paths)
     plan = workers.Plan(
-        exercises=exercises_named(exercise or list(worth)),
+        exercises=exercises,
         seed=secrets.randbelow(2**31) if seed is None else seed,
         isolation=isolation.value,
         jobs=jobs or workers.processors(),
@@ -153,7 +158,8 @@ def grade(
         if gradescope is not None:
             data.write(gradescope, tables.as_gradescope(report.submissions[0], report.passed_over))
     # Gradescope shows the student the skipped files; with another status there is no grade.
-    _finish(report, terminal, lenient=gradescope is not None)
+    further = _further(paths, isolation, submissions, exercises)
+    _finish(report, terminal, gradescope is not None, further)
 
 
 def _graded(
@@ -240,8 +246,30 @@ def _contents(path: Path, reading: Reading, guess_names: bool) -> submission.Con
         ) from None
 
 
-def _finish(report: Report, terminal: Terminal, lenient: bool) -> None:
+def _exercises(named: list[str] | None, worth: dict[str, float]) -> tuple[tuple[str, ...], bool]:
+    """Return the exercises to grade, and whether somebody chose them."""
+    return exercises_named(named or list(worth)), bool(named or worth)
+
+
+def _further(
+    paths: list[Path],
+    isolation: Isolation,
+    submissions: list[submission.Submission],
+    exercises: Sequence[str],
+) -> str:
+    """Return the command that grades what was submitted beyond these exercises; "" if nothing."""
+    found = {name for work in submissions for name in left_out.exercises(work, exercises)}
+    if not found:
+        return ""
+    level = ["--isolation", isolation.value] if isolation is not Isolation.JAIL else []
+    options = [word for name in curriculum.NAMES if name in found for word in ("--exercise", name)]
+    return shlex.join(["grader", "grade", *map(str, paths), *level, *options])
+
+
+def _finish(report: Report, terminal: Terminal, lenient: bool, further: str) -> None:
     terminal.report(report)
+    if further:
+        terminal.say(f"The exercises that this run did not grade are graded by:\n  {further}")
     if not run.complete(report):
         terminal.complain("Something could not be graded; see above. Grade it again.")
         raise typer.Exit(NOT_GRADED)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import shlex
+from collections.abc import Sequence
 from pathlib import Path
 
 from grader.cli.app import UsageError
 from grader.feedback import records, results
 from grader.report import overrides
 from grader.report.terminal import Terminal
+from grader.submission import Submission
+from grader.submission.files import listed
 
 _AGAIN = "Make it with: grader grade submissions/ --json "
 
@@ -17,11 +21,43 @@ def kept_report(file: Path) -> results.Report:
     try:
         return results.report_from(records.loaded(file.read_bytes()))
     except OSError as error:
-        raise UsageError(f"{file} cannot be read: {error.strerror}. {_AGAIN}{file.name}") from None
+        raise UsageError(f"{file} cannot be read: {error.strerror}. {_AGAIN}grades.json") from None
     except ValueError as error:
         raise UsageError(
-            f"{file} cannot be read: {str(error)[:200]}. Delete it. {_AGAIN}{file.name}"
+            f"{file} cannot be read as a report of grades: {str(error)[:200]}. It is damaged, or "
+            f"it is not what `grader grade --json` wrote. {_AGAIN}NEW.json"
         ) from None
+
+
+def require_replaceable(
+    file: Path, submissions: Sequence[Submission], exercises: Sequence[str]
+) -> None:
+    """Raise `UsageError` where `file` holds anything but grades that a run makes anew."""
+    if not file.exists() or not file.stat().st_size:
+        return
+    move = f"Name another file, or move this one: mv {shlex.quote(str(file))} FILE"
+    try:
+        report = results.report_from(records.loaded(file.read_bytes()))
+    except OSError as error:
+        raise UsageError(f"{file} cannot be read: {error.strerror}. {move}") from None
+    except ValueError:
+        raise UsageError(
+            f"{file} is there already, and it is damaged or no report of grades. {move}"
+        ) from None
+    names = {work.name for work in submissions}
+    others = [graded.submission for graded in report.submissions if graded.submission not in names]
+    if others:
+        raise UsageError(
+            f"{file} holds the grades of {listed(others)}, whom this run does not grade: they "
+            f"would be lost. {move}"
+        )
+    kept = {one.exercise for graded in report.submissions for one in graded.exercises}
+    lost = sorted(kept - {*exercises})
+    if lost:
+        raise UsageError(
+            f"{file} holds grades in {listed(lost)}, which this run does not grade: they would "
+            f"be lost. {move}"
+        )
 
 
 def with_overrides(report: results.Report, file: Path, terminal: Terminal) -> results.Report:

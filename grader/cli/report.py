@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from grader.cli.app import INSTRUCTORS, UsageError, app, table, with_nbgrader
+from grader.cli.app import INSTRUCTORS, UsageError, app, require_targets, table, with_nbgrader
 from grader.cli.kept import kept_report, with_overrides
 from grader.feedback import results
 from grader.report import data, tables
@@ -36,14 +36,14 @@ def report(
     ] = None,
 ) -> None:
     """Show a class on one page: points, the mistakes that were made, who is stuck and where."""
+    require_targets({".json": graded if graded.is_file() else None, ".csv": csv}, html)
     terminal = Terminal()
     if graded.is_dir():
         class_results = _of_course(graded, assignment)
     else:
         class_results = with_overrides(kept_report(graded), graded, terminal)
     terminal.table(class_results.submissions)
-    terminal.commonest(class_results.submissions)
-    terminal.by_hand(class_results.submissions)
+    terminal.class_notes(class_results)
     terminal.passed_over(class_results.passed_over)
     try:
         if csv is not None:

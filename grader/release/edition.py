@@ -21,6 +21,7 @@ from grader.curriculum.project import EXERCISES, PACKAGE, ROOT
 from grader.grading.diagnosis import hint_data
 from grader.recognition import prepared
 from grader.release.writing import new_folder, pack
+from grader.submission.left_out import PROVIDED
 
 # What students get of the kit: these rooms, and these commands. The other rooms hold hidden checks
 # and what instructors do.
@@ -52,10 +53,7 @@ WITHHELD = (
     "remote/standins.py",
     "remote/work.py",
 )
-_HEAD = (
-    "# Provided solved: other exercises use it, and it is not assigned.\n"
-    "# You may read it, and `pytest exercises/` uses it.\n\n"
-)
+_HEAD = f"{PROVIDED}# You may read it, and `pytest exercises/` uses it.\n\n"
 
 
 class EditionError(Exception):

@@ -44,7 +44,10 @@ def write_pages(report: Report, folder: Path) -> Path:
         pages.append(f"{number:04}-{slug}.html")
         title = f"{result.submission}: {points(result)} points"
         first = first_to_fix((one, one.exercise) for one in result.exercises)
-        text = page.render(title=title, submission=result, report=report, first=first)
+        passed = [one for one in report.passed_over if one.submission == result.submission]
+        text = page.render(
+            title=title, submission=result, report=report, first=first, passed_over=passed
+        )
         write(folder / pages[-1], text)
     index = made.get_template("index.html.j2").render(
         title="The class" if len(report.submissions) > 1 else "Grades",

@@ -6,7 +6,7 @@ What a student's code said is printed as it is seen, never read as markup or obe
 from __future__ import annotations
 
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
 from rich.progress import (
@@ -43,11 +43,15 @@ _STYLES: dict[Status, str] = {
     Status.PROTOCOL: "red",
     Status.GRADER_ERROR: "bold magenta",
 }
+_NOT_RUN = {
+    *(Status.ERROR, Status.TIMEOUT, Status.DIED, Status.PROTOCOL, Status.GRADER_ERROR),
+}
 _WRONG = "bold red"
 _PIPE_WIDTH = 160
 _NAME_WIDTH = 40
 PROGRESS_SECONDS = 10
 MAX_HARMLESS = 20  # lines on what was passed over and does not look like work
+MAX_NOT_RUN = 20  # lines on why exercises did not run
 COMMONEST = 3  # mistakes that a run of several submissions ends with
 
 
@@ -117,8 +121,7 @@ class Terminal:
             self.submission(report.submissions[0])
         else:
             self.table(report.submissions)
-            self.commonest(report.submissions)
-            self.by_hand(report.submissions)
+            self.class_notes(report)
         self.passed_over(report.passed_over)
         self.say(
             f"seed {report.seed} · isolation: {report.isolation} · "
@@ -167,6 +170,33 @@ class Terminal:
             table.add_row(Text(work.submission), *(column[number] for column in columns))
         self.console.print(table)
 
+    def class_notes(self, report: Report) -> None:
+        """What the table of a class leaves open: mistakes, what did not run, points by hand."""
+        self.commonest(report.submissions)
+        self.not_run(report)
+        self.by_hand(report.submissions)
+
+    def not_run(self, report: Report) -> None:
+        """Why exercises could not be read or run; those that say the same in one line."""
+        told = {(entry.path, entry.reason) for entry in report.passed_over}
+        who = defaultdict[tuple[str, str], list[str]](list)
+        for submission in report.submissions:
+            where = defaultdict[str, list[str]](list)
+            for exercise in submission.exercises:
+                if exercise.status in _NOT_RUN and exercise.finding is not None:
+                    where[exercise.finding.headline.partition("\n")[0]].append(exercise.exercise)
+            for reason, exercises in where.items():
+                if (submission.submission, reason) not in told:
+                    who[", ".join(exercises), reason].append(submission.submission)
+        lines = [
+            f"{_few(names)}, {exercises}: {reason}"
+            for (exercises, reason), names in sorted(who.items(), key=lambda one: -len(one[1]))
+        ]
+        if lines:
+            self.say("\n  ".join(("\nCould not be read or run:", *lines[:MAX_NOT_RUN])), "red")
+        if len(lines) > MAX_NOT_RUN:
+            self.say(f"  and {len(lines) - MAX_NOT_RUN} more; the students' pages (--html) say why")
+
     def commonest(self, submissions: Sequence[SubmissionResult]) -> None:
         """The mistakes that most submissions have, each in a line."""
         counts = Counter(
@@ -189,8 +219,8 @@ class Terminal:
 
     def passed_over(self, passed_over: Sequence[PassedOver]) -> None:
         """What was not graded, each with the reason; first what looks like work."""
-        work = [entry.message for entry in passed_over if entry.work]
-        harmless = [entry.message for entry in passed_over if not entry.work]
+        work = _together([entry for entry in passed_over if entry.work])
+        harmless = _together([entry for entry in passed_over if not entry.work])
         for title, lines, style in (
             ("\nNot graded, and looks like work:", work, "red"),
             ("\nNot graded:", harmless, "dim"),
@@ -256,6 +286,25 @@ class Terminal:
             self.console.print(shown, soft_wrap=True)
         for place in finding.places:
             self.say(_indented(words.place(place), indent + 2))
+
+
+def _together(entries: Sequence[PassedOver]) -> list[str]:
+    """Return a line for each reason: the files of one submission, or submissions with the same."""
+    files = defaultdict[tuple[str, str], list[str]](list)
+    for entry in entries:
+        files[entry.submission, entry.reason].append(entry.path)
+    owners = defaultdict[tuple[str, str], list[str]](list)
+    for (owner, reason), paths in files.items():
+        owners[_few(paths, 8), reason].append(owner)
+    return [
+        f"{f'{_few(names)}: ' if any(names) else ''}{paths}: {reason}"
+        for (paths, reason), names in owners.items()
+    ]
+
+
+def _few(names: Sequence[str], most: int = 4) -> str:
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
 
 
 def _cell(exercise: ExerciseResult) -> Text:

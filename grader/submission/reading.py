@@ -179,7 +179,12 @@ def _class(entries: _Entries, guess_names: bool) -> Contents:
         *(from_archive(_stem(file), file, guess_names) for file in entries.archives),
         *(_in_download(shown(name), parts, guess_names) for name, parts in entries.parts.items()),
     ]  # fmt: skip
-    passed_over = [*map(_hidden, entries.hidden), *map(_stray, entries.others)]
+    passed_over = [
+        *map(_hidden, entries.hidden),
+        *map(_stray, entries.others),
+        *(PassedOver(work.name, work.unreadable, bool(work.problems))
+          for work in submissions if work.unreadable),
+    ]  # fmt: skip
     return Contents(tuple(submissions), tuple(filter(None, passed_over)))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import tempfile
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -41,7 +41,8 @@ class Submission:
 
     Where it is a notebook, `cells` are its cells; a source then tells what there is of an exercise,
     and the cells are what is run. `absent` says what lies there in place of an exercise's file;
-    `guessed` names the file that was read as another.
+    `guessed` names the file that was read as another; `others` are the entries of a folder that
+    has no exercise's file.
     """
 
     name: str
@@ -51,6 +52,21 @@ class Submission:
     passed_over: tuple[PassedOver, ...] = ()
     absent: dict[str, str] = field(default_factory=dict)
     guessed: dict[str, str] = field(default_factory=dict)
+    others: tuple[str, ...] = ()
+
+    @property
+    def unreadable(self) -> str:
+        """Why nothing of it can be graded, whatever the exercises; "" if there is some work."""
+        if self.sources or self.cells:
+            return ""
+        if len(self.problems) == len(curriculum.NAMES):
+            (*reasons,) = {*self.problems.values()}
+            return reasons[0] if len(reasons) == 1 else ""
+        if self.problems or self.passed_over:
+            return ""
+        if self.others:
+            return f"no file of an exercise; what was submitted: {listed(self.others)}"
+        return "the submission is empty"
 
     @cached_property
     def layout(self) -> Layout | None:
@@ -183,7 +199,9 @@ def _work(name: str, folder: Path, guess_names: bool, in_archive: bool) -> Submi
         submission = from_notebook(name, graded[0])
     else:
         submission = read_files(name, files)
-        submission.absent.update(_absent(loose, files, entries))
+        visible = tuple(entry.name for entry in entries if not _is_hidden(entry))
+        submission.absent.update(_absent(loose, files, visible))
+        submission = replace(submission, others=() if files else visible)
     read = {*used, *folders}
     passed = [
         PassedOver(shown(str(entry.relative_to(folder))), *reason)
@@ -233,11 +251,12 @@ def _guessed(loose: dict[Path, str], files: dict[str, Path]) -> dict[str, Path]:
     }
 
 
-def _absent(loose: dict[Path, str], files: dict[str, Path], entries: list[Path]) -> dict[str, str]:
+def _absent(
+    loose: dict[Path, str], files: dict[str, Path], visible: Sequence[str]
+) -> dict[str, str]:
     """Return what to say of each exercise that has no file: what lies there instead."""
     absent = {}
     about = {file: _seems(file, source) for file, source in loose.items()}
-    visible = [entry.name for entry in entries if not entry.name.startswith((".", "__"))]
     for exercise in curriculum.NAMES:
         if exercise in files:
             continue
@@ -325,7 +344,11 @@ def _notebooks(folder: Path) -> list[Path]:
 
 
 def _is_student(entry: Path) -> bool:
-    return entry.is_dir() and not entry.is_symlink() and not entry.name.startswith((".", "__"))
+    return entry.is_dir() and not entry.is_symlink() and not _is_hidden(entry)
+
+
+def _is_hidden(entry: Path) -> bool:
+    return entry.name.startswith((".", "__"))
 
 
 def _exercise_files(folder: Path) -> dict[str, Path]:

@@ -18,6 +18,7 @@ from grader import cli
 from grader.curriculum import mistakes, stubs
 from grader.curriculum.mistakes import variants
 from grader.sandbox import jail
+from grader.submission import left_out
 from tests.tools import warm
 
 CHEAP = ("masks", "attention")
@@ -130,13 +131,73 @@ def test_work_that_is_passed_over_is_in_the_output_the_report_and_the_exit_statu
     assert error_lines == ["Something that looks like work was not graded; see above."]
     assert "ada: draft.ipynb: other files there are graded" in done.stdout
     assert report["passed_over"] == [
+        {"submission": "", "path": "gina", "reason": "the submission is empty", "work": False},
+        {"submission": "", "path": "h" * 200, "reason": "the submission is empty", "work": False},
         {
             "submission": "ada",
             "path": "draft.ipynb",
             "reason": "other files there are graded",
             "work": True,
-        }
+        },
     ]
+    assert f"  gina, {'h' * 200}: the submission is empty" in done.stdout
+    assert "fred, masks: masks.py could not be read: it is not UTF-8 text." in done.stdout
+    assert "emil, masks: " in done.stdout
+
+
+def test_work_on_exercises_that_are_not_graded_is_told_with_the_command(tmp_path: Path) -> None:
+    hand_in(tmp_path, "bob", masks=right("masks"), sampling=right("sampling"))
+    (tmp_path / "bob" / "linear.py").write_text(stubs.as_handed_out("linear"), encoding="utf-8")
+    solved = f"{left_out.PROVIDED}\n{right('tokens')}"
+    (tmp_path / "bob" / "tokens.py").write_text(solved, encoding="utf-8")
+    options = ("--isolation", "process", "--json", "bob.json", "--html", "pages")
+    done = grader("grade", "bob", "--exercise", "masks", *options, cwd=tmp_path)
+    assert done.returncode == 0, "the exercises were chosen"
+    assert "bob: sampling.py: this run does not grade that exercise" in done.stdout
+    assert "\n  grader grade bob --isolation process --exercise sampling\n" in done.stdout
+    (passed,) = json.loads((tmp_path / "bob.json").read_text(encoding="utf-8"))["passed_over"]
+    assert (passed["submission"], passed["path"], passed["work"]) == ("bob", "sampling.py", False)
+    (page,) = (tmp_path / "pages").glob("0001-*.html")
+    assert "sampling.py: this run does not grade that exercise" in page.read_text(encoding="utf-8")
+
+
+def test_what_cannot_be_read_is_told_below_the_table(tmp_path: Path) -> None:
+    hand_in(tmp_path, "ada")
+    (tmp_path / "ada" / "notes.txt").write_text("?")
+    hand_in(tmp_path, "nia")
+    for name in ("a.zip", "b.zip"):
+        (tmp_path / "nia" / name).write_bytes(b"")
+    (tmp_path / "eve.zip").write_text("no archive")
+    options = ("--exercise", "masks", "--isolation", "process", "--json", "g.json", "--class")
+    done = grader("grade", ".", *options, cwd=tmp_path)
+    assert done.returncode == 3
+    expected = [
+        "  nia: There are 2 archives, a.zip and b.zip: submit one.",
+        "  ada: no file of an exercise; what was submitted: notes.txt",
+    ]
+    for out in (done.stdout, grader("report", "g.json", cwd=tmp_path).stdout):
+        assert [line for line in expected if line not in out.splitlines()] == []
+        assert "  eve: eve.zip could not be read: it is" in out
+        assert "Could not be read or run" not in out, "nothing is told twice"
+
+
+def test_grades_that_a_run_would_lose_are_kept(tmp_path: Path) -> None:
+    for name in ("ada", "bob"):
+        hand_in(tmp_path / "class", name, masks=right("masks"))
+    options = ("--exercise", "masks", "--isolation", "process", "--json", "g.json")
+    assert grader("grade", "class", *options, cwd=tmp_path).returncode == 0
+    before = (tmp_path / "g.json").read_bytes()
+    one = grader("grade", "class/bob", *options, cwd=tmp_path)
+    assert one.returncode == 2
+    assert "g.json holds the grades of ada, whom this run does not grade" in one.stderr
+    assert "mv g.json FILE" in one.stderr
+    other = grader("grade", "class", "--exercise", "attention", *options[2:], cwd=tmp_path)
+    assert "g.json holds grades in masks, which this run does not grade" in other.stderr
+    assert (tmp_path / "g.json").read_bytes() == before
+    assert grader("grade", "class", *options, cwd=tmp_path).returncode == 0, "the same anew"
+    (tmp_path / "g.json").write_text("points: 7")
+    assert "damaged or no report" in grader("grade", "class", *options, cwd=tmp_path).stderr
+    assert (tmp_path / "g.json").read_text() == "points: 7"
 
 
 def test_a_class_or_one_submission_is_asked_with_both_commands(tmp_path: Path) -> None:
@@ -247,6 +308,14 @@ def test_the_terminal_shows_students_words_as_they_are_and_no_colour_in_a_pipe(
         (["ada", "ada"], "Two submissions are called 'ada'"),
         (["ada", "--resume"], "--resume needs the --json FILE"),
         (["ada", "--json", "no/where.json"], "no folder"),
+        (["ada", "--json", "ada"], "ada is a folder. Name a file, such as ada/grades.json."),
+        (["ada", "--csv", "ada"], "ada is a folder. Name a file, such as ada/grades.csv."),
+        (["ada", "--csv", "g", "--json", "g"], "g is named twice"),
+        (["ada", "--html", "ada/attention.py"], "ada/attention.py is a file. Name a folder"),
+        (
+            ["ada", "--exercise", "attention,masks"],
+            "One exercise for each option: --exercise attention --exercise masks",
+        ),
         (["ada", "--seed", "-1"], "seed"),
     ],
 )
