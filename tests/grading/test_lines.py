@@ -131,7 +131,7 @@ def test_what_was_tried_is_told_and_what_came_of_it(
     assert line.tells == told
 
 
-@pytest.mark.parametrize("kind", ["condition", "name", "unguarded", "extra call"])
+@pytest.mark.parametrize("kind", ["comparison", "condition", "name", "unguarded", "extra call"])
 def test_an_edit_that_may_only_avoid_an_exception_is_not_told(kind: str) -> None:
     """The line that raised, which the exception is shown with, says more."""
     checks = tuple(

@@ -17,7 +17,8 @@ from grader.grading.search.source import Edit
 from grader.remote.session import clean
 
 SHORT = 60  # characters
-AROUND = ("condition", "name", "unguarded")  # edits that may do no more than avoid an exception
+# Edits that may do no more than avoid an exception.
+AROUND = ("comparison", "condition", "name", "unguarded")
 
 
 def suspects(
