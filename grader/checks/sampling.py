@@ -70,16 +70,40 @@ def _expected_top_p(logits: Tensor, p: float) -> Tensor:
     return rows.masked_fill(~kept, -INF).reshape(logits.shape)
 
 
-def assert_filtered(actual: Any, expected: Tensor, subject: str, help: str = "") -> None:
+def _what_stays(stays: Tensor, expected: Tensor) -> str:
+    """What a wrong choice of tokens has in all rows, or in one, in words."""
+    rows = stays.reshape(-1, stays.size(-1))
+    logits = expected.reshape(rows.shape)
+    wanted = logits > -INF
+    if wanted.all():
+        return "All tokens should stay."
+    if rows.all():
+        return "No number of your result is -inf."
+    if not rows.any(-1).all():
+        return "A row of your result is -inf throughout, so that no token is left."
+    if not (rows == wanted).all(-1).any() and rows.all(-1).any():
+        return f"In row {int(rows.all(-1).int().argmax())} no number of your result is -inf."
+    least = torch.where(wanted, logits, INF).argmin(-1, keepdim=True)
+    if torch.equal(rows, wanted.scatter(-1, least, False)):
+        return "In each row the least probable of the tokens that should stay is missing."
+    if (rows.sum(-1) == 1).all():
+        return "In each row a single token stays."
+    if (rows & ~wanted).any():
+        return ""
+    return "No token stays that should not, but some are missing."
+
+
+def assert_filtered(actual: Any, expected: Tensor, subject: str) -> None:
     """These logits stayed as they were, and the others are -inf.
 
     A token that should have stayed, or gone, is reported before its number.
     """
     assert_shape(actual, tuple(expected.shape), subject)
     if not actual.is_floating_point() or actual.isnan().any() or (actual == INF).any():
-        assert_matches(actual, expected, subject, help=help)
+        assert_matches(actual, expected, subject)
     axes = AXES[-expected.dim() :] if expected.dim() <= 2 else ()
     stays = f"choice of tokens that stay in {subject}"
+    help = _what_stays(actual > -INF, expected)
     assert_matches(actual > -INF, expected > -INF, stays, axes=axes, help=help)
     kept = expected > -INF
     numbers = torch.where(kept, actual, 0.0)
@@ -190,14 +214,13 @@ def test_top_p(student: Any, numbers: Numbers) -> None:
     for p in (0.5, 0.75, 0.9):
         logits = _with_p(numbers, p)
         expected = _expected_top_p(logits, p)
-        help = "The token that crosses p stays too."
         for some in (logits, transposed(logits), logits[0], logits.reshape(2, 2, VOCAB)):
             result, after = student.keep_top_p.echo(some, p)
             right = _expected_top_p(some, p)
-            assert_filtered(result, right, f"keep_top_p(logits, {p})", help)
+            assert_filtered(result, right, f"keep_top_p(logits, {p})")
             assert_not_edited([some], after[:1], ["logits"])
         shifted = student.keep_top_p(logits + 30, p)
-        assert_filtered(shifted, expected + 30, f"keep_top_p(logits + 30, {p})", help)
+        assert_filtered(shifted, expected + 30, f"keep_top_p(logits + 30, {p})")
     sure = logits_of(numbers, 3, VOCAB)
     sure[:, 4] = 9.0
     result = student.keep_top_p(sure, 0.3)

@@ -16,6 +16,7 @@ from grader.checks.framework import check
 from grader.checks.framework.assertions import (
     assert_gradients,
     assert_not_edited,
+    came_back,
     gradients,
     parts,
     pull_back,
@@ -30,6 +31,7 @@ from grader.checks.framework.inputs import (
 from grader.feedback.comparison import Mismatch, assert_matches, assert_shape
 from grader.remote.fixtures import Assortment
 from grader.remote.proxy import RemoteModule
+from grader.remote.session import StudentError
 
 # Sizes of an `Assortment`: no two of its matrices have the same bound, and each holds at least 1440
 # numbers.
@@ -194,17 +196,62 @@ def _noam(step: int, d_model: int, warmup: int) -> float:
     return min(rising, falling) / math.sqrt(d_model)
 
 
-def _assert_rate(actual: Any, expected: float, call: str) -> None:
+def _rate_of(actual: Any, call: str) -> float:
     if isinstance(actual, Tensor) and actual.numel() == 1 and not actual.is_complex():
         actual = actual.item()
     if type(actual) not in (int, float):
-        raise Mismatch(f"{call} should return a float; yours returned {_described(actual)}.")
-    if not abs(actual - expected) <= 1e-5 * abs(expected):
-        raise Mismatch(f"{call} returns {actual:.6g}; it should be {expected:.6g}.")
+        raise Mismatch(f"{call} should return a float; yours returned {came_back(actual)}")
+    return float(actual)
 
 
-def _described(value: Any) -> str:
-    return "nothing: is a `return` missing?" if value is None else f"a {type(value).__name__}"
+def _is_rate(actual: float, expected: float) -> bool:
+    return abs(actual - expected) <= 1e-5 * abs(expected)
+
+
+def _assert_rate(actual: Any, expected: float, call: str, help: str = "") -> None:
+    rate = _rate_of(actual, call)
+    if not _is_rate(rate, expected):
+        raise Mismatch(f"{call} returns {rate:.6g}; it should be {expected:.6g}.", help=help)
+
+
+def _what_is_wrong(student: Any, d_model: int, warmup: int) -> str:
+    """What the rates say of the formula behind them; nothing where they say nothing for sure."""
+
+    def rate(step: int, width: int = d_model) -> float:
+        call = f"noam_rate({step}, d_model={width}, warmup={warmup})"
+        return _rate_of(student.noam_rate(step, d_model=width, warmup=warmup), call)
+
+    try:
+        first, peak, late, later = rate(1), rate(warmup), rate(8 * warmup), rate(32 * warmup)
+        wide = rate(warmup, 4 * d_model)
+        second = rate(2)
+    except (Mismatch, StudentError):
+        return ""
+    rates = (first, second, peak, late, later, wide)
+    if not all(0 < abs(one) < math.inf for one in rates):
+        return ""
+    if not _is_rate(wide / peak, 0.5):
+        return (
+            "If d_model is four times as large, the rate should be half as large; yours is "
+            f"multiplied by {wide / peak:.4g}."
+        )
+    if warmup > 2 and not _is_rate(second / first, 2.0):
+        return (
+            "Before `warmup`, twice the step should give twice the rate; yours is multiplied by "
+            f"{second / first:.4g}."
+        )
+    if not _is_rate(later / late, 0.5):
+        return (
+            "After `warmup`, four times the step should give half the rate; yours is multiplied "
+            f"by {later / late:.4g}."
+        )
+    factor = peak / _noam(warmup, d_model, warmup)
+    if all(
+        _is_rate(one / _noam(step, d_model, warmup), factor)
+        for step, one in ((1, first), (2, second), (8 * warmup, late), (32 * warmup, later))
+    ):
+        return f"Your rate is {factor:.6g} times what it should be, before `warmup` and after it."
+    return ""
 
 
 @check(
@@ -223,8 +270,10 @@ def test_rate_rises_and_falls(student: Any, d_model: int, warmup: int, factors: 
     up, down = factors
     for step in (1, 2, max(1, warmup // up), warmup, warmup + 1, warmup * down):
         call = f"noam_rate({step}, d_model={d_model}, warmup={warmup})"
-        result = student.noam_rate(step, d_model=d_model, warmup=warmup)
-        _assert_rate(result, _noam(step, d_model, warmup), call)
+        rate = _rate_of(student.noam_rate(step, d_model=d_model, warmup=warmup), call)
+        expected = _noam(step, d_model, warmup)
+        if not _is_rate(rate, expected):
+            _assert_rate(rate, expected, call, help=_what_is_wrong(student, d_model, warmup))
 
 
 @check(points=1, inputs=st.integers(2, 600), examples=2)

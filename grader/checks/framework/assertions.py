@@ -11,6 +11,7 @@ from torch import Tensor
 
 from grader.feedback.comparison import Mismatch, assert_matches, assert_parts, assert_shape
 from grader.feedback.plain_data import assert_equals
+from grader.feedback.tensors import article
 from grader.remote.nested import rebuilt
 from grader.remote.proxy import RemoteModule
 from grader.remote.session import StudentError
@@ -35,6 +36,14 @@ def assert_returns(actual: Any, expected: Any, subject: str, help: str = "") -> 
 def _with_its_type(leaf: Any) -> Any:
     """What crossed as the name of its type only, as something of a type so called."""
     return type(leaf.type_name, (), {})() if isinstance(leaf, Opaque) else leaf
+
+
+def came_back(value: object) -> str:
+    """The end of a sentence "yours returned …" about something of another type."""
+    if value is None:
+        return "None: is a `return` missing?"
+    kind = article(value)
+    return f"{kind[0].lower()}{kind[1:]}."
 
 
 # What the contract accepts where it asks for an error.
