@@ -806,6 +806,35 @@ def test_a_crash_after_weights_that_do_not_fit_speaks_for_no_other_mistake(width
             [("scores.softmax(dim=-1)", "scores.exp() / scores.exp().sum(dim=-1)")],
             [("sums-without-their-axis",)],
         ),
+        # This was said to make a triangle of the ids, and the other to look at the mask's axes.
+        (
+            "masks",
+            [
+                ("dtype=torch.bool, device=device).tril()", "device=device).tril()"),
+                (
+                    "padding_mask(ids, pad_id) & causal_mask(ids.size(1), ids.device)",
+                    "padding_mask(ids) & (causal_mask(ids.size(1), ids.device) == 1)",
+                ),
+            ],
+            [("target-forgets-the-padding-id",)],
+        ),
+        (
+            "multi_head",
+            [
+                (
+                    "return x.transpose(1, 2).flatten(2)",
+                    "b, h, length, d = x.shape\n"
+                    "    return x.permute(0, 2, 1, 3).reshape(b, length, h * d)",
+                ),
+                (
+                    "        heads, _ = attention(",
+                    "        if mask is not None:\n"
+                    "            mask = mask.unsqueeze(1)\n"
+                    "        heads, _ = attention(",
+                ),
+            ],
+            [("mask-with-an-axis-too-many",)],
+        ),
         # Nothing was said of these two.
         (
             "attention",
