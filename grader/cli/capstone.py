@@ -20,7 +20,7 @@ from grader.capstone import ablations, tasks
 from grader.capstone.ablations import Part
 from grader.capstone.task import Plan, Task
 from grader.cli.app import STUDENTS, Isolation, UsageError, app, require_forks, require_jail
-from grader.curriculum import whole_model
+from grader.curriculum import stubs, whole_model
 from grader.curriculum.whole_model import WholeModel
 from grader.report.terminal import Terminal
 
@@ -114,7 +114,15 @@ def capstone(
     and keeps what was learned.
     """
     task = tasks.find(task_name)
-    model = whole_model.gather(_sources(folder, task), task.entries)
+    sources = _sources(folder, task)
+    if absent := _absent(task, sources):
+        fitting = [f"--task {name}" for name in tasks.NAMES if not _absent(tasks.find(name), {})]
+        instead = f" These can be trained here: {', '.join(fitting)}." if fitting else ""
+        raise UsageError(
+            f"{task.name} needs {', '.join(absent)}, which your edition of the kit does not "
+            f"include.{instead}"
+        )
+    model = whole_model.gather(sources, task.entries)
     seed = secrets.randbelow(2**31) if seed is None else seed
     given_seconds, seconds = seconds, task.seconds if seconds is None else seconds
     if without and task.name != tasks.DEFAULT:
@@ -234,6 +242,17 @@ def _ablate(
     terminal.say(f"\nPictures in {out}: {files}; seed {plan.seed}.", "dim")
     if not all(isinstance(outcome, Learnt) for outcome in outcomes):
         raise typer.Exit(FAILED)
+
+
+def _absent(task: Task, sources: Mapping[str, str]) -> list[str]:
+    """Return what a task needs, nobody has written, and a student's edition does not include."""
+    return [
+        name
+        for name in task.entries
+        if name not in sources
+        and stubs.HANDED_OUT.is_dir()
+        and not (stubs.HANDED_OUT / f"{name}.txt").is_file()
+    ]
 
 
 def _sources(folder: Path, task: Task) -> dict[str, str]:

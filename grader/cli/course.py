@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from grader.cli.app import INSTRUCTORS, UsageError, app, names, with_nbgrader
+from grader.cli.app import INSTRUCTORS, UsageError, app, exercises_named, names, with_nbgrader
 from grader.report.terminal import Terminal
 from grader.sandbox import jail
 
@@ -25,6 +25,8 @@ def course(
     exercise: Annotated[list[str] | None, names("An exercise to include")] = None,
 ) -> None:
     """Make an nbgrader course, or update one; the instructor's changes are kept."""
+    if exercise:
+        exercises_named(exercise)
     with with_nbgrader():
         from grader.course import making
     try:

@@ -34,6 +34,8 @@ from grader.report import data, tables
 from grader.report.terminal import Terminal
 from grader.submission import Reading, left_out
 
+FEW = 3  # files side by side that may be all of one student's
+
 
 @app.command(rich_help_panel=INSTRUCTORS)
 def grade(
@@ -239,11 +241,22 @@ def _worth(paths: list[Path]) -> dict[str, float]:
 
 def _contents(path: Path, reading: Reading, guess_names: bool) -> submission.Contents:
     try:
-        return submission.contents(path, reading, guess_names)
+        contents = submission.contents(path, reading, guess_names)
+        names = [work.name for work in contents.submissions]
+        if reading is Reading.AUTO and 1 < len(names) <= FEW and not _has_folders(path):
+            Terminal().complain(
+                f"{path} is read as a class of {len(names)}: {', '.join(names)}. If it is one "
+                f"student's: grader grade {path} --one"
+            )
+        return contents
     except submission.AmbiguousError as error:
         raise UsageError(
             f"{error} Say which: grader grade {path} --class, or grader grade {path} --one."
         ) from None
+
+
+def _has_folders(path: Path) -> bool:
+    return path.is_dir() and any(entry.is_dir() for entry in path.iterdir())
 
 
 def _exercises(named: list[str] | None, worth: dict[str, float]) -> tuple[tuple[str, ...], bool]:

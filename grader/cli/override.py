@@ -42,8 +42,6 @@ def override(
     note = " ".join(note.split())
     if remove == (given is not None):
         raise UsageError('Give POINTS and --note "…", or --remove.')
-    if not remove and not note:
-        raise UsageError('Say why: --note "…". The student reads it.')
     if len(note) > LONGEST_NOTE:
         raise UsageError(f"The note has {len(note)} characters; at most {LONGEST_NOTE} are shown.")
     file = overrides.path_of(grades)
@@ -52,6 +50,8 @@ def override(
             report, points_by_hand = kept_report(grades), overrides.read(file)
             report, _ = overrides.applied(report, points_by_hand)
             named = overrides.found(report, submission, exercise, check)
+            if not remove and not note:
+                raise UsageError('Say why: --note "…". The student reads it.')
             entries = [entry for entry in points_by_hand if entry.key != named.key]
             if given is not None:
                 entries.append(replace(named, points=_worth(report, named, given), note=note))

@@ -40,11 +40,17 @@ def watch(
             f"{folder} is not a folder of exercises. Go to the folder above it (cd), or name it: "
             "grader watch --exercises DIR"
         )
+    workspace = Workspace(folder, Path.cwd())
+    if exercise and not workspace.test_path(exercise).is_file():
+        raise UsageError(
+            f"There are no tests of {exercise} in {folder}: it is not assigned here. Assigned: "
+            f"{', '.join(workspace.assigned)}."
+        )
     hidden = _program("grader.grading.live", needs_forks=True)
     tools = Tools(hidden, show=bool(_program("grader.cli.show")))
     terminal = console()
     try:
-        status = Watch(Workspace(folder, Path.cwd()), tools, terminal).run(exercise)
+        status = Watch(workspace, tools, terminal).run(exercise)
     except ProgramError as error:
         raise UsageError(f"The tests cannot be run here.\n{error}") from None
     raise typer.Exit(status)

@@ -47,7 +47,10 @@ def class_report(folder: Path, assignment: str | None) -> Report:
     notebook, so the report tells no seed. Raises `CourseError`.
     """
     if not (folder / CONFIG).is_file():
-        raise CourseError(f"{folder} is not an nbgrader course: it contains no {CONFIG}.")
+        raise CourseError(
+            f"{folder} is not an nbgrader course: it contains no {CONFIG}. If it holds "
+            f"submissions: grader grade {folder} --json grades.json --html DIR"
+        )
     course = _course(folder)
     with Gradebook(course.db_url, course.course_id) as gradebook:
         name = _assignment(gradebook, assignment, folder)

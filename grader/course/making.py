@@ -68,8 +68,7 @@ def _present(path: Path) -> NotebookNode | None:
 def _chosen(exercises: Sequence[str], present: NotebookNode | None) -> list[str]:
     unknown = [name for name in exercises if name not in curriculum.NAMES]
     if unknown:
-        there_are = ", ".join(curriculum.NAMES)
-        raise CourseError(f"There is no exercise {unknown[0]!r}. There are: {there_are}.")
+        raise CourseError(curriculum.unknown(unknown[0]))
     known = present.metadata.get(building.KEY, {}).get("exercises", ()) if present else ()
     core = [name.name for name in curriculum.EXERCISES if name.core]
     wanted = {*exercises, *known} or set(core)

@@ -53,6 +53,13 @@ WITHHELD = (
     "remote/standins.py",
     "remote/work.py",
 )
+# What a student's README offers, by the task of the capstone.
+TRAININGS = {
+    "dates": "to train your own Transformer to translate dates",
+    "sort": "to train your own attention to sort digits",
+    "sums": "to train your own language model to add",
+    "prose": "to train your own language model to write",
+}
 _HEAD = f"{PROVIDED}# You may read it, and `pytest exercises/` uses it.\n\n"
 
 
@@ -189,6 +196,17 @@ def _solved(name: str) -> str:
 # The files around them
 
 
+def _trainings(assigned: Sequence[str], solved: Sequence[str]) -> str:
+    """Return the rows on the capstone: the tasks of which all is included, and some assigned."""
+    rows = []
+    for name, wanted in TRAININGS.items():
+        parts = set(tasks.find(name).entries)
+        if parts <= {*assigned, *solved} and parts & {*assigned}:
+            option = "" if name == tasks.DEFAULT else f" --task {name}"
+            rows.append(f"| {wanted} | `grader capstone{option}` |\n")
+    return "".join(rows)
+
+
 def _project() -> dict[str, Any]:
     return tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 
@@ -203,6 +221,7 @@ def _write_project(folder: Path, assigned: Sequence[str], solved: Sequence[str])
         "rows": rows,
         "total": str(total),
         "first": assigned[0],
+        "trainings": _trainings(assigned, solved),
         "solved": ", ".join(f"`{name}`" for name in solved) or "nothing",
         "dependencies": "".join(
             f'    "{dependency}",\n' for dependency in _project()["project"]["dependencies"]

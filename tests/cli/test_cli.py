@@ -181,6 +181,24 @@ def test_what_cannot_be_read_is_told_below_the_table(tmp_path: Path) -> None:
         assert "Could not be read or run" not in out, "nothing is told twice"
 
 
+def test_a_few_archives_read_as_a_class_are_told_with_the_other_command(tmp_path: Path) -> None:
+    hand_in(tmp_path, "nia")
+    for name in ("a.zip", "b.zip"):
+        (tmp_path / "nia" / name).write_bytes(b"")
+    done = grader("grade", "nia", "--exercise", "masks", "--isolation", "process", cwd=tmp_path)
+    assert "nia is read as a class of 2: a, b." in done.stderr
+    assert "grader grade nia --one" in done.stderr
+
+
+def test_other_commands_say_what_to_do_next(tmp_path: Path) -> None:
+    pytest.importorskip("nbgrader")
+    hand_in(tmp_path, "class")
+    course = grader("course", "my-course", "--exercise", "atention", cwd=tmp_path)
+    assert (course.returncode, "Did you mean attention?" in course.stderr) == (2, True)
+    report = grader("report", "class", cwd=tmp_path)
+    assert (report.returncode, "grader grade class --json" in report.stderr) == (2, True)
+
+
 def test_grades_that_a_run_would_lose_are_kept(tmp_path: Path) -> None:
     for name in ("ada", "bob"):
         hand_in(tmp_path / "class", name, masks=right("masks"))

@@ -105,6 +105,39 @@ def test_none_of_its_rooms_needs_what_is_withheld() -> None:
                 assert node.module in names, f"{file} imports {node.module}"
 
 
+@pytest.mark.parametrize(
+    ("assigned", "offered"),
+    [
+        (("masks", "attention", "sampling"), ["grader capstone --task sort"]),
+        (CORE, ["grader capstone", "grader capstone --task sort"]),
+        (("masks",), []),
+    ],
+)
+def test_its_readme_offers_only_what_can_be_trained_in_it(
+    tmp_path: Path, assigned: Sequence[str], offered: list[str]
+) -> None:
+    assert set(edition.TRAININGS) == set(tasks.NAMES)
+    made = edition.make(tmp_path / "edition", assigned)
+    readme = (made.folder / "README.md").read_text(encoding="utf-8")
+    assert re.findall(r"`(grader capstone.*?)`", readme) == offered
+    assert "{{" not in readme
+
+
+def test_what_it_lacks_is_told_as_not_included(tmp_path: Path) -> None:
+    made = edition.make(tmp_path / "edition", ("masks", "attention", "sampling"))
+    for command, says in (
+        (("capstone",), "which your edition of the kit does not include. These can be trained "
+                        "here: --task sort."),
+        (("watch", "multi_head"), "it is not assigned here. Assigned: masks, attention, sampling."),
+    ):  # fmt: skip
+        done = subprocess.run(
+            [sys.executable, "-m", "grader", *command],
+            cwd=made.folder, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert done.returncode == 2
+        assert says in done.stderr
+
+
 def test_a_folder_with_something_in_it_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("mine")
     with pytest.raises(edition.EditionError, match="Name a new folder"):

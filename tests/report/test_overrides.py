@@ -175,6 +175,11 @@ def test_points_that_a_check_cannot_have_and_no_reason_are_refused(
     assert points(grades)["ada"] == 3.0
 
 
+def test_the_name_is_looked_at_before_a_note_is_asked_for(ran: Ran) -> None:
+    status, output = ran("override", "grades.json", "adda", "attention", "the output", "1")
+    assert (status, "Near it: ada" in output) == (2, True)
+
+
 def regraded(grades: Path, *results: SubmissionResult) -> Report:
     """What is reported when the class is graded again beside the same overrides."""
     return with_overrides(replace(REPORT, submissions=results), grades, Terminal())
