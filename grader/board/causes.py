@@ -13,7 +13,7 @@ import dis
 import inspect
 import re
 import traceback as tracebacks
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from types import FrameType, TracebackType
 from typing import Any, get_args, get_origin
 
@@ -46,6 +46,8 @@ _MADE_IN_BRANCH = (
 )
 _OTHER_SPELLING = "`{owner}` has no `{name}`, but `{near}`. Is it spelled right?"
 _MADE = "It came from {call}."
+# What a `def` line says of a function that may return None.
+_MAY_BE_NONE = re.compile(r"\b(?:None|Optional|Any|object)\b")
 _CUT = (
     "The result has no connection to the parameters. Your code has {names}: is the result computed "
     "with {it}?"
@@ -144,15 +146,27 @@ def constructor_call(traceback: TracebackType | None, workspace: Workspace, exer
     return ""
 
 
-def without_return(source: str) -> tuple[str, int] | None:
+def without_return(source: str, raised: Collection[int] = ()) -> tuple[str, int] | None:
     """Return the first function that should return something and ends without, and its last line.
 
-    A function should if its `def` line says so, or if its name is `forward`.
+    A function should if its `def` line says so, or if its name is `forward`. Where an error came
+    up on the lines `raised`, one counts only if it had ended by then, and if the functions that
+    hold these lines call it: nothing else can have given them its None.
     """
-    for node in ast.walk(parsed(source)):
+    tree = parsed(source)
+    running = [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef)
+        and any(node.lineno <= line <= (node.end_lineno or 0) for line in raised)
+    ]
+    called = {_name_of(part) for node in running for part in ast.walk(node)}
+    for node in ast.walk(tree):
         if not isinstance(node, ast.FunctionDef):
             continue
-        promises = node.returns is not None and ast.unparse(node.returns) not in ("None", "'None'")
+        if running and (node in running or node.name not in called | {"forward"}):
+            continue
+        promises = node.returns is not None and not _MAY_BE_NONE.search(ast.unparse(node.returns))
         inside = [part for part in ast.walk(node) if isinstance(part, ast.Return | ast.Yield)]
         raises = any(isinstance(statement, ast.Raise) for statement in node.body)
         if not (promises or node.name == "forward") or raises:
@@ -162,6 +176,11 @@ def without_return(source: str) -> tuple[str, int] | None:
         if ends_in_value or not any(part.value is not None for part in inside):
             return node.name, last.lineno
     return None
+
+
+def _name_of(node: ast.AST) -> str:
+    """Return the name of a function that is called or passed on here; "" where there is none."""
+    return str(getattr(node, "id", "") or getattr(node, "attr", ""))
 
 
 def without_raise(source: str) -> tuple[str, int] | None:

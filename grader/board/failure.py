@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from grader.board import origins, values
@@ -102,10 +103,16 @@ def failure(error: BaseException, exercise: str, test: PublicTest, workspace: Wo
     return result
 
 
-def _missing_return(exercises: Iterable[str], workspace: Workspace) -> Finding | None:
-    """Return the message about a function without a result, in files that an error passed."""
+def _missing_return(
+    exercises: Iterable[str], workspace: Workspace, frames: Sequence[tuple[Path, Place]] = ()
+) -> Finding | None:
+    """Return the message about a function without a result, in files that an error passed.
+
+    `frames` are the lines on the way of the error.
+    """
     for exercise in dict.fromkeys(exercises):
-        ending = without_return(workspace.source(exercise))
+        raised = [place.line for path, place in frames if path.stem == exercise]
+        ending = without_return(workspace.source(exercise), raised)
         if ending is not None:
             name, line = ending
             place = workspace.line(exercise, line, name)
@@ -192,7 +199,7 @@ def _explain_error(
         return Finding(exchanged, help=line, places=(caller,) if caller is not None else places)
     if "NoneType" in line:
         returned = _missing_return(
-            [*(path.stem for path, _ in reversed(frames)), result.exercise], workspace
+            [*(path.stem for path, _ in reversed(frames)), result.exercise], workspace, frames
         )
         if returned is not None:
             return replace(returned, help=line)

@@ -40,6 +40,7 @@ class _Calls(TorchFunctionMode):
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Carry out the call once it has been checked."""
+        __tracebackhide__ = True
         del types
         name = getattr(func, "__name__", "")
         if func is F.cross_entropy and _smooths(*args, **(kwargs or {})):

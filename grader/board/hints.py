@@ -17,7 +17,7 @@ from grader.board.known import Known, NoHintsError, diagnose, load
 from grader.board.result import Result
 from grader.curriculum.hint_limit import STEPS, HintLimit
 from grader.feedback import quoting
-from grader.feedback.finding import Status
+from grader.feedback.finding import Finding, Status
 from grader.recognition.likeness import likely_line
 from grader.remote.source_lines import source_lines
 
@@ -149,16 +149,22 @@ def _state(results: Sequence[Result]) -> str:
     right = [result.title for result in results if result.status is Status.PASSED]
     failures = [result for result in results if result.status is Status.FAILED]
     findings = [failure.finding for failure in failures if failure.finding is not None]
-    numbers = next(filter(None, map(quoting.numbers, findings)), "")
-    # Where numbers are wrong, the line is unknown: the place is only where they come out.
-    raised = [finding.places for finding in findings if finding.grid is None]
-    line = next(filter(None, map(quoting.line, raised)), "")
     return _joined(
         _RIGHT.format(" ".join(right)) if right else "",
         _FAILS.format(" ".join(failure.title for failure in failures)) if failures else "",
-        numbers,
-        line,
+        next(filter(None, map(_quoted, findings)), ""),
     )
+
+
+def _quoted(finding: Finding) -> str:
+    """Return the student's numbers, or what is wrong and the line that it is about.
+
+    Both are those of one test: the line of another says nothing about these numbers. Where numbers
+    are wrong, the line is unknown: the place is only where they come out.
+    """
+    if finding.grid is not None:
+        return quoting.numbers(finding) or finding.headline
+    return _joined(finding.headline, quoting.line(finding.places))
 
 
 def _filled(*hints: tuple[str, str]) -> tuple[Hint, ...]:

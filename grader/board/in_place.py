@@ -25,6 +25,7 @@ class _Edits(TorchFunctionMode):
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Carry out the call and look whether its first argument has changed."""
+        __tracebackhide__ = True
         del types
         first = args[0] if args and isinstance(args[0], Tensor) else None
         if first is None or first.is_inference():

@@ -32,6 +32,7 @@ class _Dropouts(TorchFunctionMode):
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Carry out the call once it has been checked."""
+        __tracebackhide__ = True
         del types
         kwargs = kwargs or {}
         if func in _FUNCTIONS and self.place is None and _acts(*args, **kwargs):

@@ -37,6 +37,25 @@ _ERROR = r"^\w+Error: "
 _ABOUT_NAMES = r"(?m)^(?:Name|Import|ModuleNotFound|UnboundLocal|Syntax|Indentation)Error: "
 _QUESTION = r"(?<=[.!?]) [A-Z`][^.?!]*\?(?= |$)"
 _IS_IT = "Is it this line?"
+_IS_IT_LINE = "Is it line {}?"  # where others are shown as well
+# Errors whose cause is in the line that raises them, whatever else is wrong.
+_OF_THIS_LINE = r"\bDimension out of range\b|\bis not callable\b"
+# What a test must be about, for something unread or unused of this name to be why it fails.
+_SEEN_IN = {
+    "device": r"\bdevice\b",
+    "dtype": r"\b(?:dtype|precision|\w*float\d+)\b",
+    "generator": r"\b(?:generators?|seed)\b",
+    "drop": r"\b(?:dropout|dropped|drops?|training)\b",
+}
+# What a mistake must be about to be why a message of this kind comes up.
+_MADE_BY = {
+    r"\bshape\b": r"\bshapes?\b|\bsizes?\b|\bax[ei]s\b|\bdim|squeeze|keepdim|\bbroadcast|\bjoin"
+    r"|\blengths?\b|\bheads?\b|\bfeatures?\b|\btranspos|\bflatten|\bview\b|\blast\b",
+    r"\bparameters? that do|\bhas no parameter\b": r"\bparameters?\b|\bbuffers?\b|\bregister|"
+    r"\bnorms?\b|\bbias|\bweights?\b|\btied?\b|\bprojections?\b",
+    r"'NoneType' object is not callable": r"\bNone\b|\bgiven\b|\bcall|\bfunction\b|\bdropout\b",
+}
+_NO_PARAMETER = r"\bparameters? that do|\bhas no parameter\b"
 # What `assert_raises` says.
 _RAISES_NOTHING = "raises nothing; it should raise"
 
@@ -69,7 +88,8 @@ def point(
         shown = group[0]
         test = workspace.tests(exercise).get(shown.test)
         is_silent = shown.finding is not None and not shown.finding.help
-        if is_silent and test and shown.is_comparison and not shown.headline.endswith("?"):
+        is_asked = shown.headline.endswith("?")
+        if is_silent and test and shown.is_comparison and not is_asked and _fits(test.text, shown):
             _say(group, test.text, shown.places)
 
 
@@ -142,14 +162,17 @@ class _Pointer:
         if not shown.is_comparison and not is_of_names and self.sure & set(names):
             # It knows more of this error than what such errors mean in general.
             headline = re.sub(_QUESTION, "", finding.headline)
-            if place is not None and self.limit.allows("line"):
-                help = help if place in places else f"{help} {_IS_IT}"
-                places = (place,)
+            may_point = self.limit.allows("line") and not _is_of_its_line(finding)
+            if place is not None and may_point:
+                help = help if place in places else f"{help} {_IS_IT_LINE.format(place.line)}"
+                places = places if place in places else (*places, place)
             self.said.update(names)
             _say(failures, f"{finding.help}\n{help}".strip(), places, headline)
             return
         if not shown.is_comparison:
             if place is None or not self.limit.allows("line"):
+                return
+            if _is_of_its_line(finding):
                 return
             origins = places[:-1] if shown.shows_origin else ()
             if place in places and place not in origins:
@@ -159,7 +182,8 @@ class _Pointer:
             if origins and place not in origins:  # they are where it comes from, and no guess
                 return
             said_already = [finding.help] if finding.help else []
-            help, places = "\n".join([*said_already, f"{help} {_IS_IT}"]), (place,)
+            asked = f"{help} {_IS_IT_LINE.format(place.line)}"
+            help, places = "\n".join([*said_already, asked]), (*places, place)
         elif _is_made_at(places):  # a parameter that is missing or has another shape
             help = finding.help or help
         elif place is not None and self.limit.allows("line"):
@@ -187,6 +211,7 @@ class _Pointer:
                 is_elsewhere = not _concerns(place, shown, self.exercise, self.workspace)
                 if _is_past(place, shown):
                     place = None
+            is_elsewhere = is_elsewhere or not self._can_cause(names, shown)
             if not is_elsewhere and not self.said & set(names):
                 return names, place
         return (), None
@@ -203,6 +228,8 @@ class _Pointer:
         told, number = calls[0]
         place = self.workspace.line(self.exercise, number, _around(source, number))
         if told in self.said or not _concerns(place, shown, self.exercise, self.workspace):
+            return False
+        if re.search(_NO_PARAMETER, shown.headline) and not _makes_what(shown, source, number):
             return False
         names_cause = shown.names_cause or not shown.is_comparison
         asked = f"{shown.finding.help}\n" if names_cause else ""
@@ -248,9 +275,32 @@ class _Pointer:
         pairs = [
             (told, place)
             for told, place in pairs
-            if told not in self.said and _concerns(place, shown, self.exercise, self.workspace)
+            if told not in self.said
+            and _concerns(place, shown, self.exercise, self.workspace)
+            and self._can_show(told, shown)
         ]
         return pairs[0] if len(pairs) == 1 or (pairs and several) else None
+
+    def _can_show(self, told: str, shown: Result) -> bool:
+        """Return whether what a source leaves unread or unused can be why this test fails.
+
+        A shape doesn't depend on the device, and nothing but dropout on a dropout.
+        """
+        name = re.match(r"`(?:self\.)?(\w+)", told)
+        test = self.workspace.tests(self.exercise).get(shown.test)
+        text = f"{shown.title}\n{shown.text()}\n{test.text if test is not None else ''}"
+        return name is None or all(
+            re.search(pattern, text.replace(told, ""))
+            for word, pattern in _SEEN_IN.items()
+            if word in name[1]
+        )
+
+    def _can_cause(self, names: Sequence[str], shown: Result) -> bool:
+        """Return whether what these mistakes are about can be why this message comes up."""
+        assert self.knowledge is not None
+        said = [self.knowledge.words[name] for name in names]
+        words = "\n".join(text for one in said for text in (one.asks, one.tells))
+        return _fits(words, shown)
 
     def _say_once(
         self, failures: Sequence[Result], told: str, before: str, places: tuple[Place, ...]
@@ -301,6 +351,11 @@ def _comes_out_late(finding: Finding) -> bool:
     return any(re.search(_ERROR, text) for text in (finding.headline, finding.help))
 
 
+def _is_of_its_line(finding: Finding) -> bool:
+    """Return whether it is an error whose cause is in the line that raised it."""
+    return re.search(_OF_THIS_LINE, f"{finding.headline}\n{finding.help}") is not None
+
+
 def _is_own_raise(shown: Result) -> bool:
     """Return whether it is an error that the student's own `raise` makes."""
     return bool(shown.places) and shown.places[-1].source.startswith("raise ")
@@ -321,6 +376,30 @@ def _is_made_at(places: Sequence[Place]) -> bool:
     return any(
         place.inside.endswith("__init__") and place.source.startswith("self.") for place in places
     )
+
+
+def _fits(words: str, shown: Result) -> bool:
+    """Return whether these words are about what the message is about."""
+    finding = shown.finding
+    assert finding is not None
+    message = finding.headline if shown.is_comparison else f"{finding.headline}\n{finding.help}"
+    kinds = (about for kind, about in _MADE_BY.items() if re.search(kind, message))
+    return all(re.search(about, words) for about in kinds)
+
+
+def _makes_what(shown: Result, source: str, number: int) -> bool:
+    """Return whether the statement on this line makes what the message says is made or missing."""
+    statement = next(
+        (
+            node
+            for node in ast.walk(parsed(source))
+            if isinstance(node, ast.Assign) and node.lineno <= number <= (node.end_lineno or 0)
+        ),
+        None,
+    )
+    target = ast.unparse(statement.targets[0]) if statement is not None else ""
+    named = re.findall(r"`([\w.]+)`", shown.headline)
+    return any(target.removeprefix("self.") in name.split(".") for name in named)
 
 
 def _around(source: str, number: int) -> str:

@@ -157,7 +157,8 @@ class Workspace:
         """Return the relevant line of `entry`: its only `return`, its `__init__` or its `def`.
 
         `points_at` is "return", "__init__" or "def". In a class, the `return` is that of the first
-        of the methods `calls` that it defines. None if the file defines no such name.
+        of the methods `calls` that it defines. Of several, none is shown. None if the file defines
+        no such name.
         """
         path = self.code_path(exercise)
         definition = _definition(parsed(self.source(exercise)).body, entry)
@@ -173,7 +174,8 @@ class Workspace:
         line = definition.lineno
         if points_at == "return" and not isinstance(definition, ast.ClassDef):
             returns = list(_returns(definition))
-            line = returns[0].lineno if len(returns) == 1 else line
+            if returns:
+                line = returns[0].lineno if len(returns) == 1 else 0  # 0: it is not known which
         return self._place(path, line, inside)
 
     def assignment(self, exercise: str, entry: str, name: str) -> Place | None:

@@ -124,8 +124,9 @@ HINTS: tuple[Hint, ...] = (
         "`reshape` copies where it must.",
     ),
     Hint(
-        r"Dimension out of range \(expected to be in range of (\[.*?\]), but got (-?\d+)\)",
-        "There is no axis {1}: this tensor has the axes {0}. Print its shape.",
+        r"Dimension out of range \(expected to be in range of \[(-?\d+), (-?\d+)\], "
+        r"but got (-?\d+)\)",
+        "There is no axis {2}: the axes of this tensor are {0} to {1}. Print its shape.",
     ),
     Hint(
         r"expanded size of the tensor \((\d+)\) must match the existing size \((\d+)\) "

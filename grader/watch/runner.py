@@ -37,7 +37,6 @@ from grader.board.workspace import Workspace
 from grader.curriculum import CurriculumError
 from grader.feedback import records
 from grader.feedback.comparison import Mismatch, assert_matches
-from grader.feedback.finding import Status
 from grader.watch.programs import FORKS, Message
 
 Say = Callable[[Message], None]
@@ -213,11 +212,10 @@ def _hinted(
     """Return one hint more on what is wrong, or why there is none."""
     from grader.board import hints, known
 
-    failures = [result for result in results if result.status is Status.FAILED]
     module, source = probe.module(workspace, exercise), workspace.source(exercise)
     try:
         limit = workspace.limit_of_hints
-        shown = hints.ask(exercise, failures, module, source, given, limit)
+        shown = hints.ask(exercise, results, module, source, given, limit)
     except (known.NoHintsError, CurriculumError) as error:
         return {"no_hint": str(error)}
     return {"hint": list(hint_lines(shown, WIDTH)), "given": given}

@@ -18,11 +18,12 @@ from grader.board.hints import steps
 from grader.board.notebook_rendering import as_html, as_text
 from grader.board.notebook_run import Outcome, hinted, run
 from grader.board.notebook_workspace import NotebookWorkspace
+from grader.board.result import Result
 from grader.board.workspace import Workspace
 from grader.curriculum import NAMES, CurriculumError, mistakes, reference, stubs
 from grader.curriculum.hint_limit import STEPS, HintLimit, hint_limit
 from grader.feedback import quoting
-from grader.feedback.finding import Finding, Grid, Place
+from grader.feedback.finding import Finding, Grid, Place, Status
 from grader.grading.diagnosis import fingerprints
 from grader.recognition import prepared, redrawing
 from grader.recognition.features import Fingerprints, Prints
@@ -159,6 +160,23 @@ def test_the_data_holds_no_answer(exercise: str) -> None:
                 assert all(
                     len(text) < 20 or text.encode() not in content for text in (find, replace)
                 )
+
+
+def test_the_first_hint_speaks_of_one_test() -> None:
+    """The line of one failing test says nothing about the numbers of another."""
+    grid = Grid(((2.0,),), ((1.0,),), ((True,),), ("row 0",), ("col 0",))
+    place = Place("masks.py", 7, "mask = 1", "causal_mask")
+    passed = Result("masks", "a", "The first is right.")
+    raised = Result("masks", "b", "B.", "", Status.FAILED, Finding("It raised.", places=(place,)))
+    wrong = Result("masks", "c", "C.", "", Status.FAILED, Finding("Wrong.", grid, places=(place,)))
+    known_mistakes = known.load("masks")
+    first = "Right already: The first is right.\nFails: "
+    assert steps([passed, raised, wrong], [], known_mistakes, "")[0].text == (
+        f"{first}B. C.\nIt raised.\nmasks.py, line 7: `mask = 1`"
+    )
+    assert steps([passed, wrong, raised], [], known_mistakes, "")[0].text == (
+        f"{first}C. B.\nAt row 0, col 0 you have 2.000; 1.000 is expected."
+    )
 
 
 @pytest.mark.full

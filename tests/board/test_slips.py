@@ -855,8 +855,9 @@ def test_a_known_mistake_points_to_the_line_behind_an_error(read: Read) -> None:
     known.load("multi_head")
     panel = read("multi_head", ("self.k_proj(key)", "self.k_proj(query)"), pointed=True)
     assert "A matrix product needs equal inner sizes" in panel
-    assert "Is it this line?" in panel
+    assert "Is it line " in panel
     assert "k = split_heads(self.k_proj(query), self.n_heads)" in panel
+    assert "heads, _ = attention(" in panel
 
 
 def test_without_the_known_mistakes_the_public_test_asks(
@@ -961,3 +962,103 @@ def test_the_cause_is_told_and_no_other_mistake(
 ) -> None:
     """What an error came from, what is dropped, and what the numbers are those of."""
     assert says in read(exercise, (old, new), pointed=True)
+
+
+@pytest.mark.parametrize(
+    ("exercise", "edits", "says", "never"),
+    [
+        (
+            "optimiser",
+            [
+                (" for parameter in parameters if parameter.grad is not None]",
+                 " for parameter in parameters]"),
+                ("        return loss\n", ""),
+            ],
+            "norm = torch.cat(",
+            "ends without a `return`",
+        ),
+        (
+            "attention",
+            [
+                ("key.transpose(-2, -1)", "key.transpose(1, 2)"),
+                ("scores.masked_fill(~mask", "scores.masked_fill(mask"),
+                ("scores.softmax(dim=-1)", "scores.softmax(dim=1)"),
+            ],
+            "There is no axis 2: the axes of this tensor are -2 to 1.",
+            "return weights @ value, weights",
+        ),
+        (
+            "multi_head",
+            [
+                ("self.k_proj(key)", "self.k_proj(query)"),
+                ("self.v_proj(value)", "self.v_proj(query)"),
+                ("mask, self.dropout)", "mask)"),
+            ],
+            "Your MultiHeadAttention output is wrong",
+            "`self.dropout` is made here",
+        ),
+        (
+            "masks",
+            [
+                (
+                    "torch.ones(1, 1, length, length, dtype=torch.bool, device=device).tril()",
+                    "torch.triu(torch.ones(length, length), diagonal=1).bool()",
+                )
+            ],
+            "The shape of your causal_mask(3) is (3, 3)",
+            "visible or hidden",
+        ),
+        (
+            "sampling",
+            [("1, generator=generator).squeeze(-1)", "1)")],
+            "it should be (40000,), one id for each row.",
+            "has no effect",
+        ),
+        (
+            "positional",
+            [
+                ('self.register_buffer("pe", sinusoidal_table(max_len, d_model))',
+                 "self.pe = nn.Parameter(sinusoidal_table(max_len, d_model), requires_grad=False)"),
+                ("if length > max_len:", "if False:"),
+            ],
+            "PositionalEncoding(6) has parameters that do not belong to it: `pe`.",
+            "What does a slice return",
+        ),
+        (
+            "attention",
+            [
+                ("key.transpose(-2, -1)", "key.T"),
+                ("    if dropout is not None:\n        weights = dropout", "    weights = dropout"),
+            ],
+            "`dropout` is None if it is not given.",
+            "matrix product",
+        ),
+        (
+            "encoder",
+            [
+                ("SublayerConnection(d_model, dropout, norm_first)",
+                 "SublayerConnection(d_model, norm_first)"),
+                ("LayerNorm(d_model) if norm_first else None", "LayerNorm(d_model)"),
+            ],
+            "has parameters that do not belong to it: `norm.weight`, `norm.bias`.",
+            "for `dropout`",
+        ),
+        (
+            "sampling",
+            [("        best = logits.argmax(dim=-1, keepdim=True)\n", ""),
+             ("torch.zeros_like(logits).scatter(-1, best, 1.0)", "logits.argmax(-1)")],
+            "in with_temperature",
+            "def with_temperature(",
+        ),
+    ],
+    ids=["another function", "another line", "unused dropout", "a shape and what True means",
+         "a shape and generator", "a parameter and a length", "None and a product",
+         "a parameter and dropout", "one of several returns"],
+)  # fmt: skip
+def test_nothing_else_is_joined_to_a_failure(
+    read: Read, exercise: str, edits: list[tuple[str, str]], says: str, never: str
+) -> None:
+    """Of several slips, only what can be why the shown test fails is told beside it."""
+    panel = read(exercise, *edits, pointed=True)
+    assert says in panel
+    assert never not in panel
