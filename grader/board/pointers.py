@@ -47,15 +47,20 @@ _SEEN_IN = {
     "generator": r"\b(?:generators?|seed)\b",
     "drop": r"\b(?:dropout|dropped|drops?|training)\b",
 }
-# What a mistake must be about to be why a message of this kind comes up.
-_MADE_BY = {
-    r"\bshape\b": r"\bshapes?\b|\bsizes?\b|\bax[ei]s\b|\bdim|squeeze|keepdim|\bbroadcast|\bjoin"
-    r"|\blengths?\b|\bheads?\b|\bfeatures?\b|\btranspos|\bflatten|\bview\b|\blast\b",
-    r"\bparameters? that do|\bhas no parameter\b": r"\bparameters?\b|\bbuffers?\b|\bregister|"
-    r"\bnorms?\b|\bbias|\bweights?\b|\btied?\b|\bprojections?\b",
+_NO_PARAMETER = r"\bparameters? that do|\bhas no parameter\b"
+# What a question must be about to be asked beside a message of this kind.
+_ABOUT = {
+    r"\bshape\b": (
+        r"\bshapes?\b|\bsizes?\b|\bax[ei]s\b|\bdim|\blengths?\b|\bheads?\b|features?\b|\bvocabular"
+        r"|squeeze|keepdim|\bbroadcast|\bjoin|\btranspos|\bflatten|\bview\b|\blast\b"
+        r"|\b[Hh]ow many\b|\btoo (?:many|few)\b"
+    ),
+    _NO_PARAMETER: (
+        r"\bparameters?\b|\bbuffers?\b|\bregister|\bnorms?\b|\bbias|\bweights?\b|\btied?\b"
+        r"|\bprojections?\b"
+    ),
     r"'NoneType' object is not callable": r"\bNone\b|\bgiven\b|\bcall|\bfunction\b|\bdropout\b",
 }
-_NO_PARAMETER = r"\bparameters? that do|\bhas no parameter\b"
 # What `assert_raises` says.
 _RAISES_NOTHING = "raises nothing; it should raise"
 
@@ -383,7 +388,7 @@ def _fits(words: str, shown: Result) -> bool:
     finding = shown.finding
     assert finding is not None
     message = finding.headline if shown.is_comparison else f"{finding.headline}\n{finding.help}"
-    kinds = (about for kind, about in _MADE_BY.items() if re.search(kind, message))
+    kinds = (about for kind, about in _ABOUT.items() if re.search(kind, message))
     return all(re.search(about, words) for about in kinds)
 
 

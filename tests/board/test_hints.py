@@ -175,7 +175,7 @@ def test_the_first_hint_speaks_of_one_test() -> None:
         f"{first}B. C.\nIt raised.\nmasks.py, line 7: `mask = 1`"
     )
     assert steps([passed, wrong, raised], [], known_mistakes, "")[0].text == (
-        f"{first}C. B.\nAt row 0, col 0 you have 2.000; 1.000 is expected."
+        f"{first}C. B.\nRow 0 of your output sums to 2.00, not to 1."
     )
 
 
