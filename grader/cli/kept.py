@@ -13,7 +13,7 @@ from grader.report.terminal import Terminal
 from grader.submission import Submission
 from grader.submission.files import listed
 
-_AGAIN = "Make it with: grader grade submissions/ --json "
+_AGAIN = "Make one with: grader grade submissions/ --json "
 
 
 def kept_report(file: Path) -> results.Report:
@@ -24,8 +24,8 @@ def kept_report(file: Path) -> results.Report:
         raise UsageError(f"{file} cannot be read: {error.strerror}. {_AGAIN}grades.json") from None
     except ValueError as error:
         raise UsageError(
-            f"{file} cannot be read as a report of grades: {str(error)[:200]}. It is damaged, or "
-            f"it is not what `grader grade --json` wrote. {_AGAIN}NEW.json"
+            f"{file} is damaged, or not a report that `grader grade --json` wrote "
+            f"({str(error)[:200]}). {_AGAIN}NEW.json"
         ) from None
 
 

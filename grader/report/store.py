@@ -108,8 +108,8 @@ class Store:
 
 def _damaged(path: Path, error: Exception) -> str:
     return (
-        f"{path} is damaged, or no store of results ({str(error)[:200]}). Delete it, and run the "
-        "same command without --resume: what was graded is graded again."
+        f"{path} is damaged, or no store of results ({str(error)[:200]}). Move it elsewhere, and "
+        "run the same command without --resume: what was graded is graded again."
     )
 
 

@@ -1,4 +1,4 @@
-"""Reports and unfinished runs that are damaged, or made to harm: a sentence, and what to delete."""
+"""Reports and unfinished runs that are damaged, or made to harm: a sentence, and what to do."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_a_report_that_is_none_is_told_in_a_sentence(
     report.write_text(text)
     assert reported(report, monkeypatch) == 2
     output = capsys.readouterr().err
-    assert output.startswith(f"{report} cannot be read as a report of grades: ")
+    assert output.startswith(f"{report} is damaged, or not a report that `grader grade --json`")
     assert "elete" not in output, "it may be anything of the instructor's"
     assert len(output.splitlines()) == 1
     assert output.strip().isprintable()
@@ -166,13 +166,13 @@ DAMAGES: dict[str, Callable[[Path], object]] = {
 
 
 @pytest.mark.parametrize("name", DAMAGES)
-def test_a_damaged_store_says_what_to_delete(tmp_path: Path, name: str) -> None:
+def test_a_damaged_store_says_what_to_do(tmp_path: Path, name: str) -> None:
     file = partial(tmp_path / "grades.json.partial")
     DAMAGES[name](file)
     with pytest.raises(StoreError) as refused, Store(file, PLAN, resume=True) as store:
         store.results()
     assert str(refused.value).startswith(f"{file} is damaged")
-    assert "Delete it" in str(refused.value)
+    assert "Move it elsewhere" in str(refused.value)
 
 
 def test_a_folder_in_the_place_of_the_store_is_refused(tmp_path: Path) -> None:
