@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 import torch
 
-from grader.board import forbidden, rendering, time_limit
+from grader.board import forbidden, in_place, left_on, rendering, time_limit
 from grader.board.failure import failure
 from grader.board.probe import is_done
 from grader.board.progress import WRONG, Progress, find_blocked, next_exercise
@@ -433,3 +433,16 @@ def test_a_rule_imports_nothing_that_the_code_did_not(monkeypatch: pytest.Monkey
     monkeypatch.delitem(sys.modules, part, raising=False)
     with forbidden.watch(Workspace(ROOT / "exercises", ROOT), "masks"):
         assert part not in sys.modules
+
+
+def test_a_traceback_ends_in_the_students_code() -> None:
+    """What watches the calls on the way to torch is hidden with `--tb=long`."""
+    workspace = Workspace(ROOT / "exercises", ROOT)
+    with (
+        forbidden.watch(workspace, "softmax"),
+        left_on.watch(workspace),
+        in_place.watch(workspace),
+        pytest.raises(IndexError) as error,
+    ):
+        torch.ones(2).transpose(1, 2)
+    assert error.traceback.filter(error)[-1].path == Path(__file__)
