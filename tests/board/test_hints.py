@@ -343,6 +343,16 @@ def test_the_board_and_watch_read_the_limit_from_the_assignment(tmp_path: Path) 
     assert any("choose one of none, state" in line for line in lines)
 
 
+def test_watch_says_what_is_right_already(tmp_path: Path) -> None:
+    workspace = Workspace(WorkspaceRun(tmp_path, solved=True).folder, tmp_path)
+    results = [
+        Result("masks", "a", "The first is right."),
+        Result("masks", "b", "B.", "", Status.FAILED, Finding("It raised.")),
+    ]
+    said = _hinted("masks", results, workspace, {})
+    assert "Right already: The first is right." in str(said["hint"])
+
+
 def grid(yours: list[list[float]], expected: list[list[float]], **more: Any) -> Finding:
     pairs = zip(yours, expected, strict=True)
     differs = tuple(tuple(a != b for a, b in zip(*rows, strict=True)) for rows in pairs)
