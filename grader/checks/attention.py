@@ -189,8 +189,8 @@ def test_takes_any_leading_axes(student: Any, case: AttentionCase) -> None:
 def test_takes_tensors_as_they_come(student: Any, case: AttentionCase) -> None:
     """Any memory layout and floating dtype works, and no input is modified.
 
-    Sees `view` on a tensor that is not contiguous, in-place changes, tensors of a fixed dtype, and
-    changed global settings of torch.
+    Sees `view` on a tensor that is not contiguous, in-place changes, tensors of a fixed dtype,
+    zeros taken for padding, and changed global settings of torch.
     """
     settings = student.global_settings()
     plain, weights = attend(student, *case.inputs, case.mask)
@@ -205,9 +205,24 @@ def test_takes_tensors_as_they_come(student: Any, case: AttentionCase) -> None:
     assert case.mask is not None
     assert_not_edited([*arguments, case.mask], after, names)
 
+    _check_zeros(student, case)
     _check_narrow_types(student, case)
     if student.global_settings() != settings:
         raise Mismatch("Your code changes a global setting of torch.")
+
+
+def _check_zeros(student: Any, case: AttentionCase) -> None:
+    """Assert that without a mask a query and a key of zeros are treated as any others."""
+    query, key, value = (tensor.clone() for tensor in case.inputs)
+    query[:, :, 0], key[:, :, 0] = 0.0, 0.0
+    _, weights = attend(student, query, key, value)
+    assert_shape(weights, dict(zip(WEIGHT_AXES, case.weights.shape, strict=True)), "weights")
+    for subject, given in (("key", weights[..., 0]), ("query", weights[..., 0, :].sum(-1))):
+        if (given == 0).any():
+            raise Mismatch(
+                f"Without a mask, the weights of a {subject} of zeros are zero.",
+                help="Zeros are numbers like any others. Which argument says what is padding?",
+            )
 
 
 def _check_narrow_types(student: Any, case: AttentionCase) -> None:

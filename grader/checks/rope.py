@@ -24,6 +24,7 @@ from grader.checks.framework.precision import assert_settings_kept
 from grader.feedback.comparison import Mismatch, assert_dtype, assert_matches, assert_shape
 
 AXES = ("batch", "head", "position", "feature")
+FAR = 1000  # a position that bfloat16 rounds to within a few radians
 ANGLE_AXES = ("position", "pair")
 LONGEST = 40
 
@@ -210,7 +211,8 @@ def test_only_the_distance_counts(student: Any, case: RotaryCase) -> None:
 def test_keeps_the_dtype(student: Any, case: RotaryCase) -> None:
     """The output has the dtype of x, whatever the dtype of the angles.
 
-    Sees angles that turn float32 into float64, or bfloat16 into float32.
+    Sees angles that turn float32 into float64, or bfloat16 into float32, and angles in bfloat16: at
+    position 1000 they are off by more than a radian.
     """
     output = assert_turns(student.apply_rotary, case)
     # In bfloat16 right code is off by 0.03 for numbers up to 4.
@@ -220,6 +222,13 @@ def test_keeps_the_dtype(student: Any, case: RotaryCase) -> None:
             subject = f"output for {dtype} and angles of {angles.dtype}"
             assert_dtype(low, dtype, subject)
             assert_matches(low, output, subject, axes=AXES, rtol=tolerance, atol=tolerance)
+    length, head_dim = case.x.shape[2:]
+    far = angles_by_formula(head_dim, FAR + length)[FAR:]
+    output_there = student.apply_rotary(case.x, far)
+    low = student.apply_rotary(case.x.to(torch.bfloat16), far.float())
+    subject = f"output for torch.bfloat16 at position {FAR}"
+    help = "In which dtype are the sine and the cosine computed, and in which the angles?"
+    assert_matches(low, output_there, subject, axes=AXES, rtol=0.1, atol=0.1, help=help)
     mixed = student.apply_rotary(case.x, case.angles.float())
     assert_matches(mixed, output, "output for angles of torch.float32", axes=AXES, atol=1e-4)
 

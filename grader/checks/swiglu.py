@@ -174,8 +174,8 @@ def test_large_gates_stay_finite(student: Any, case: SwiGLUCase) -> None:
 def test_each_token_stands_alone(student: Any, case: SwiGLUCase) -> None:
     """A token comes out the same alone, at another position and in another batch.
 
-    Sees tokens that are mixed, as by a softmax in place of SiLU, and sizes that only the first call
-    knows.
+    Sees tokens that are mixed, as by a softmax in place of SiLU, sizes that only the first call
+    knows, and code for a fixed number of axes.
     """
     module = double(student, case)
     output = assert_multiplies(module, case.x, case.matrices)
@@ -185,6 +185,13 @@ def test_each_token_stands_alone(student: Any, case: SwiGLUCase) -> None:
         (case.x.transpose(0, 1), output.transpose(0, 1)),
     ):
         assert_matches(module(part), together, "output of tokens at other positions", axes=AXES)
+    for part, together, axes in (
+        (case.x[0, 0], output[0, 0], AXES[2:]),
+        (case.x[0], output[0], AXES[1:]),
+        (case.x[None], output[None], ("group", *AXES)),
+    ):
+        subject = f"output for shape {tuple(part.shape)}"
+        assert_matches(module(part), together, subject, axes=axes)
 
 
 @check(points=1, inputs=cases(), examples=2)
