@@ -169,8 +169,9 @@ class _Pointer:
             headline = re.sub(_QUESTION, "", finding.headline)
             may_point = self.limit.allows("line") and not _is_of_its_line(finding)
             if place is not None and may_point:
-                help = help if place in places else f"{help} {_IS_IT_LINE.format(place.line)}"
-                places = places if place in places else (*places, place)
+                is_here = place in places[-1:]
+                help = help if is_here else f"{help} {_IS_IT_LINE.format(place.line)}"
+                places = (place,) if is_here else (place, *places[-1:])
             self.said.update(names)
             _say(failures, f"{finding.help}\n{help}".strip(), places, headline)
             return
