@@ -26,7 +26,7 @@ from grader.cli.app import (
     require_targets,
     table,
 )
-from grader.cli.kept import given_by_hand, kept_report, require_replaceable, with_overrides
+from grader.cli.kept import given_by_hand, kept_report, put_aside, with_overrides
 from grader.course import CONFIG
 from grader.feedback.results import PassedOver, Report
 from grader.grading import run, workers
@@ -119,7 +119,7 @@ def grade(
         raise UsageError("--resume needs the --json FILE of the run that was stopped.")
     require_targets({".json": json, ".csv": csv, "-results.json": gradescope}, html)
     if json is not None and not resume:
-        require_replaceable(json, submissions, exercises)
+        put_aside(json, submissions, exercises, Terminal())
     require_forks()
     recruit = None
     if on is not None:

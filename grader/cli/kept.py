@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import shlex
+import itertools
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from pathlib import Path
 
 from grader.cli.app import UsageError
@@ -29,35 +30,44 @@ def kept_report(file: Path) -> results.Report:
         ) from None
 
 
-def require_replaceable(
-    file: Path, submissions: Sequence[Submission], exercises: Sequence[str]
+def put_aside(
+    file: Path, submissions: Sequence[Submission], exercises: Sequence[str], terminal: Terminal
 ) -> None:
-    """Raise `UsageError` where `file` holds anything but grades that a run makes anew."""
-    if not file.exists() or not file.stat().st_size:
+    """Rename `file` where it holds anything but grades that a run makes anew, and say so.
+
+    The points by hand beside it go along. Raises `UsageError` where that cannot be done.
+    """
+    if not file.is_file() or not file.stat().st_size:
         return
-    move = f"Name another file, or move this one: mv {shlex.quote(str(file))} FILE"
+    try:
+        held = _not_made_anew(file, {work.name for work in submissions}, exercises)
+        if not held:
+            return
+        numbered = (file.with_name(f"{file.stem}-{n}{file.suffix}") for n in itertools.count(1))
+        aside = next(place for place in numbered if not place.exists())
+        given = overrides.path_of(file)
+        if given.is_file():
+            given.rename(overrides.path_of(aside))
+        file.rename(aside)
+    except OSError as error:
+        raise UsageError(
+            f"{file} can't be put aside: {error.strerror}. Name another file."
+        ) from None
+    terminal.complain(f"{file} held {held}. It is kept as {aside}.")
+
+
+def _not_made_anew(file: Path, names: AbstractSet[str], exercises: Sequence[str]) -> str:
+    """Return what a file holds besides the grades of these submissions and exercises; or ""."""
     try:
         report = results.report_from(records.loaded(file.read_bytes()))
-    except OSError as error:
-        raise UsageError(f"{file} cannot be read: {error.strerror}. {move}") from None
     except ValueError:
-        raise UsageError(
-            f"{file} is there already, and it is damaged or no report of grades. {move}"
-        ) from None
-    names = {work.name for work in submissions}
+        return "something else than grades, or damaged ones"
     others = [graded.submission for graded in report.submissions if graded.submission not in names]
     if others:
-        raise UsageError(
-            f"{file} holds the grades of {listed(others)}, whom this run does not grade: they "
-            f"would be lost. {move}"
-        )
-    kept = {one.exercise for graded in report.submissions for one in graded.exercises}
-    lost = sorted(kept - {*exercises})
-    if lost:
-        raise UsageError(
-            f"{file} holds grades in {listed(lost)}, which this run does not grade: they would "
-            f"be lost. {move}"
-        )
+        return f"the grades of {listed(others)}, whom this run does not grade"
+    held = {one.exercise for graded in report.submissions for one in graded.exercises}
+    lost = sorted(held - {*exercises})
+    return f"grades in {listed(lost)}, which this run does not grade" if lost else ""
 
 
 def with_overrides(report: results.Report, file: Path, terminal: Terminal) -> results.Report:

@@ -206,16 +206,18 @@ def test_grades_that_a_run_would_lose_are_kept(tmp_path: Path) -> None:
     assert grader("grade", "class", *options, cwd=tmp_path).returncode == 0
     before = (tmp_path / "g.json").read_bytes()
     one = grader("grade", "class/bob", *options, cwd=tmp_path)
-    assert one.returncode == 2
-    assert "g.json holds the grades of ada, whom this run does not grade" in one.stderr
-    assert "mv g.json FILE" in one.stderr
-    other = grader("grade", "class", "--exercise", "attention", *options[2:], cwd=tmp_path)
-    assert "g.json holds grades in masks, which this run does not grade" in other.stderr
-    assert (tmp_path / "g.json").read_bytes() == before
-    assert grader("grade", "class", *options, cwd=tmp_path).returncode == 0, "the same anew"
+    assert one.returncode == 0
+    assert "g.json held the grades of ada, whom this run does not grade" in one.stderr
+    assert "It is kept as g-1.json." in one.stderr
+    assert (tmp_path / "g-1.json").read_bytes() == before
+    other = grader("grade", "class/bob", "--exercise", "attention", *options[2:], cwd=tmp_path)
+    assert "g.json held grades in masks, which this run does not grade" in other.stderr
+    assert (tmp_path / "g-2.json").is_file()
     (tmp_path / "g.json").write_text("points: 7")
-    assert "damaged or no report" in grader("grade", "class", *options, cwd=tmp_path).stderr
-    assert (tmp_path / "g.json").read_text() == "points: 7"
+    assert "g-3.json" in grader("grade", "class", *options, cwd=tmp_path).stderr
+    assert (tmp_path / "g-3.json").read_text() == "points: 7"
+    again = grader("grade", "class", *options, cwd=tmp_path)
+    assert (again.returncode, "is kept as" in again.stderr) == (0, False), "the same anew"
 
 
 def test_a_class_or_one_submission_is_asked_with_both_commands(tmp_path: Path) -> None:
