@@ -57,7 +57,7 @@ def steps(layer: nn.TransformerEncoderLayer, x: Tensor) -> dict[str, Tensor]:
 def test_the_weights_are_all_you_need() -> None:
     """Your function reads the weights and calls no part of the layer.
 
-    So instead of `layer.linear1(x)`, write `F.linear(x, layer.linear1.weight, layer.linear1.bias)`.
+    `F.linear(x, layer.linear1.weight, layer.linear1.bias)` is what a call of `layer.linear1` gives.
     """
     layer = layer_of_four(batch_first=True)
     for name, part in layer.named_modules(prefix="layer"):
