@@ -96,7 +96,7 @@ def _several(name: str) -> str:
 def require_targets(files: Mapping[str, Path | None], folder: Path | None) -> None:
     """Raise UsageError where a file or the folder of pages can't be written, before any work.
 
-    `files` has each by the usual end of its name.
+    `files` maps the usual ending of each file's name to the file.
     """
     endings = {file: ending for ending, file in files.items() if file is not None}
     written = [file for file in files.values() if file is not None]

@@ -1058,7 +1058,7 @@ def test_the_cause_is_told_and_no_other_mistake(
 def test_nothing_else_is_joined_to_a_failure(
     read: Read, exercise: str, edits: list[tuple[str, str]], says: str, never: str
 ) -> None:
-    """Of several slips, only what can be why the shown test fails is told beside it."""
+    """Of several slips, the panel names only those that can be why its test fails."""
     panel = read(exercise, *edits, pointed=True)
     assert says in panel
     assert never not in panel

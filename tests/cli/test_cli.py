@@ -178,7 +178,7 @@ def test_what_cannot_be_read_is_told_below_the_table(tmp_path: Path) -> None:
     for out in (done.stdout, grader("report", "g.json", cwd=tmp_path).stdout):
         assert [line for line in expected if line not in out.splitlines()] == []
         assert "  eve: eve.zip could not be read: it is" in out
-        assert "Could not be read or run" not in out, "nothing is told twice"
+        assert "Could not be read or run" not in out, "each reason appears once"
 
 
 def test_a_few_archives_read_as_a_class_are_told_with_the_other_command(tmp_path: Path) -> None:

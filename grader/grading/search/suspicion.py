@@ -1,6 +1,7 @@
 """What is said of lines that look wrong: where, what helped there, a question, and the edit.
 
-What helped is told as it was tried. That is so, whatever else may be wrong with the line.
+The report says which edit was tried and what came of it, which is true whatever else is wrong with
+the line.
 """
 
 from __future__ import annotations
