@@ -32,13 +32,13 @@ HINTS: tuple[Hint, ...] = (
         _SIZES,
         "The mask does not fit the scores: on axis {2} the scores have size {1}, the mask {0}. "
         + _WHOSE,
-        at=r"masked_fill",
+        at=r"masked_fill\(|\bwhere\(~?\w*mask",
     ),
     Hint(
         _SIZES,
         "The mask does not fit the scores: on axis {2} the scores have size {0}, the mask {1}. "
         + _WHOSE,
-        at=r"\w\s*\+\s*\w*mask",
+        at=r"\w\s*\+\s*\w*mask|masked_fill_\(",
     ),
     Hint(
         _SIZES,

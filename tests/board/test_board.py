@@ -446,3 +446,20 @@ def test_a_traceback_ends_in_the_students_code() -> None:
     ):
         torch.ones(2).transpose(1, 2)
     assert error.traceback.filter(error)[-1].path == Path(__file__)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "scores.masked_fill(mask, -1e9)",
+        "scores.masked_fill_(mask, -1e9)",
+        "torch.where(mask, scores, -1e9)",
+        "scores + mask",
+    ],
+)
+def test_a_mask_and_scores_that_do_not_fit_are_told_apart(line: str) -> None:
+    """Torch names the mask first or the scores, depending on the operation."""
+    with pytest.raises(RuntimeError) as caught:
+        eval(line, {"torch": torch, "scores": torch.zeros(2, 5), "mask": torch.ones(2, 3).bool()})
+    hint = hint_for(f"RuntimeError: {caught.value}", line)
+    assert "the scores have size 5, the mask 3" in hint
