@@ -233,7 +233,10 @@ def test_gradients_at_zero_and_far_away(student: Any) -> None:
     zero = torch.zeros(3, dtype=torch.float64, requires_grad=True)
     (slope,) = gradients(student.tanh(zero), [zero], torch.ones(3))
     if slope is None or not matches(slope, torch.ones(3)):
-        raise Mismatch("The gradient of your tanh at 0 is not 1.")
+        raise Mismatch(
+            "The gradient of your tanh at 0 is not 1. Is a step of yours flat there, as `abs` and "
+            "`sign` are?"
+        )
     for function in FUNCTIONS:
         x = extremes(1e20).requires_grad_()
         (result,) = gradients(function.of(student)(x), [x], torch.ones_like(x))

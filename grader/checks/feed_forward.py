@@ -200,12 +200,13 @@ def test_dropout_acts_after_the_activation(student: Any, p: float) -> None:
     another probability than the argument.
     """
     # All features are equal, 0.5 outside and 1 inside, so that the output shows where something was
-    # dropped. Dropout too early, gelu(1 / (1 - p)), is off from gelu(1) / (1 - p) by 0.06 and more.
+    # dropped; the bias is another number, so that x + dropout(x) at the end does not look right.
+    # Dropout too early, gelu(1 / (1 - p)), is off from gelu(1) / (1 - p) by 0.06 and more.
     x = torch.full((4, 8, 16), 0.5)
     weights = {
         **straight(16),
         "linear1.bias": torch.full((16,), 0.5),
-        "linear2.bias": torch.ones(16),
+        "linear2.bias": torch.full((16,), 2.0),
     }
     without = {}
     for activation in ("relu", "gelu"):
@@ -229,6 +230,11 @@ def test_dropout_acts_after_the_activation(student: Any, p: float) -> None:
         assert_passes_the_maps(silent, evaluated, x.shape)
         for output in trained:
             assert_shape(output, tuple(x.shape), "output in training mode")
+            if (silent == 2).all() and (output == 0).any():
+                raise Mismatch(
+                    "In training mode some numbers of your output are exactly 0, though linear2 "
+                    "adds its bias of 2 to each of them. What comes after linear2 in your code?"
+                )
         inside = [_above(output, silent) for output in (evaluated, *trained)]
         assert_drops(inside[1:], inside[0], rate, "hidden features")
 

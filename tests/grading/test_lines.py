@@ -26,7 +26,7 @@ from grader.grading.places import located
 from grader.grading.recording import Recordings
 from grader.grading.search.divergence import leaving
 from grader.grading.search.edits import edits
-from grader.grading.search.kinds import KINDS
+from grader.grading.search.kinds import KINDS, nearly
 from grader.grading.search.search import Fix
 from grader.grading.search.source import Answer, Edit
 from grader.grading.search.suspicion import suspects
@@ -129,6 +129,11 @@ def test_what_was_tried_is_told_and_what_came_of_it(
     fix = Fix((edit,), frozenset(check.check for check in checks[:passing]))
     (line,) = suspects(fix, result, {"layer_norm": "x = a + b\n"})
     assert line.tells == told
+
+
+def test_a_return_is_added_after_a_line_not_put_in_its_place() -> None:
+    told = nearly("missing return", "x = f(x)", "return x", "It agrees.")
+    assert told == "With `return x` after `x = f(x)` this passes: It agrees."
 
 
 @pytest.mark.parametrize("kind", ["comparison", "condition", "name", "unguarded", "extra call"])

@@ -286,8 +286,8 @@ KINDS: dict[str, Kind] = {
 }
 
 
-def nearly(was: str, becomes: str, passes: str, others: Sequence[int] = ()) -> str:
-    """The last hint: the edit, and the title of a check that passes with it.
+def nearly(kind: str, was: str, becomes: str, passes: str, others: Sequence[int] = ()) -> str:
+    """The last hint: the edit, of that kind, and the title of a check that passes with it.
 
     `others` are the lines that have to be fixed as well for that, if any.
     """
@@ -295,4 +295,5 @@ def nearly(was: str, becomes: str, passes: str, others: Sequence[int] = ()) -> s
     also = f", and the same or something similar on line {lines}," if others else ""
     if not becomes:
         return f"Without `{was}`{also} this passes: {passes}"
-    return f"With `{becomes}` in place of `{was}`{also} this passes: {passes}"
+    stands = "after" if kind == "missing return" else "in place of"
+    return f"With `{becomes}` {stands} `{was}`{also} this passes: {passes}"

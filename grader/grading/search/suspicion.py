@@ -78,7 +78,7 @@ def _suspect(
     file = clean(edit.file, 80)
     place = Place(f"{file}.py", edit.line, quoted(sources.get(edit.file, ""), edit.line))
     lines = sorted({*edit.more, *(line for other in others for line in (other.line, *other.more))})
-    hint = nearly(clean(edit.was), clean(edit.becomes), passing[0].title, lines)
+    hint = nearly(edit.kind, clean(edit.was), clean(edit.becomes), passing[0].title, lines)
     kind = KINDS[edit.kind]
     return SuspectLine(
         place,
