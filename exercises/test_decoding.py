@@ -240,5 +240,5 @@ def test_what_falls_out_of_the_beam_is_forgotten() -> None:
 
 
 def test_the_defaults() -> None:
-    """Without these arguments: a beam of four."""
+    """The default: a beam of four."""
     assert_defaults(beam_search, beam_size=4)

@@ -172,5 +172,5 @@ def test_options_reach_the_positions() -> None:
 
 
 def test_the_defaults() -> None:
-    """Without these arguments: dropout 0.1 and room for 5000 positions."""
+    """The defaults: dropout 0.1 and room for 5000 positions."""
     assert_defaults(TransformerEmbedding, dropout=0.1, max_len=5000)

@@ -368,6 +368,6 @@ def test_a_token_that_sees_nothing() -> None:
 
 
 def test_the_defaults() -> None:
-    """Without these arguments: dropout 0.1, ReLU and post-norm."""
+    """The defaults: dropout 0.1, ReLU and post-norm."""
     assert_defaults(EncoderLayer, dropout=0.1, activation="relu", norm_first=False)
     assert_defaults(Encoder, dropout=0.1, activation="relu", norm_first=False)

@@ -187,5 +187,5 @@ def test_an_unknown_activation() -> None:
 
 
 def test_the_defaults() -> None:
-    """Without these arguments: dropout 0.1 and ReLU."""
+    """The defaults: dropout 0.1 and ReLU."""
     assert_defaults(FeedForward, dropout=0.1, activation="relu")

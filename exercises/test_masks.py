@@ -155,6 +155,6 @@ def test_the_caller_keeps_its_ids() -> None:
 
 
 def test_the_defaults() -> None:
-    """Without these arguments: pad_id 0."""
+    """The default: pad_id 0."""
     assert_defaults(padding_mask, pad_id=0)
     assert_defaults(target_mask, pad_id=0)

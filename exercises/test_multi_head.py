@@ -305,5 +305,5 @@ def test_the_caller_keeps_its_tensors() -> None:
 
 
 def test_the_defaults() -> None:
-    """Without these arguments: no dropout, and maps with a bias."""
+    """The defaults: no dropout, and maps with a bias."""
     assert_defaults(MultiHeadAttention, dropout=0.0, bias=True)

@@ -186,6 +186,6 @@ def test_gradients_and_dtype() -> None:
 
 
 def test_the_defaults() -> None:
-    """Without these arguments: dropout 0.1 and room for 5000 positions."""
+    """The defaults: dropout 0.1 and room for 5000 positions."""
     assert_defaults(PositionalEncoding, dropout=0.1, max_len=5000)
     assert_defaults(sinusoidal_table, base=10000.0)

@@ -216,5 +216,5 @@ def test_a_sublayer_may_return_what_it_was_given() -> None:
 
 
 def test_the_defaults() -> None:
-    """Without these arguments: dropout 0.1 and post-norm."""
+    """The defaults: dropout 0.1 and post-norm."""
     assert_defaults(SublayerConnection, dropout=0.1, norm_first=False)

@@ -227,5 +227,5 @@ def test_whatever_has_two_axes_or_more() -> None:
 
 
 def test_the_defaults() -> None:
-    """Without these arguments: pad_id 0 and a smoothing of 0.1."""
+    """The defaults: pad_id 0 and a smoothing of 0.1."""
     assert_defaults(label_smoothed_loss, pad_id=0, smoothing=0.1)

@@ -160,7 +160,7 @@ def grade(
         if gradescope is not None:
             data.write(gradescope, tables.as_gradescope(report.submissions[0], report.passed_over))
     # Gradescope shows the student the skipped files; with another status there is no grade.
-    further = _further(paths, isolation, submissions, exercises)
+    further = _further(paths, reading, guess_names, isolation, submissions, exercises)
     _finish(report, terminal, gradescope is not None, further)
 
 
@@ -266,6 +266,8 @@ def _exercises(named: list[str] | None, worth: dict[str, float]) -> tuple[tuple[
 
 def _further(
     paths: list[Path],
+    reading: Reading,
+    guess_names: bool,
     isolation: Isolation,
     submissions: list[submission.Submission],
     exercises: Sequence[str],
@@ -274,9 +276,14 @@ def _further(
     found = {name for work in submissions for name in left_out.exercises(work, exercises)}
     if not found:
         return ""
-    level = ["--isolation", isolation.value] if isolation is not Isolation.JAIL else []
     options = [word for name in curriculum.NAMES if name in found for word in ("--exercise", name)]
-    return shlex.join(["grader", "grade", *map(str, paths), *level, *options])
+    if reading is not Reading.AUTO:
+        options.append("--class" if reading is Reading.CLASS else "--one")
+    if guess_names:
+        options.append("--guess-names")
+    if isolation is not Isolation.JAIL:
+        options += ["--isolation", isolation.value]
+    return shlex.join(["grader", "grade", *map(str, paths), *options])
 
 
 def _finish(report: Report, terminal: Terminal, lenient: bool, further: str) -> None:

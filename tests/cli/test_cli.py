@@ -151,10 +151,10 @@ def test_work_on_exercises_that_are_not_graded_is_told_with_the_command(tmp_path
     solved = f"{left_out.PROVIDED}\n{right('tokens')}"
     (tmp_path / "bob" / "tokens.py").write_text(solved, encoding="utf-8")
     options = ("--isolation", "process", "--json", "bob.json", "--html", "pages")
-    done = grader("grade", "bob", "--exercise", "masks", *options, cwd=tmp_path)
+    done = grader("grade", "bob", "--one", "--exercise", "masks", *options, cwd=tmp_path)
     assert done.returncode == 0, "the exercises were chosen"
     assert "bob: sampling.py: this run does not grade that exercise" in done.stdout
-    assert "\n  grader grade bob --isolation process --exercise sampling\n" in done.stdout
+    assert "\n  grader grade bob --exercise sampling --one --isolation process\n" in done.stdout
     (passed,) = json.loads((tmp_path / "bob.json").read_text(encoding="utf-8"))["passed_over"]
     assert (passed["submission"], passed["path"], passed["work"]) == ("bob", "sampling.py", False)
     (page,) = (tmp_path / "pages").glob("0001-*.html")
