@@ -84,10 +84,17 @@ def _is_of_usual_size(tree: ast.Module) -> bool:
         count, depth = count + len(level), depth + 1
         if count > MAX_NODES or depth > MAX_DEPTH:
             return False
-        values = (getattr(node, "value", None) for node in level)
-        if any(isinstance(value, int) and value.bit_length() > _MAX_BITS for value in values):
-            return False
-        level = [child for node in level for child in ast.iter_child_nodes(node)]
+        below: list[ast.AST] = []
+        for node in level:
+            for field in node._fields:
+                value = getattr(node, field, None)
+                if isinstance(value, ast.AST):
+                    below.append(value)
+                elif isinstance(value, list):
+                    below += [part for part in value if isinstance(part, ast.AST)]
+                elif isinstance(value, int) and value.bit_length() > _MAX_BITS:
+                    return False
+        level = below
     return True
 
 

@@ -34,6 +34,7 @@ import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from importlib import resources
 from typing import Any
 
@@ -96,14 +97,15 @@ class Mistake:
         return source
 
 
-def load(exercise: str) -> list[Mistake]:
+@cache
+def load(exercise: str) -> tuple[Mistake, ...]:
     """The known mistakes of an exercise, if any. Raises `MistakeError` for a malformed file."""
     file = resources.files(__package__) / f"{exercise}.toml"
     if not file.is_file():
-        return []
+        return ()
     rows = tomllib.loads(file.read_text(encoding="utf-8"))["mistake"]
     try:
-        known = [_mistake(exercise, row) for row in rows]
+        known = tuple(_mistake(exercise, row) for row in rows)
     except (TypeError, ValueError, KeyError) as error:
         raise MistakeError(f"grader/curriculum/mistakes/{exercise}.toml: {error}") from None
     names = [mistake.name for mistake in known]

@@ -98,8 +98,7 @@ class Library(Fingerprints):
         """What each mistake leaves out (arguments, sorting), for the mistakes that show in it."""
         forms = {"": stubs.reference_source(self.exercise), **mistakes.forms(self.exercise)}
         return {
-            name: left_out(entry.apply(forms[entry.edits[0].form]))
-            - left_out(forms[entry.edits[0].form])
+            name: _left_out(entry.apply(form := forms[entry.edits[0].form])) - _left_out(form)
             for name, entry in self.mistakes.items()
             if entry.unused
         }
@@ -174,9 +173,13 @@ class Library(Fingerprints):
 
 
 @functools.cache
+def _left_out(source: str) -> frozenset[str]:
+    return left_out(source)
+
+
 def _left_out_by(exercise: str, source: str) -> frozenset[str]:
     """What an answer with a known mistake leaves out, and the solution does not."""
-    return left_out(source) - left_out(stubs.reference_source(exercise))
+    return _left_out(source) - _left_out(stubs.reference_source(exercise))
 
 
 def _prepared(exercise: str, probes: Sequence[Question]) -> tuple[Mapping[str, Any], Tensor] | None:

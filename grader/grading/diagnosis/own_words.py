@@ -7,8 +7,9 @@ is nearly as like it.
 
 from __future__ import annotations
 
+import ast
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 
@@ -19,7 +20,14 @@ from grader.feedback.finding import Place
 from grader.feedback.results import CheckResult, Diagnosis
 from grader.grading.diagnosis.fingerprints import Library
 from grader.grading.explanation import quoted
-from grader.recognition.likeness import Change, Words, likely_line, simple_statements, words
+from grader.recognition.likeness import (
+    Change,
+    Words,
+    likely_line,
+    parsed,
+    simple_statements,
+    words,
+)
 from grader.recognition.nesting import Step, steps
 from grader.recognition.unused import lines_elsewhere
 
@@ -103,7 +111,37 @@ def _wrong_statements(exercise: str, name: str) -> list[str]:
 def _new(exercise: str, source: str) -> list[str]:
     """The statements of a source that no right form has."""
     right = _right_statements(exercise)
-    return [statement for statement in _statements(source) if statement not in right]
+    changed = _statements(_changed(exercise, source))
+    return [statement for statement in changed if statement not in right]
+
+
+@cache
+def _changed(exercise: str, source: str) -> str:
+    """A source without the bodies of the functions that are in a right form word for word."""
+    right = _right_functions(exercise)
+    lines = source.splitlines()
+    for node, written in _functions(source):
+        first = node.body[0].lineno - 1
+        if written in right:
+            end = node.end_lineno or first
+            here = f"{' ' * node.body[0].col_offset}pass"
+            lines[first:end] = [here, *[""] * (end - first - 1)]
+    return "\n".join(lines)
+
+
+def _functions(source: str) -> Iterator[tuple[ast.FunctionDef, str]]:
+    """The functions and methods whose bodies have lines of their own, each with its text."""
+    lines = source.splitlines()
+    body = parsed(source).body
+    body += [part for owner in body if isinstance(owner, ast.ClassDef) for part in owner.body]
+    for node in body:
+        if isinstance(node, ast.FunctionDef) and node.body[0].lineno > node.lineno:
+            yield node, "\n".join(lines[node.lineno - 1 : node.end_lineno])
+
+
+@cache
+def _right_functions(exercise: str) -> frozenset[str]:
+    return frozenset(code for form in _right_sources(exercise) for _, code in _functions(form))
 
 
 @cache
@@ -134,9 +172,13 @@ def changes(exercise: str, name: str) -> list[Change]:
 @cache
 def new_steps(exercise: str, name: str) -> list[frozenset[Step]]:
     """The order of steps that a mistake brings in, in each of the answers that it is made in."""
-    forms = (stubs.reference_source(exercise), *mistakes.forms(exercise).values())
-    before = frozenset().union(*map(steps, forms))
-    return [steps(made) - before for made in _sources(exercise)[name]]
+    before = _right_steps(exercise)
+    return [steps(_changed(exercise, made)) - before for made in _sources(exercise)[name]]
+
+
+@cache
+def _right_steps(exercise: str) -> frozenset[Step]:
+    return frozenset().union(*map(steps, _right_sources(exercise)))
 
 
 def _difference(exercise: str, source: str) -> tuple[list[str], list[str]]:
@@ -149,8 +191,12 @@ def _difference(exercise: str, source: str) -> tuple[list[str], list[str]]:
 @cache
 def _right_forms(exercise: str) -> list[Counter[str]]:
     """The statements of each right answer that mistakes are made in."""
-    forms = (stubs.reference_source(exercise), *mistakes.forms(exercise).values())
-    return [_statements(form) for form in forms]
+    return [_statements(form) for form in _right_sources(exercise)]
+
+
+@cache
+def _right_sources(exercise: str) -> tuple[str, ...]:
+    return (stubs.reference_source(exercise), *mistakes.forms(exercise).values())
 
 
 @cache
