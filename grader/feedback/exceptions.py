@@ -48,8 +48,8 @@ HINTS: tuple[Hint, ...] = (
     ),
     Hint(
         _SIZES,
-        "A mean or sum does not fit x: on axis {2} one has size {0}, the other {1}. Both drop "
-        "their axis; `keepdim=True` keeps it, with size 1.",
+        "Two tensors do not fit together: on axis {2} one has size {0}, the other {1}. A mean or "
+        "sum drops its axis, unless `keepdim=True` keeps it with size 1. Does each of yours?",
         # Not where two tensors are combined first, and the result is added up.
         at=r"^(?!.*\([^()]{0,60} [-+*/] [^()]{0,60}\)\.(?:sum|mean)\().*"
         r"(?:mean|var|std|sigma|\bmu\b|(?<!ein)sum)",
@@ -72,8 +72,8 @@ HINTS: tuple[Hint, ...] = (
     ),
     Hint(
         _PRODUCT,
-        "`transpose` swaps the axes {0} and {1} here. With axes of sentences or heads in front "
-        "these aren't the last two, which a matrix product needs: `transpose(-2, -1)`.",
+        "`transpose` swaps the axes {0} and {1} here, counted from the front. A matrix product "
+        "needs the last two swapped, however many are in front: `transpose(-2, -1)`.",
         at=_MULTIPLIES + r".*transpose\((?:\w+,\s*)?(\d),\s*(\d)\)",
     ),
     Hint(

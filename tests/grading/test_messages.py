@@ -331,7 +331,7 @@ class Plain:
         ("torch.sort(x, descending=-1)", "another type than the function takes"),
         ("x + torch.einsum('ab->b', torch.ones(3, 7))", "Two tensors do not fit together"),
         ("(x * x.mT).sum(-1).mean()", "Two tensors do not fit together"),
-        ("x / x.sum(-1)", "A mean or sum does not fit x"),
+        ("x / x.sum(-1)", "A mean or sum drops its axis, unless `keepdim=True`"),
         ("torch.view_as_complex(x[..., :2].bfloat16())", "no complex numbers made of bfloat16"),
         ("x[torch.arange(3), torch.ones(3, 4).long()]", "these have [3] and [3, 4]"),
         ("make_mask(x).to(x.device)", "`return` missing"),
