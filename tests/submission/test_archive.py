@@ -150,6 +150,37 @@ def test_a_bomb_is_refused_by_its_ratio(tmp_path: Path, kind: str) -> None:
     assert "unpacks to more than 100 times its size" in says
 
 
+@pytest.mark.parametrize(
+    "header",
+    [
+        pytest.param(b"1" * (1 << 20), id="a number without an end"),
+        pytest.param(b"3 a" * (1 << 18), id="names without an end"),
+        pytest.param(b"1048576 a=" + b"1" * (1 << 20), id="a number in a value"),
+    ],
+)
+def test_headers_that_take_the_square_of_their_length_are_refused(
+    tmp_path: Path, header: bytes
+) -> None:
+    member = tarfile.TarInfo("x")
+    member.type, member.size = tarfile.XHDTYPE, len(header)
+    entry = member.tobuf(tarfile.USTAR_FORMAT) + header + bytes(-len(header) % 512)
+    assert "it is damaged" in problem(
+        tmp_path, "eve.tar", entry + tarred({"attention.py": RIGHT}, "w")
+    )
+
+
+def test_what_a_mac_says_of_each_file_is_read_over(tmp_path: Path) -> None:
+    data = io.BytesIO()
+    with tarfile.open(fileobj=data, mode="w:gz", format=tarfile.PAX_FORMAT) as made:
+        for number in range(100):
+            member = tarfile.TarInfo(f"{number}.py" if number else "attention.py")
+            member.size = len(RIGHT)
+            member.pax_headers = {"LIBARCHIVE.xattr.com.apple.metadata": "1 a=é" * 4000}
+            made.addfile(member, io.BytesIO(RIGHT))
+    (tmp_path / "ada.tgz").write_bytes(data.getvalue())
+    assert "attention" in submission.find(tmp_path / "ada.tgz", submission.Reading.ONE)[0].sources
+
+
 def test_too_many_files_and_too_deep_folders_are_refused(tmp_path: Path) -> None:
     many = zipped_names({f"{number}.txt": b"" for number in range(archive.STUDENT.files + 1)})
     assert "more than 5,000 files" in problem(tmp_path / ".", "eve.zip", many)
