@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -19,7 +20,8 @@ from grader.feedback.text import printable
 
 # A spreadsheet takes a cell that begins so for a formula, and the names are the students'.
 # So do the wide forms of these: https://owasp.org/www-community/attacks/CSV_Injection
-_FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠", "\t", "\r")
+# Where a comma is part of a number, a semicolon begins a cell.
+_FORMULA = re.compile(r"(^|;)(?=\s*[=+\-@＝＋－＠\t\r])")
 
 
 def as_csv(report: Report) -> str:
@@ -64,7 +66,7 @@ def _by_hand(submission: SubmissionResult) -> Iterator[str]:
 
 def cell(text: str) -> str:
     """Return a cell that a spreadsheet reads as text, whatever it begins with."""
-    return printable(f"'{text}" if text.startswith(_FORMULA) else text)
+    return printable(_FORMULA.sub(r"\1'", text))
 
 
 def as_gradescope(submission: SubmissionResult, passed_over: Sequence[PassedOver] = ()) -> str:

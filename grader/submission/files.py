@@ -13,6 +13,7 @@ from grader.submission import archive, names, plain_file
 MAX_BYTES = 1 << 20
 MAX_LOOSE = 200  # files whose content is examined for misplaced work
 
+AS_TEXT = ".py.txt"  # as editors on Windows save a file where its ending is not shown
 DOCUMENTS = {".pdf", ".doc", ".docx", ".odt", ".rtf", ".pages"}
 OTHER_ARCHIVE = "an archive of a kind that is not read; unpack it, or make it a zip"
 # PEP 263, "Defining Python Source Code Encodings". No codec of a student's choice is ever used:
@@ -81,6 +82,16 @@ def source_of(file: Path) -> str:
     return source
 
 
+def hidden_work(entry: Path) -> tuple[str, bool] | None:
+    """Return why a hidden file is not graded, if it looks like work.
+
+    macOS makes those that begin with "._", and editors links as locks.
+    """
+    by_product = entry.name.startswith("._") or entry.is_symlink()
+    work = not by_product and looks_like_work(entry)
+    return ("its name begins as that of a hidden file", True) if work else None
+
+
 def looks_like_work(entry: Path) -> bool:
     """Return whether a file, or a folder to a depth of two, seems to hold answers."""
     try:
@@ -99,7 +110,9 @@ def _within(entry: Path, depth: int) -> Iterator[Path]:
 
 
 def _is_work(file: Path) -> bool:
-    if file.suffix == ".ipynb" or archive.is_archive(file.name) or archive.is_unreadable(file.name):
+    if file.name.lower().endswith((".ipynb", AS_TEXT)):
+        return True
+    if archive.is_archive(file.name) or archive.is_unreadable(file.name):
         return True
     if file.suffix.lower() != ".py" or file.name.startswith("test_"):
         return False

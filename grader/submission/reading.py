@@ -17,6 +17,7 @@ from grader.submission.files import (
     DOCUMENTS,
     OTHER_ARCHIVE,
     exercise_files_in,
+    hidden_work,
     listed,
     looks_like_work,
     shown,
@@ -121,8 +122,10 @@ class _Entries:
                 self.hidden.append(entry)
             elif part is not None:
                 self.parts[part.student].append((part, entry))
+            elif entry.is_symlink() and not entry.is_file():  # it may lead nowhere
+                self.links.append(entry)
             elif entry.is_dir():
-                (self.links if entry.is_symlink() else self.folders).append(entry)
+                self.folders.append(entry)
             elif entry.suffix == ".ipynb":
                 self.notebooks.append(entry)
             elif archive.is_archive(entry.name):
@@ -190,9 +193,8 @@ def _class(entries: _Entries, guess_names: bool) -> Contents:
 
 def _hidden(entry: Path) -> PassedOver | None:
     if not entry.is_dir():
-        work = looks_like_work(entry) and not entry.name.startswith("._")
-        reason = "its name begins as that of a hidden file"
-        return PassedOver(shown(entry.name), reason, True) if work else None
+        hidden = hidden_work(entry)
+        return PassedOver(shown(entry.name), *hidden) if hidden else None
     work = entry.name not in names.BY_PRODUCTS and not entry.is_symlink() and looks_like_work(entry)
     reason = f"a folder that begins with {start_of_name(entry)} is not taken for a student's"
     return PassedOver(f"{shown(entry.name)}/", reason, work)

@@ -16,10 +16,12 @@ from grader.feedback.results import PassedOver
 from grader.submission import archive, cells, names
 from grader.submission.cells import Cell
 from grader.submission.files import (
+    AS_TEXT,
     DOCUMENTS,
     MAX_LOOSE,
     OTHER_ARCHIVE,
     exercise_files_in,
+    hidden_work,
     listed,
     looks_like_work,
     shown,
@@ -297,7 +299,9 @@ def _reason(
         if entry.name.startswith((".", "__")):
             return f"a folder that begins with {start_of_name(entry)} is not read", True
         return (_BESIDE if graded else "there are several folders; submit one"), True
-    if entry.suffix == ".ipynb" and not entry.name.startswith("._"):
+    if entry.name.startswith("."):
+        return hidden_work(entry)
+    if entry.suffix == ".ipynb":
         return _BESIDE, True
     if archive.is_archive(entry.name):
         nested = "an archive inside an archive is not read"
@@ -308,6 +312,8 @@ def _reason(
         return _BESIDE, names.is_about_work(entry, loose[entry])
     if entry in loose:
         return _reason_loose(entry, loose, files, guess_names)
+    if entry.name.lower().endswith(AS_TEXT):
+        return "its name must end in .py", True
     if not graded and entry.suffix.lower() in DOCUMENTS:
         return "not a Python file, a notebook or an archive", True
     return None

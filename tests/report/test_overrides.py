@@ -24,7 +24,7 @@ from grader.feedback.results import Report, SubmissionResult
 from grader.report import overrides
 from grader.report.data import write_json
 from grader.report.overrides import Given
-from grader.report.tables import as_csv, as_gradescope
+from grader.report.tables import as_csv, as_gradescope, cell
 from grader.report.terminal import Terminal
 from grader.submission import Submission
 from tests.report.test_store import RESULT
@@ -93,6 +93,12 @@ def test_it_is_shown_in_table_pages_csv_and_json(grades: Path, ran: Ran) -> None
     assert check["override"] == {"graded": 0.0, "note": "=A slip <b>of</b> ours"}
     gradescope = as_gradescope(kept_report(grades).submissions[0])
     assert "Points by hand: 2.5 of 3" in gradescope
+
+
+@pytest.mark.parametrize("name", ["=1+1", " =1+1", "＋1", "ada;=1+1", "ada; @SUM(1)"])
+def test_no_name_is_a_formula_whatever_separates_the_cells(name: str) -> None:
+    assert not any(part.lstrip().startswith(("=", "＋", "@")) for part in cell(name).split(";"))
+    assert cell("van der Berg-Li; ada") == "van der Berg-Li; ada"
 
 
 def test_a_second_one_replaces_the_first_and_it_can_be_taken_back(grades: Path, ran: Ran) -> None:

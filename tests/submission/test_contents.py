@@ -87,6 +87,27 @@ def test_folders_that_are_not_taken_for_students_are_listed(tmp_path: Path) -> N
     assert all(passed.reason for passed in contents.passed_over)
 
 
+def test_hidden_files_of_a_student_and_those_saved_as_text_are_listed(tmp_path: Path) -> None:
+    for name in (".attention.py", "._attention.py", ".ada.ipynb", "masks.py.txt", ".notes"):
+        write(tmp_path / "ada" / name)
+    (tmp_path / "ada" / ".#masks.py").symlink_to("ada@host.123")  # as Emacs locks a file
+    (ada,) = submission.contents(tmp_path, submission.Reading.CLASS).submissions
+    assert {entry.path: entry.work for entry in ada.passed_over} == {
+        ".ada.ipynb": True,
+        ".attention.py": True,
+        "masks.py.txt": True,
+    }
+
+
+@pytest.mark.parametrize("target", ["nowhere", "bob", "ada"])
+def test_a_student_whose_folder_is_a_link_has_a_row(tmp_path: Path, target: str) -> None:
+    write(tmp_path / "ada" / "attention.py")
+    (tmp_path / "bob").symlink_to(target)
+    contents = submission.contents(tmp_path, submission.Reading.CLASS)
+    assert [work.name for work in contents.submissions] == ["ada", "bob"]
+    assert [(entry.path, entry.work) for entry in contents.passed_over] == [("bob", True)]
+
+
 def test_of_a_student_with_a_pdf_alone_it_is_said(tmp_path: Path) -> None:
     write(tmp_path / "ada" / "ps1" / "report.pdf")
     (ada,) = submission.contents(tmp_path).submissions
