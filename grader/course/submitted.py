@@ -313,7 +313,10 @@ def _is_due(converter: Any, folder: str) -> bool:
     if converter.force or destination is None or not os.path.exists(destination):
         return True
     timestamp = converter.coursedir.get_existing_timestamp
-    new, old = timestamp(folder), timestamp(destination)
+    try:
+        new, old = timestamp(folder), timestamp(destination)
+    except Exception:  # no time can be read there, which nbgrader says when it comes to that folder
+        return False
     return new is not None and old is not None and new > old
 
 

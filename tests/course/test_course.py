@@ -12,13 +12,15 @@ pytest.importorskip("nbgrader", reason="nbgrader is not installed")
 
 import nbformat
 from nbformat.notebooknode import NotebookNode
+from nbgrader.converters import Autograde
+from nbgrader.coursedir import CourseDirectory
 from traitlets.config import Config
 
 from grader import curriculum
 from grader.course import CONFIG, building, configure, making
 from grader.course.example_class import grade_id
 from grader.course.preprocessors import LimitHints
-from grader.course.submitted import files_to_refuse
+from grader.course.submitted import _is_due, files_to_refuse
 
 
 def read(course: Path, assignment: str = "ps1") -> NotebookNode:
@@ -176,3 +178,17 @@ def test_links_and_pipes_are_refused_and_plain_files_are_not(tmp_path: Path) -> 
     os.mkfifo(handed_in / "pipe")
     refused = {path.relative_to(handed_in).as_posix() for path in files_to_refuse(handed_in)}
     assert refused == {"a.txt", "data/all", "nowhere", "pipe"}
+
+
+def test_a_time_that_cannot_be_read_is_its_owners_problem(tmp_path: Path) -> None:
+    """nbgrader says so when it comes to that folder. Those before it are graded."""
+    submitted = tmp_path / "submitted" / "eve" / "ps1"
+    for folder in (submitted, tmp_path / "autograded" / "eve" / "ps1"):
+        folder.mkdir(parents=True)
+        (folder / "timestamp.txt").write_text("yesterday")
+    converter = Autograde(coursedir=CourseDirectory(root=str(tmp_path)))
+    assert not _is_due(converter, str(submitted))
+    (submitted / "timestamp.txt").write_text("2026-11-27 10:00:00 UTC")
+    graded = tmp_path / "autograded" / "eve" / "ps1" / "timestamp.txt"
+    graded.write_text("2026-11-26 10:00:00 UTC")
+    assert _is_due(converter, str(submitted))
