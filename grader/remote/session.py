@@ -7,6 +7,7 @@ in this process and remembers what was asked, `Replay` answers from replies that
 from __future__ import annotations
 
 import math
+import re
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -267,6 +268,10 @@ def cell_notes(told: Any) -> CellNotes:
     )
 
 
+# Of a cell that was cut short, something is said beside full marks, too: no words of the student's.
+_TIME = re.compile(r"[\d.e+-]{1,9} seconds (of CPU time|in which it did nothing)")
+
+
 def _cell_note(note: Any) -> CellNote:
     if type(note) not in (list, tuple) or len(note) != 4:
         raise Malformed
@@ -279,6 +284,8 @@ def _cell_note(note: Any) -> CellNote:
         and type(text) is str
     )
     if not well_formed or kind not in ("error", "time", "forbidden", "absent"):
+        raise Malformed
+    if kind == "time" and not _TIME.fullmatch(text):
         raise Malformed
     return CellNote(cell, line, kind, clean(text))
 

@@ -19,7 +19,7 @@ from grader.grading.judge import Judge
 from grader.grading.places import located
 from grader.grading.recording import Recordings
 from grader.grading.student_process import PROGRAM
-from grader.remote.session import CellNote, CellNotes
+from grader.remote.session import CellNote, CellNotes, Lost, cell_notes
 from grader.sandbox.host import Host, HostError
 from grader.submission import Submission
 from grader.submission.cells import Cell, NotebookError, read
@@ -185,6 +185,16 @@ def test_what_the_sandbox_keeps_from_an_answer_is_told() -> None:
         cell_report.report("masks", CellNotes((note,)), stood, passed=False) for note in notes
     ]
     assert ["other processes" in (item.headline if item else "") for item in findings] == [1, 1, 0]
+
+
+@pytest.mark.parametrize("words", ["4 seconds of CPU time", "a line of what it needs"])
+def test_what_is_said_of_time_beside_full_marks_is_no_word_of_the_students(words: str) -> None:
+    told = {"notes": [(0, 1, "time", words)], "undefined": []}
+    if "seconds" in words:
+        assert cell_notes(told).notes[0].text == words
+    else:
+        with pytest.raises(Lost):
+            cell_notes(told)
 
 
 def full(judge: Judge, *sources: str) -> bool:
