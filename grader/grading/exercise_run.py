@@ -175,9 +175,7 @@ class ExerciseRun:
         """Return a line to the process with the exercise loaded. Raises `NotImportableError`."""
         if self.channel is None:
             try:
-                channel = self.process.load(
-                    self.exercise, curriculum.closure(self.exercise), self.budget
-                )
+                channel = self.process.load(self.exercise, budget=self.budget)
             except StudentError as error:
                 raise NotImportableError(explain(error, self.process.sources)) from None
             undefined = self.process.cells.undefined

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import ast
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from grader.curriculum import reference
+from grader.curriculum import NAMES, closure, reference
 from grader.curriculum.rules import memory, together
+from grader.recognition.likeness import parsed
 from grader.remote.budget import Budget
 from grader.remote.channel import Channel, Times
+from grader.remote.modules import PACKAGE
 from grader.remote.session import CellNotes, cell_notes
 from grader.sandbox.host import Host, HostError
 
@@ -18,6 +21,32 @@ PROGRAM = "grader.remote.child"
 WITH_NOTEBOOKS = "grader.notebook.child"
 # The same for notebooks with tests of the instructor's own.
 WITH_OWN_TESTS = "grader.notebook.own_tests"
+
+
+def references(exercise: str, sources: Mapping[str, str]) -> tuple[str, ...]:
+    """The exercises of which an answer gets the reference, in curriculum order.
+
+    These are what the exercise needs, and what else the answer imports of those before it and was
+    not handed in beside it.
+    """
+    given = {*closure(exercise)}
+    for name in _imported(sources.get(exercise, "")):
+        if name in NAMES[: NAMES.index(exercise)] and name not in sources:
+            given |= {name, *closure(name)}
+    return tuple(name for name in NAMES if name in given)
+
+
+def _imported(source: str) -> Iterator[str]:
+    """The modules of the package `exercises` that a source imports, by name."""
+    for node in ast.walk(parsed(source)):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            module = ".".join(filter(None, [PACKAGE if node.level else "", node.module]))
+            names = [module, *(f"{module}.{alias.name}" for alias in node.names)]
+        else:
+            continue
+        yield from (name.split(".")[1] for name in names if name.startswith(f"{PACKAGE}."))
 
 
 class StudentProcess:
@@ -89,13 +118,18 @@ class StudentProcess:
         """Whether the student's code already runs in the process."""
         return self.channel is not None
 
-    def load(self, exercise: str, given: Iterable[str], budget: Budget | None = None) -> Channel:
+    def load(
+        self, exercise: str, given: Iterable[str] | None = None, budget: Budget | None = None
+    ) -> Channel:
         """A line to a process with this exercise loaded, among the reference's answers to `given`.
 
-        It may use up the `budget`, by default that of the submission. Raises `StudentError`, `Lost`
-        and `ForbiddenUse`, all of them for what an import does.
+        Those are by default what `references` says. It may use up the `budget`, by default that of
+        the submission. Raises `StudentError`, `Lost` and `ForbiddenUse`, all of them for what an
+        import does.
         """
         channel = self.open()
+        if given is None:
+            given = references(exercise, {} if self.notebook else self.sources)
         given = tuple(given)
         self.given.update(given)
         # What a notebook's cells take is not the exercise's.

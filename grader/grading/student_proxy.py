@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from grader.curriculum import closure, reference
-from grader.grading.student_process import StudentProcess
+from grader.curriculum import reference
+from grader.grading.student_process import StudentProcess, references
 from grader.remote.budget import Budget
 from grader.remote.modules import Modules
 from grader.remote.proxy import Student
@@ -29,7 +29,7 @@ def in_sandbox(submission: Submission, exercise: str, seed: int, host: Host) -> 
     sources = layout.texts() if layout else submission.sources
     notebook = layout.payload() if layout else None
     with StudentProcess(sources, [exercise], host, budget, notebook=notebook) as process:
-        yield Student(Live(process.load(exercise, closure(exercise))), seed)
+        yield Student(Live(process.load(exercise)), seed)
 
 
 @contextmanager
@@ -42,7 +42,9 @@ def in_process(submission: Submission, exercise: str, seed: int) -> Iterator[Stu
         raise ValueError("A notebook runs in a sandbox only. Leave out --in-process.")
     modules = Modules(submission.sources)
     try:
-        module = modules.load(exercise, reference.compiled(closure(exercise)))
+        module = modules.load(
+            exercise, reference.compiled(references(exercise, submission.sources))
+        )
         yield Student(Recorder(Server(module)), seed)
     finally:
         modules.remove()

@@ -205,7 +205,7 @@ def calls(
     for view in get_args(View):
         budget = Budget("The answer", 240.0, 60.0)
         with StudentProcess({exercise: source}, (), host, budget, _TIMES) as process:
-            channel = process.load(exercise, curriculum.closure(exercise))
+            channel = process.load(exercise)
             channel.watch(exercise, {exercise: source}, view)
             for frame, count in (each for item in recordings for each in item.frames):
                 channel.gather(frame, count)

@@ -53,7 +53,7 @@ def seen(
     for view in get_args(View):
         budget = Budget("The answer", 60.0, 20.0)
         with StudentProcess({exercise: source}, (), host, budget) as process:
-            channel = process.load(exercise, curriculum.closure(exercise))
+            channel = process.load(exercise)
             channel.watch(exercise, {exercise: source}, view, ordinary.known(exercise))
             for frame, count in (each for item in recordings.of(exercise) for each in item.frames):
                 channel.gather(frame, count)

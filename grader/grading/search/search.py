@@ -17,7 +17,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
-from grader import curriculum
 from grader.grading.exercise_run import RightReplies
 from grader.grading.recording import Example, Recording
 from grader.grading.search.alignment import Differences, differences
@@ -330,7 +329,7 @@ class Search:
 
     def _loaded(self) -> Channel:
         if not self.process.holds_code:
-            self.process.load(self.exercise, curriculum.closure(self.exercise))
+            self.process.load(self.exercise)
         return self.process.open()
 
     def _targets(self, traced: bool = True) -> Iterator[Target]:
