@@ -22,6 +22,7 @@ from tests.tools import lots
 if TYPE_CHECKING:
     from grader.grading.recording import Recordings
     from grader.sandbox.host import Host
+    from tests.tools.command import Grader
 
 # Workers, sandboxes and commands import the same modules, a hundred times in a run: Python compiles
 # each once and keeps it, even where the environment says that it should not.
@@ -189,6 +190,16 @@ def recordings() -> Recordings:
     from tests.tools.recorded import RECORDINGS
 
     return RECORDINGS
+
+
+@pytest.fixture
+def grader(
+    host: Host, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Grader:
+    """The command, in this process and with the shared sandbox."""
+    from tests.tools import command
+
+    return command.here(host, monkeypatch, capsys)
 
 
 @pytest.fixture

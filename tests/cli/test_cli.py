@@ -20,13 +20,10 @@ from grader.curriculum.mistakes import variants
 from grader.sandbox import jail
 from grader.submission import left_out
 from tests.tools import warm
+from tests.tools.command import Grader
 
 CHEAP = ("masks", "attention")
 Graded = tuple[subprocess.CompletedProcess[str], dict[str, Any], list[dict[str, str]]]
-
-
-def grader(*arguments: str | Path, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-    return warm.run("-m", "grader", *arguments, cwd=cwd)
 
 
 def hand_in(folder: Path, name: str, **sources: str) -> None:
@@ -114,7 +111,7 @@ def test_everything_that_people_hand_in_gets_a_verdict(
 
 
 @pytest.mark.full(seconds=15)
-def test_an_endless_loop_is_a_timeout(tmp_path: Path) -> None:
+def test_an_endless_loop_is_a_timeout(grader: Grader, tmp_path: Path) -> None:
     hand_in(tmp_path, "dora", masks="while True: pass")
     options = ("--exercise", "masks", "--isolation", "process", "--json", "dora.json")
     grader("grade", "dora", *options, cwd=tmp_path)
@@ -145,7 +142,9 @@ def test_work_that_is_passed_over_is_in_the_output_the_report_and_the_exit_statu
     assert "emil, masks: " in done.stdout
 
 
-def test_work_on_exercises_that_are_not_graded_is_told_with_the_command(tmp_path: Path) -> None:
+def test_work_on_exercises_that_are_not_graded_is_told_with_the_command(
+    grader: Grader, tmp_path: Path
+) -> None:
     hand_in(tmp_path, "bob", masks=right("masks"), sampling=right("sampling"))
     (tmp_path / "bob" / "linear.py").write_text(stubs.as_handed_out("linear"), encoding="utf-8")
     solved = f"{left_out.PROVIDED}\n{right('tokens')}"
@@ -161,7 +160,7 @@ def test_work_on_exercises_that_are_not_graded_is_told_with_the_command(tmp_path
     assert "sampling.py: this run does not grade that exercise" in page.read_text(encoding="utf-8")
 
 
-def test_what_cannot_be_read_is_told_below_the_table(tmp_path: Path) -> None:
+def test_what_cannot_be_read_is_told_below_the_table(grader: Grader, tmp_path: Path) -> None:
     hand_in(tmp_path, "ada")
     (tmp_path / "ada" / "notes.txt").write_text("?")
     hand_in(tmp_path, "nia")
@@ -181,7 +180,9 @@ def test_what_cannot_be_read_is_told_below_the_table(tmp_path: Path) -> None:
         assert "Could not be read or run" not in out, "each reason appears once"
 
 
-def test_a_few_archives_read_as_a_class_are_told_with_the_other_command(tmp_path: Path) -> None:
+def test_a_few_archives_read_as_a_class_are_told_with_the_other_command(
+    grader: Grader, tmp_path: Path
+) -> None:
     hand_in(tmp_path, "nia")
     for name in ("a.zip", "b.zip"):
         (tmp_path / "nia" / name).write_bytes(b"")
@@ -190,7 +191,7 @@ def test_a_few_archives_read_as_a_class_are_told_with_the_other_command(tmp_path
     assert "grader grade nia --one" in done.stderr
 
 
-def test_other_commands_say_what_to_do_next(tmp_path: Path) -> None:
+def test_other_commands_say_what_to_do_next(grader: Grader, tmp_path: Path) -> None:
     pytest.importorskip("nbgrader")
     hand_in(tmp_path, "class")
     course = grader("course", "my-course", "--exercise", "atention", cwd=tmp_path)
@@ -199,7 +200,7 @@ def test_other_commands_say_what_to_do_next(tmp_path: Path) -> None:
     assert (report.returncode, "grader grade class --json" in report.stderr) == (2, True)
 
 
-def test_grades_that_a_run_would_lose_are_kept(tmp_path: Path) -> None:
+def test_grades_that_a_run_would_lose_are_kept(grader: Grader, tmp_path: Path) -> None:
     for name in ("ada", "bob"):
         hand_in(tmp_path / "class", name, masks=right("masks"))
     options = ("--exercise", "masks", "--isolation", "process", "--json", "g.json")
@@ -220,7 +221,9 @@ def test_grades_that_a_run_would_lose_are_kept(tmp_path: Path) -> None:
     assert (again.returncode, "is kept as" in again.stderr) == (0, False), "the same anew"
 
 
-def test_a_class_or_one_submission_is_asked_with_both_commands(tmp_path: Path) -> None:
+def test_a_class_or_one_submission_is_asked_with_both_commands(
+    grader: Grader, tmp_path: Path
+) -> None:
     hand_in(tmp_path, "ada", attention=right("attention"))
     hand_in(tmp_path, "exercises", attention=right("attention"))
     done = grader("grade", ".", "--isolation", "process", cwd=tmp_path)
@@ -232,8 +235,9 @@ def test_a_class_or_one_submission_is_asked_with_both_commands(tmp_path: Path) -
     assert both.returncode == 2
 
 
-@pytest.mark.full(seconds=4)
-def test_a_file_under_another_name_is_graded_if_that_is_asked_for(tmp_path: Path) -> None:
+def test_a_file_under_another_name_is_graded_if_that_is_asked_for(
+    grader: Grader, tmp_path: Path
+) -> None:
     hand_in(tmp_path, "ada")
     (tmp_path / "ada" / "Attention.py").write_text(right("attention"), encoding="utf-8")
     (tmp_path / "grades.csv").write_text("")
@@ -304,6 +308,7 @@ def test_the_table_has_a_row_a_student_and_a_column_a_check(
 
 
 def test_the_terminal_shows_students_words_as_they_are_and_no_colour_in_a_pipe(
+    grader: Grader,
     graded: Graded,
     classroom: Path,
 ) -> None:
@@ -339,7 +344,9 @@ def test_the_terminal_shows_students_words_as_they_are_and_no_colour_in_a_pipe(
         (["ada", "--seed", "-1"], "seed"),
     ],
 )
-def test_a_wrong_command_says_what_to_do(tmp_path: Path, arguments: list[str], says: str) -> None:
+def test_a_wrong_command_says_what_to_do(
+    grader: Grader, tmp_path: Path, arguments: list[str], says: str
+) -> None:
     if "ada" in arguments:
         hand_in(tmp_path, "ada", attention=right("attention"))
     done = grader("grade", *arguments, "--isolation", "process", cwd=tmp_path)
@@ -348,8 +355,7 @@ def test_a_wrong_command_says_what_to_do(tmp_path: Path, arguments: list[str], s
     assert "Traceback" not in done.stderr
 
 
-@pytest.mark.full
-def test_a_finished_run_is_not_graded_again(tmp_path: Path) -> None:
+def test_a_finished_run_is_not_graded_again(grader: Grader, tmp_path: Path) -> None:
     hand_in(tmp_path, "ada", attention=right("attention"))
     command = ["ada", "--exercise", "attention", "--isolation", "process", "--json", "ada.json"]
     assert grader("grade", *command, cwd=tmp_path).returncode == 0
@@ -360,8 +366,7 @@ def test_a_finished_run_is_not_graded_again(tmp_path: Path) -> None:
     assert (tmp_path / "ada.json").read_bytes() == before
 
 
-@pytest.mark.full
-def test_gradescope_gets_its_results(classroom: Path, tmp_path: Path) -> None:
+def test_gradescope_gets_its_results(grader: Grader, classroom: Path, tmp_path: Path) -> None:
     results = tmp_path / "results.json"
     done = grader(
         "grade", classroom / "bela", "--exercise", "attention", "--isolation", "process",
@@ -374,7 +379,7 @@ def test_gradescope_gets_its_results(classroom: Path, tmp_path: Path) -> None:
     assert {test["status"] for test in result["tests"]} == {"passed", "failed"}
 
 
-def test_on_gradescope_the_student_reads_what_is_not_graded(tmp_path: Path) -> None:
+def test_on_gradescope_the_student_reads_what_is_not_graded(grader: Grader, tmp_path: Path) -> None:
     hand_in(tmp_path, "ada", attention=right("attention"))
     (tmp_path / "ada" / "work.zip").write_bytes(b"")
     done = grader(
@@ -390,9 +395,9 @@ def test_on_gradescope_the_student_reads_what_is_not_graded(tmp_path: Path) -> N
 def test_the_same_seed_gives_the_same_report(classroom: Path, tmp_path: Path) -> None:
     reports = []
     for name in ("first.json", "second.json"):
-        grader(
-            "grade", classroom / "bela", "--exercise", "attention", "--isolation", "process",
-            "--seed", "11", "--json", tmp_path / name,
+        warm.run(
+            "-m", "grader", "grade", classroom / "bela", "--exercise", "attention",
+            "--isolation", "process", "--seed", "11", "--json", tmp_path / name,
         )  # fmt: skip
         reports.append((tmp_path / name).read_text(encoding="utf-8"))
     assert reports[0] == reports[1]
@@ -418,7 +423,7 @@ def test_the_demo_says_that_it_runs_without_a_jail_and_how_to_have_one(
 @pytest.mark.full(seconds=60)
 def test_the_demo_grades_a_class_through_nbgrader(tmp_path: Path) -> None:
     course = tmp_path / "course"
-    done = grader("demo", course)
+    done = warm.run("-m", "grader", "demo", course)
     assert done.returncode == 0, done.stderr
     points = dict(re.findall(r"^  (\w+) +([\d.]+) of 100 ", done.stdout, re.MULTILINE))
     assert len(points) == 12
@@ -433,12 +438,12 @@ def test_the_demo_grades_a_class_through_nbgrader(tmp_path: Path) -> None:
     shown = [page.count('src="data:image/svg+xml;base64,') for page in whole]
     assert set(shown) == {7, 8}, "those of seven texts, and the architecture if anything is done"
     assert whole[shown.index(8)].count("The architecture of a Transformer. Done: masks,") == 1
-    again = grader("demo", course)
+    again = warm.run("-m", "grader", "demo", course)
     assert again.returncode == 2
     assert "is there already" in again.stderr
 
 
-def test_doctor_tells_what_the_machine_can_do() -> None:
+def test_doctor_tells_what_the_machine_can_do(grader: Grader) -> None:
     done = grader("doctor")
     assert done.returncode == 0
     assert "torch" in done.stdout
@@ -455,7 +460,7 @@ def test_a_run_takes_no_more_workers_than_processors_it_may_use() -> None:
 
 
 @pytest.mark.full(seconds=6)
-def test_mistakes_check_says_whether_an_entry_is_of_use() -> None:
+def test_mistakes_check_says_whether_an_entry_is_of_use(grader: Grader) -> None:
     done = grader("mistakes", "check", "masks", "all-turned-round")
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == "all-turned-round: applies, is caught, and is distinguished\n"
