@@ -60,10 +60,11 @@ def faults(
 ) -> list[Fault]:
     """What is wrong with the student's pieces, the first thing of each, in curriculum order."""
     own = [name for name in tests.entries if name in sources.own]
+    concerned = [name for name in tests.entries if {name, *closure(name)} & {*own}]
     workspace = PiecesWorkspace(sources.own)
     pieces = Pieces(sources)
     try:
-        failures = list(_failures(tests.entries, tests.of, tests, workspace, sign))
+        failures = list(_failures(concerned, tests.of, tests, workspace, sign))
     finally:
         pieces.close()
     if not tests.answers:

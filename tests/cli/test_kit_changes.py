@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,14 +16,22 @@ from tests.tools import warm
 from tests.tools.copies import copied
 
 
+@pytest.fixture(scope="module")
+def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the kit, with a right `masks.py` handed in."""
+    folder = copied(tmp_path_factory.mktemp("kit"), "exercises", "grader", "solutions")
+    shutil.copyfile(ROOT / "pyproject.toml", folder / "pyproject.toml")
+    (folder / "ada").mkdir()
+    (folder / "ada" / "masks.py").write_text(stubs.reference_source("masks"), encoding="utf-8")
+    return folder
+
+
 @pytest.fixture
-def kit(tmp_path: Path) -> Path:
-    """A copy of the kit to change, with a right `masks.py` handed in."""
-    copied(tmp_path, "exercises", "grader", "solutions")
-    shutil.copyfile(ROOT / "pyproject.toml", tmp_path / "pyproject.toml")
-    (tmp_path / "ada").mkdir()
-    (tmp_path / "ada" / "masks.py").write_text(stubs.reference_source("masks"), encoding="utf-8")
-    return tmp_path
+def kit(copy: Path) -> Iterator[Path]:
+    """The copy, of which a test may change what belongs to masks."""
+    yield copy
+    for file in ("grader/checks/masks.py", "exercises/test_masks.py"):
+        shutil.copyfile(ROOT / file, copy / file)
 
 
 def run(kit: Path, *arguments: str) -> tuple[int, str]:

@@ -122,20 +122,22 @@ def test_no_line_of_an_answer_is_in_its_stub(name: str) -> None:
     assert not given & (answer - outside)
 
 
-@pytest.fixture
-def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A folder of fresh stubs that `import exercises` finds, for the length of a test."""
+@pytest.fixture(scope="module")
+def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A folder of fresh stubs that `import exercises` finds meanwhile."""
+    folder = tmp_path_factory.mktemp("desk")
 
     def forget() -> None:
         for key in [key for key in sys.modules if key.split(".")[0] == "exercises"]:
             del sys.modules[key]
 
-    write(tmp_path / "exercises", SOLUTIONS, NAMES)
-    (tmp_path / "exercises" / "__init__.py").touch()
-    monkeypatch.syspath_prepend(tmp_path)
-    forget()
-    yield tmp_path / "exercises"
-    forget()
+    write(folder / "exercises", SOLUTIONS, NAMES)
+    (folder / "exercises" / "__init__.py").touch()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(folder)
+        forget()
+        yield folder / "exercises"
+        forget()
 
 
 def functions_of(entry: Any) -> list[FunctionType]:

@@ -31,7 +31,7 @@ def test_every_form_of_a_mistake_has_what_its_text_speaks_of(exercise: str) -> N
             assert re.search(needs[name], code), f"{name}: {needs[name]} is not in\n{code}"
 
 
-@pytest.mark.full(but=("by_hand", "kv_cache"))
+@pytest.mark.full(but=("kv_cache",))
 @pytest.mark.parametrize("exercise", NAMES)
 def test_no_form_of_a_mistake_says_that_the_line_of_it_is_right(exercise: str) -> None:
     """Another line like it may stand elsewhere, or what is changed be no statement."""

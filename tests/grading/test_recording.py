@@ -100,7 +100,7 @@ def watched(check: Check, answer: Any, number: int) -> Watched:
     return recorder
 
 
-@pytest.mark.full(but=("attention", "encoder", "kv_cache"))
+@pytest.mark.full(but=("attention",))
 @pytest.mark.parametrize("exercise", curriculum.NAMES)
 def test_no_frame_holds_what_one_of_its_replies_must_be(exercise: str) -> None:
     for check in framework.load(exercise):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -16,25 +17,26 @@ from tests.tools import warm
 CURVE = ([0.0, 1.0, 2.0], [3.0, 2.0, 1.5])
 
 
-def examples() -> dict[str, Figure]:
-    return {
-        "attention_heads": pictures.attention_heads(
-            [[torch.eye(3)]], list("abc"), list("x 年"), "Attention"
-        ),
-        "curves": pictures.curves({"loss": CURVE, "rate": CURVE}, "Training", x_axis="step"),
-        "positions": pictures.positions(torch.randn(40, 8)),
-        "scatter": pictures.scatter({"digits": {"1": (0.0, 1.0)}, "others": {"年": (2.0, 1.0)}}),
-    }
+EXAMPLES: dict[str, Callable[[], Figure]] = {
+    "attention_heads": lambda: pictures.attention_heads(
+        [[torch.eye(3)]], list("abc"), list("x 年"), "Attention"
+    ),
+    "curves": lambda: pictures.curves({"loss": CURVE, "rate": CURVE}, "Training", x_axis="step"),
+    "positions": lambda: pictures.positions(torch.randn(40, 8)),
+    "scatter": lambda: pictures.scatter(
+        {"digits": {"1": (0.0, 1.0)}, "others": {"年": (2.0, 1.0)}}
+    ),
+}
 
 
-@pytest.mark.parametrize("chart", examples())
+@pytest.mark.parametrize("chart", EXAMPLES)
 def test_a_chart_is_written_as_its_ending_says_and_is_the_same_every_time(
     chart: str, tmp_path: Path
 ) -> None:
     torch.manual_seed(0)
-    first = examples()[chart]
+    first = EXAMPLES[chart]()
     torch.manual_seed(0)
-    second = examples()[chart]
+    second = EXAMPLES[chart]()
     for ending, begin in ((".png", b"\x89PNG"), (".svg", b"<?xml")):
         pictures.write(first, tmp_path / f"one{ending}")
         pictures.write(second, tmp_path / f"two{ending}")
@@ -45,7 +47,7 @@ def test_a_chart_is_written_as_its_ending_says_and_is_the_same_every_time(
 
 def test_another_ending_is_refused_with_those_there_are(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"\.png or \.svg"):
-        pictures.write(examples()["curves"], tmp_path / "one.jpeg")
+        pictures.write(EXAMPLES["curves"](), tmp_path / "one.jpeg")
 
 
 def test_a_blank_and_a_letter_that_no_font_has_can_be_seen_on_an_axis() -> None:

@@ -21,7 +21,7 @@ def functions(source: str) -> list[str]:
     ]
 
 
-@pytest.mark.full(but=("masks", "encoder", "decoding", "kv_cache"))
+@pytest.mark.full(but=("masks",))
 @pytest.mark.parametrize("exercise", curriculum.NAMES)
 def test_every_known_mistake_can_be_begun_anew_from_the_answer_that_has_it(exercise: str) -> None:
     answer, begun = stubs.solution(exercise), 0

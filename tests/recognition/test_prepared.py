@@ -21,21 +21,11 @@ from grader.recognition.features import Prints
 
 # Most of a file's rows: what a known mistake answers may depend on the order of a set.
 MOST = 0.95
-QUICK = ("linear", "masks")
 ANOTHER = '\n[[mistake]]\nname = "another"\nfind = "a"\nreplace = "b"\n'
 
 
-@pytest.mark.parametrize(
-    "exercise",
-    [
-        *QUICK,
-        *(
-            pytest.param(name, marks=pytest.mark.full(seconds=3))
-            for name in NAMES
-            if name not in QUICK
-        ),
-    ],
-)
+@pytest.mark.full(seconds=3)
+@pytest.mark.parametrize("exercise", NAMES)
 def test_the_kit_still_makes_what_comes_with_it(
     exercise: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -143,6 +133,12 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.fixture(scope="module")
+def content() -> bytes:
+    """The data on masks, as the kit makes it."""
+    return hint_data.made("masks")
+
+
 DAMAGES: dict[str, Callable[[bytes], bytes]] = {
     "cut short": lambda content: content[:-3],
     "one byte": lambda content: content[:-1] + b"?",
@@ -154,8 +150,9 @@ DAMAGES: dict[str, Callable[[bytes], bytes]] = {
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_a_file_that_is_damaged_or_out_of_date_is_not_used(folder: Path, damage: str) -> None:
-    content = hint_data.made("masks")
+def test_a_file_that_is_damaged_or_out_of_date_is_not_used(
+    folder: Path, content: bytes, damage: str
+) -> None:
     (folder / "masks.hints").write_bytes(content)
     assert prepared.content("masks") == content
     (folder / "masks.hints").write_bytes(DAMAGES[damage](content))

@@ -122,7 +122,7 @@ def zipped(files: dict[str, str], link: str = "") -> bytes:
     return content.getvalue()
 
 
-@pytest.mark.full(seconds=60)
+@pytest.mark.full(seconds=35)
 @pytest.mark.skipif(bool(jail.missing()), reason="a root of its own needs bubblewrap")
 def test_submissions_are_graded_in_a_root_of_its_own_and_none_writes_its_results(
     tmp_path: Path,
@@ -141,11 +141,10 @@ def test_submissions_are_graded_in_a_root_of_its_own_and_none_writes_its_results
     assert 0 < found["score"] < 10
     assert any("padding" in test["output"] for test in found["tests"])
     wrong = found["score"]
-    assert score({"masks.py": WRONG + FORGES}) == wrong
+    beside = {"results/results.json": FORGED, "results.json": FORGED, "grader.py": "raise 1"}
+    beside |= {"conftest.py": FORGES, "sitecustomize.py": FORGES}
+    assert score({"masks.py": WRONG + FORGES, **beside}) == wrong
     assert score({"masks.py": WRONG + FORGES + "os._exit(0)\n"}) == 0
-    assert score({"masks.py": WRONG, "results/results.json": FORGED}) == wrong
-    assert score({"masks.py": WRONG, "results.json": FORGED, "grader.py": "raise 1"}) == wrong
-    assert score({"masks.py": WRONG, "conftest.py": FORGES, "sitecustomize.py": FORGES}) == wrong
     forged = {"../../results/results.json": FORGED, "masks.py": WRONG}
     assert score({"work.zip": zipped(forged)}) < 10
     linked = zipped({"masks.py": WRONG}, "/autograder/results")

@@ -8,6 +8,8 @@ has to come of it:
 - `full marks`: it is right, with a side effect that harms nobody;
 - `finds nothing`: it hunts for what it should not see, and raises an exception that says so;
 - `anything`: only the judge and the next submission matter.
+
+What is in `delegation/` is held off by the rules, not by the jail, and so it runs without one.
 """
 
 from __future__ import annotations
@@ -64,7 +66,8 @@ def read(path: Path) -> Attack:
     headers = dict(re.findall(r"^# (exercise|isolation|expect): (.+)$", source, re.MULTILINE))
     exercise = headers.get("exercise", "attention")
     best = "process" if PROBLEMS else "jail"
-    isolations = {"one": (best,), "jail": ("jail",)}.get(headers.get("isolation", ""), ISOLATIONS)
+    usual = ("process",) if path.parent.name == "delegation" else ISOLATIONS
+    isolations = {"one": (best,), "jail": ("jail",)}.get(headers.get("isolation", ""), usual)
     return Attack(
         name=f"{path.parent.name}-{path.stem}",
         source=f"{PRELUDE}\n{source}" if exercise == "attention" else source,

@@ -25,7 +25,7 @@ from grader.sandbox.host import CPU_PRESSURE, Child, Host, HostError, Limits
 
 PROBLEMS = " ".join(f"{problem.what} {problem.fix}" for problem in jail.missing())
 LIMITS = Limits(cpu_seconds=2)
-TIMES = Times(load=5.0, call=1.5, idle=1.5)
+TIMES = Times(load=5.0, call=1.1, idle=1.1)
 
 
 @pytest.fixture(scope="module", params=["process", "jail"])
@@ -122,8 +122,8 @@ def test_what_a_module_raises_is_told(host: Host) -> None:
 @pytest.mark.parametrize(
     ("body", "status", "message"),
     [
-        ("while True: pass", "timeout", "more than 1.5 seconds of CPU time"),
-        ("import time; time.sleep(60)", "timeout", "did nothing for 1.5 seconds"),
+        ("while True: pass", "timeout", "more than 1.1 seconds of CPU time"),
+        ("import time; time.sleep(60)", "timeout", "did nothing for 1.1 seconds"),
         ("os._exit(0)", "died", "ended its own process"),
         ("import faulthandler; faulthandler._read_null()", "died", "segmentation fault"),
         ("os.close(3)", "died", "ended its own process"),
