@@ -637,6 +637,7 @@ def test_facts_of_the_source_come_before_questions(
     assert says in read(exercise, (old, new), pointed=True)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("exercise", "old", "new", "says", "never"),
     [
@@ -810,6 +811,7 @@ def test_what_leads_nowhere_is_named(
     assert says in read(exercise, (old, new), pointed=True)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("exercise", "old", "new", "says"),
     [
@@ -921,6 +923,7 @@ def test_no_panel_shows_numbers_alone(
     assert says in read(exercise, (old, new), pointed=True)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("exercise", "old", "new", "says"),
     [
@@ -964,6 +967,7 @@ def test_the_cause_is_told_and_no_other_mistake(
     assert says in read(exercise, (old, new), pointed=True)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("exercise", "edits", "says", "never"),
     [

@@ -66,6 +66,7 @@ def test_a_crash_is_told_with_the_students_line_and_no_stack() -> None:
     assert advised.exercise == "attention"
 
 
+@pytest.mark.full(but=("SyntaxError",))
 @pytest.mark.parametrize(
     ("source", "message"),
     [
@@ -86,6 +87,7 @@ def test_a_file_that_cannot_be_run_is_told_in_words(source: str, message: str) -
     assert "\x1b" not in outcome.said
 
 
+@pytest.mark.full
 def test_a_model_that_has_learnt_is_told_nothing() -> None:
     outcome = run({"layer_norm": wrong("layer_norm", "mean-not-subtracted")})[-1]
     assert isinstance(outcome, Learnt)
@@ -137,6 +139,7 @@ def test_the_attention_of_what_is_handed_out_in_another_form_is_seen(name: str) 
         pieces.close()
 
 
+@pytest.mark.full(seconds=6)
 def test_a_mistake_that_its_own_tests_miss_is_found_by_those_of_what_uses_it() -> None:
     own = {name: right(name) for name in DATES.entries}
     own["multi_head"] = wrong("multi_head", "value-map-not-applied")
@@ -152,6 +155,7 @@ def test_a_mistake_that_its_own_tests_miss_is_found_by_those_of_what_uses_it() -
     assert "pytest test_encoder.py" in text
 
 
+@pytest.mark.full
 def test_without_the_kits_answers_what_builds_on_a_wrong_piece_is_not_blamed() -> None:
     own = {name: right(name) for name in DATES.entries}
     own["attention"] = wrong("attention", "scaled-by-d-k")
@@ -159,6 +163,7 @@ def test_without_the_kits_answers_what_builds_on_a_wrong_piece_is_not_blamed() -
     assert [fault.exercise for fault in result] == ["attention"]
 
 
+@pytest.mark.full
 def test_a_helper_of_ones_own_in_another_file_is_nobodys_fault() -> None:
     helped = right("attention") + "\n\ndef half(x):\n    return x / 2\n"
     using = right("multi_head").replace(
@@ -171,6 +176,7 @@ def test_a_helper_of_ones_own_in_another_file_is_nobodys_fault() -> None:
     assert not faults.faults(Sources(own, kit, {}), public(answers=True))
 
 
+@pytest.mark.full
 def test_what_the_model_does_not_use_is_not_blamed() -> None:
     source = right("decoding").replace("def beam_search", "def beam_search_later")
     source += "\n\ndef beam_search(*given, **more):\n    return None\n"

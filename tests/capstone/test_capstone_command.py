@@ -130,6 +130,7 @@ def capstone(*arguments: object, typed: str = "") -> subprocess.CompletedProcess
     return warm.run("-c", QUICKER, "capstone", *map(str, arguments), typed=typed)
 
 
+@pytest.mark.full(seconds=10)
 def test_the_command_writes_a_result_and_pictures_and_translates_what_is_piped(
     tmp_path: Path,
 ) -> None:

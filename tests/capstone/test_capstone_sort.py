@@ -114,6 +114,7 @@ def test_what_public_tests_import_of_the_kit_is_there_in_a_jail() -> None:
                 assert f"{(node.module or '').replace('.', '/')}.py" in files, path
 
 
+@pytest.mark.full(seconds=6)
 @pytest.mark.skipif(bool(jail.missing()), reason="The jail is not there.")
 def test_in_a_jail_public_tests_and_the_diagnosis_work_too(tmp_path: Path) -> None:
     (tmp_path / "attention.py").write_text(wrong("attention", "scaled-by-d-k"), encoding="utf-8")

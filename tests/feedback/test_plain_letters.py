@@ -52,6 +52,7 @@ def run(folder: Path, *command: str | Path) -> subprocess.CompletedProcess[bytes
     )
 
 
+@pytest.mark.full
 def test_a_report_is_printed(tmp_path: Path) -> None:
     file = tmp_path / "grades.json"
     write_json(Report(7, "jail", (RESULT,)), file)

@@ -40,6 +40,7 @@ SOURCES = {
 }
 
 
+@pytest.mark.full(but=("classes", "deep signs", "deep attributes", "long number", "long keys"))
 @pytest.mark.parametrize("kind", SOURCES)
 def test_a_hostile_source_is_read_quickly_or_not_at_all(kind: str) -> None:
     source, begun = SOURCES[kind], time.process_time()

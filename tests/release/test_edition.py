@@ -5,8 +5,6 @@ from __future__ import annotations
 import ast
 import os
 import re
-import subprocess
-import sys
 import zipfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -19,6 +17,7 @@ from grader.course import building
 from grader.curriculum import EXERCISES, NAMES, stubs
 from grader.curriculum.project import ROOT
 from grader.release import edition
+from tests.tools import warm
 
 CORE = tuple(exercise.name for exercise in EXERCISES if exercise.core)
 # Lines that every other module has, whatever it computes.
@@ -130,10 +129,7 @@ def test_what_it_lacks_is_told_as_not_included(tmp_path: Path) -> None:
                         "here: --task sort."),
         (("watch", "multi_head"), "it is not assigned here. Assigned: masks, attention, sampling."),
     ):  # fmt: skip
-        done = subprocess.run(
-            [sys.executable, "-m", "grader", *command],
-            cwd=made.folder, capture_output=True, text=True, check=False,
-        )  # fmt: skip
+        done = warm.run("-m", "grader", *command, cwd=made.folder)
         assert done.returncode == 2
         assert says in done.stderr
 
@@ -160,16 +156,8 @@ class Student:
             "sys.path.insert(0, ''); del sys.argv[1]; import runpy; "
             "runpy.run_module(sys.argv.pop(1), run_name='__main__', alter_sys=True)"
         )
-        done = subprocess.run(
-            [sys.executable, "-c", program, str(ROOT), *command],
-            cwd=self.folder,
-            env={**os.environ, "COLUMNS": "100"},
-            capture_output=True,
-            text=True,
-            encoding="utf-8",
-            timeout=900,
-            check=False,
-        )
+        environment = {**os.environ, "COLUMNS": "100"}
+        done = warm.run("-c", program, str(ROOT), *command, cwd=self.folder, env=environment)
         return done.returncode, done.stdout + done.stderr
 
 

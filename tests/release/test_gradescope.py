@@ -18,18 +18,20 @@ import pytest
 from grader.curriculum import stubs
 from grader.sandbox import jail
 from tests import ROOT
-from tests.tools import warm
+from tests.tools.command import Grader
 
 
-def made(folder: Path, *options: str) -> Path:
-    path = folder / "autograder.zip"
-    done = warm.run("-m", "grader", "gradescope", "--zip", path, *options, cwd=ROOT)
+@pytest.fixture
+def made(grader: Grader, tmp_path: Path) -> Path:
+    """The file to upload to Gradescope."""
+    path = tmp_path / "autograder.zip"
+    done = grader("gradescope", "--zip", path, "--exercise", "masks", cwd=ROOT)
     assert done.returncode == 0, done.stderr
     return path
 
 
-def test_the_file_holds_what_gradescope_runs_and_no_test_of_the_kit(tmp_path: Path) -> None:
-    with zipfile.ZipFile(made(tmp_path, "--exercise", "masks")) as archive:
+def test_the_file_holds_what_gradescope_runs_and_no_test_of_the_kit(made: Path) -> None:
+    with zipfile.ZipFile(made) as archive:
         names = archive.namelist()
         run = archive.read("run_autograder").decode()
     assert {"setup.sh", "run_autograder", "kit/pyproject.toml", "kit/grader/cli/grade.py"} < set(
@@ -49,11 +51,11 @@ def as_it_is(entry: Path) -> list[str]:
 class Autograder:
     """The folder /autograder of a machine of Gradescope's, and what that machine does with it."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, made: Path) -> None:
         self.root = folder / "autograder"
         for name in ("source", "submission", "results", "venv/bin"):
             (self.root / name).mkdir(parents=True)
-        with zipfile.ZipFile(made(folder, "--exercise", "masks")) as archive:
+        with zipfile.ZipFile(made) as archive:
             archive.extractall(self.root / "source")
         shutil.copy(self.root / "source" / "run_autograder", self.root)
         # What setup.sh would install is what runs this test; the kit is the one from the file.
@@ -125,9 +127,9 @@ def zipped(files: dict[str, str], link: str = "") -> bytes:
 @pytest.mark.full(seconds=35)
 @pytest.mark.skipif(bool(jail.missing()), reason="a root of its own needs bubblewrap")
 def test_submissions_are_graded_in_a_root_of_its_own_and_none_writes_its_results(
-    tmp_path: Path,
+    made: Path, tmp_path: Path
 ) -> None:
-    autograder = Autograder(tmp_path)
+    autograder = Autograder(tmp_path, made)
 
     def score(files: dict[str, bytes | str]) -> float:
         found = autograder.results(files)

@@ -59,6 +59,7 @@ def test_every_package_is_in_the_wheel() -> None:
     assert packages <= listed
 
 
+@pytest.mark.full(together="wheel", seconds=30)
 def test_a_student_works_with_it(installed: Path, tmp_path: Path) -> None:
     grader(installed, tmp_path, "grader", "start", "mine")
     files = {path.name for path in (tmp_path / "mine" / "exercises").glob("*.py")}
@@ -72,7 +73,7 @@ def test_a_student_works_with_it(installed: Path, tmp_path: Path) -> None:
     assert stubs.is_untouched(masks.read_text(encoding="utf-8"))
 
 
-@pytest.mark.full(seconds=6)
+@pytest.mark.full(together="wheel", seconds=30)
 def test_an_instructor_works_with_it(installed: Path, tmp_path: Path) -> None:
     (ada := tmp_path / "class" / "ada").mkdir(parents=True)
     (ada / "masks.py").write_text(stubs.reference_source("masks"), encoding="utf-8")
@@ -86,7 +87,7 @@ def test_an_instructor_works_with_it(installed: Path, tmp_path: Path) -> None:
     assert {"kit/grader/cli/grade.py", "kit/exercises/test_masks.py"} <= names
 
 
-@pytest.mark.full(seconds=10)
+@pytest.mark.full(together="wheel", seconds=30)
 def test_an_edition_is_made_with_it(installed: Path, tmp_path: Path) -> None:
     grader(installed, tmp_path, "grader", "release", "edition", "--exercise", "tokens")
     environment = {**os.environ, "PYTHONPATH": "."}
@@ -94,6 +95,7 @@ def test_an_edition_is_made_with_it(installed: Path, tmp_path: Path) -> None:
     assert "Points: 0 of 5." in done.stdout
 
 
+@pytest.mark.full(together="wheel", seconds=30)
 def test_a_command_that_changes_the_kit_says_that_it_needs_a_clone(
     installed: Path, tmp_path: Path
 ) -> None:
