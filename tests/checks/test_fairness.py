@@ -39,15 +39,6 @@ def lost(result: ExerciseResult) -> str:
     return "\n".join([result.message, *messages])
 
 
-@pytest.mark.full(but=("tokens", "attention", "decoder"))
-@pytest.mark.parametrize("exercise", curriculum.NAMES)
-def test_the_solution_gets_full_marks(judges: dict[str, Judge], exercise: str) -> None:
-    """All of them in one process, in every run: `test_a_right_submission_stays_in_one_process`."""
-    result = grade(judges, exercise, stubs.reference_source(exercise))
-    assert result.points == result.max_points == curriculum.find(exercise).points, lost(result)
-    assert result.status == "passed"
-
-
 def test_the_unbiased_variance_costs_one_check_only(judges: dict[str, Judge]) -> None:
     """The commonest mistake of all; checks of other things let it pass."""
     known = {mistake.name: mistake for mistake in mistakes.load("layer_norm")}

@@ -12,6 +12,7 @@ from grader.quality.mutants import mutants
 from tests.tools.mutate import equal
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("exercise", [name for name in curriculum.NAMES if equal(name)])
 def test_every_edit_that_changes_nothing_is_one_of_the_solution(exercise: str) -> None:
     source = stubs.reference_source(exercise)
