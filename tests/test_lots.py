@@ -38,6 +38,14 @@ def test_what_goes_together_is_drawn_together() -> None:
     assert [drawn(items, number) for number in range(3)] == [{"masks"}, {"attention"}, set()]
 
 
+def test_another_share_is_drawn_apart() -> None:
+    items = [item(f"test_{number}") for number in range(10)]
+    items += [item(f"seldom_{number}", share=20) for number in range(20)]
+    draws = [drawn(items, number) for number in range(20)]
+    assert {len(draw) for draw in draws} == {2}
+    assert len({name for draw in draws for name in draw}) == 30
+
+
 def test_some_parameters_run_every_time() -> None:
     marked = [item("test", {"exercise": name}, but=("masks",)) for name in ("masks", "attention")]
     assert [*map(is_full, marked)] == [False, True]

@@ -4,7 +4,8 @@
 
 - `but`: with one of these parameters the test is not too long, and runs every time;
 - `together`: tests with the same text, in which names of parameters are filled in, are one lot;
-- `seconds`: about how much CPU time it takes, if that is more than a few seconds.
+- `seconds`: about how much CPU time it takes, if that is more than a few seconds;
+- `share`: one in so many of its kind is drawn, where a command measures all of them.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Any
 
 import pytest
 
-SHARE = 10  # of so many lots every run has one
+SHARE = 10  # of so many lots every run has one, unless the marker says otherwise
 
 
 def is_full(item: pytest.Item) -> bool:
@@ -38,15 +39,19 @@ def drawn(items: Iterable[pytest.Item], number: int) -> set[str]:
     """Return the lots of a draw: of a row in which the longest stand first, every tenth.
 
     So every draw has about as much of each length and each file, and takes about as long. Ten
-    numbers in turn draw every lot once.
+    numbers in turn draw every lot once. Lots with another share stand in a row of their own.
     """
-    seconds: dict[str, float] = {}
+    rows: dict[int, dict[str, float]] = {}
     for item in items:
         marker = item.get_closest_marker("full")
         if marker is not None and is_full(item):
-            seconds.setdefault(lot(item), marker.kwargs.get("seconds", 0))
-    row = sorted(seconds, key=lambda name: -seconds[name])
-    return set(row[number % SHARE :: SHARE])
+            row = rows.setdefault(marker.kwargs.get("share", SHARE), {})
+            row.setdefault(lot(item), marker.kwargs.get("seconds", 0))
+    return {
+        name
+        for share, seconds in rows.items()
+        for name in sorted(seconds, key=lambda name: -seconds[name])[number % share :: share]
+    }
 
 
 def _parameters(item: pytest.Item) -> dict[str, Any]:
