@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from grader.checks.decoding_cases import (
     LARGE,
     DecodingCase,
+    Ids,
     assert_matches_rows,
     assert_targets,
     cases,
+    scores,
 )
 from grader.checks.framework import check
 from grader.checks.framework.assertions import assert_defaults, assert_not_edited
 from grader.checks.framework.precision import assert_settings_kept
 from grader.feedback.comparison import Mismatch
+from grader.remote.session import StudentError
 
 NARROW = 2
 DEFAULT = 4
@@ -97,17 +102,50 @@ def _is_ordinary(case: DecodingCase) -> bool:
     return case.greedy() != case.beams(case.vocab + 2)
 
 
-def greedy(student: Any, case: DecodingCase) -> Any:
+def greedy(student: Any, case: DecodingCase, src: Tensor | None = None) -> Any:
     """Return the result of the student's greedy decoding."""
     model = case.model(student)
-    return student.greedy_decode(model, case.src, case.bos_id, case.eos_id, case.max_len)
+    src = case.src if src is None else src
+    return student.greedy_decode(model, src, case.bos_id, case.eos_id, case.max_len)
 
 
-def beam(student: Any, case: DecodingCase, size: int) -> Any:
+def beam(student: Any, case: DecodingCase, size: int, src: Tensor | None = None) -> Any:
     """Return the result of the student's beam search."""
     model = case.model(student)
-    call = (model, case.src, case.bos_id, case.eos_id, case.max_len)
+    call = (model, case.src if src is None else src, case.bos_id, case.eos_id, case.max_len)
     return student.beam_search(*call, beam_size=size)
+
+
+def _assert_greedy(student: Any, case: DecodingCase) -> None:
+    result, expected = greedy(student, case), case.greedy()
+    subject = "result of greedy_decode"
+    try:
+        assert_targets(result, expected, case, subject)
+    except Mismatch:
+        help = _only_together(lambda src: greedy(student, case, src), expected, case)
+        assert_targets(result, expected, case, subject, help)
+
+
+def _assert_beam(
+    student: Any, case: DecodingCase, size: int, expected: list[Ids], subject: str
+) -> None:
+    result = beam(student, case, size)
+    try:
+        assert_targets(result, expected, case, subject)
+    except Mismatch:
+        alone = _only_together(lambda src: beam(student, case, size, src), expected, case)
+        help = alone or scores(result, expected, case)
+        assert_targets(result, expected, case, subject, help)
+
+
+def _only_together(decode: Callable[[Tensor], Any], expected: list[Ids], case: DecodingCase) -> str:
+    """Say so if each source by itself gets the right target."""
+    try:
+        for number, ids in enumerate(expected):
+            assert_targets(decode(case.src[number : number + 1]), [ids], case, "target")
+    except (Mismatch, StudentError):
+        return ""
+    return "Each source by itself gets the right target; only together they do not."
 
 
 @check(points=2, inputs=cases(5, 6, _goes_on, end=-2.0), examples=2)
@@ -117,7 +155,7 @@ def test_greedy_takes_the_likeliest_token(student: Any, case: DecodingCase) -> N
     Sees logits of the wrong position or row, a memory that is not the source's, sampling, and one
     token too many or too few. No row ends here.
     """
-    assert_targets(greedy(student, case), case.greedy(), case, "result of greedy_decode")
+    _assert_greedy(student, case)
 
 
 @check(points=2, inputs=cases(5, 6, _ends, end=1.0), examples=2)
@@ -126,7 +164,7 @@ def test_greedy_rows_end_independently(student: Any, case: DecodingCase) -> None
 
     Sees tokens written after the end, all rows stopped by one, and a hard-coded padding id of 0.
     """
-    assert_targets(greedy(student, case), case.greedy(), case, "result of greedy_decode")
+    _assert_greedy(student, case)
 
 
 @check(
@@ -138,7 +176,7 @@ def test_greedy_may_generate_any_id(student: Any, case: DecodingCase) -> None:
     Sees ids that are excluded, padding treated as the end, and an exp of logits of 150, which is
     infinite.
     """
-    assert_targets(greedy(student, case), case.greedy(), case, "result of greedy_decode")
+    _assert_greedy(student, case)
 
 
 @check(
@@ -159,8 +197,8 @@ def test_a_wide_beam_finds_the_best_of_all(
     compete at the end.
     """
     for case in (early, still_open):
-        result = beam(student, case, case.vocab ** (case.max_len - 1))
-        assert_targets(result, case.best(), case, "result of a very wide beam_search")
+        size = case.vocab ** (case.max_len - 1)
+        _assert_beam(student, case, size, case.best(), "result of a very wide beam_search")
 
 
 @check(
@@ -182,9 +220,8 @@ def test_a_narrow_beam(
     and rows that compete with each other.
     """
     for case, size in ((usual, NARROW), (odd, NARROW), (crowded, NARROW + 1)):
-        result = beam(student, case, size)
         subject = f"result of beam_search with beam_size={size}"
-        assert_targets(result, case.beams(size), case, subject)
+        _assert_beam(student, case, size, case.beams(size), subject)
 
 
 @check(points=1, inputs=cases(4, 4, _is_ordinary), examples=2)
@@ -198,8 +235,7 @@ def test_edges(student: Any, case: DecodingCase) -> None:
     assert_defaults(student, "beam_search", {"beam_size": DEFAULT})
     model = case.model(student)
     call = (model, case.src, case.bos_id, case.eos_id)
-    subject = "result of beam_search with beam_size=1"
-    assert_targets(beam(student, case, 1), case.greedy(), case, subject)
+    _assert_beam(student, case, 1, case.greedy(), "result of beam_search with beam_size=1")
     size = case.vocab + 2
     result, after = student.beam_search.echo(*call, case.max_len, size)
     subject = f"result of beam_search with beam_size={size} for {case.vocab} tokens"

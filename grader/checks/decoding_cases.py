@@ -132,6 +132,16 @@ class DecodingCase:
         _decided(beam[:2])
         return beam[0][1]
 
+    def score(self, row: int, ids: Ids) -> tuple[float, float]:
+        """Return the sum and the mean of the log-probabilities of a target's tokens."""
+        total = sum(
+            gain
+            for end in range(1, len(ids))
+            for gain, longer in self.rows[row].longer([(0.0, ids[:end])])
+            if longer == ids[: end + 1]
+        )
+        return total, total / (len(ids) - 1)
+
     def has_ended(self, ids: Ids) -> bool:
         """Return whether the last token is the end token."""
         return ids[-1] == self.eos_id
@@ -217,7 +227,9 @@ def _made(
     return DecodingCase(weights, src, vocab, pad_id, bos_id, eos_id, max_len, rows)
 
 
-def assert_targets(actual: Any, expected: list[Ids], case: DecodingCase, subject: str) -> None:
+def assert_targets(
+    actual: Any, expected: list[Ids], case: DecodingCase, subject: str, help: str = ""
+) -> None:
     """Check that these targets came back, filled with the padding id up to the longest or more."""
     needed = max(map(len, expected))
     assert_matches_rows(actual, len(expected), subject)
@@ -228,13 +240,30 @@ def assert_targets(actual: Any, expected: list[Ids], case: DecodingCase, subject
         )
     width = max(width, needed)
     filled = [[*ids, *[case.pad_id] * (width - len(ids))] for ids in expected]
-    assert_matches(
-        actual,
-        torch.tensor(filled),
-        subject,
-        axes=AXES,
-        help=f"Here bos_id={case.bos_id}, eos_id={case.eos_id}, pad_id={case.pad_id}.",
-    )
+    ids = f"Here bos_id={case.bos_id}, eos_id={case.eos_id}, pad_id={case.pad_id}."
+    help = "\n".join(filter(None, (ids, help)))
+    assert_matches(actual, torch.tensor(filled), subject, axes=AXES, help=help)
+
+
+def scores(actual: Any, expected: list[Ids], case: DecodingCase) -> str:
+    """The scores of the first target that is wrong and of the right one, in words."""
+    rows = actual.tolist() if isinstance(actual, Tensor) and actual.dim() == 2 else []
+    for number, (row, right) in enumerate(zip(rows, expected, strict=False)):
+        end = row.index(case.eos_id) + 1 if case.eos_id in row else len(row)
+        yours = tuple(row[:end])
+        is_target = (
+            len(yours) > 1
+            and yours[0] == case.bos_id
+            and all(type(word) is int and 0 <= word < case.vocab for word in yours)
+        )
+        if yours != right and is_target:
+            (score, mean), (best, best_mean) = (case.score(number, ids) for ids in (yours, right))
+            return (
+                f"The log-probabilities of your tokens in batch {number} sum to {score:.3f}, a "
+                f"mean of {mean:.3f}; those of the expected ones to {best:.3f}, a mean of "
+                f"{best_mean:.3f}."
+            )
+    return ""
 
 
 def assert_matches_rows(actual: Any, rows: int, subject: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -144,10 +145,58 @@ def test_steps_agree_with_torch(student: Any, case: OptimiserCase) -> None:
     settings = student.global_settings()
     model = case.made(student)
     returned = case.take(model, case.optimiser(student, model), range(5))
-    assert_follows(returned, case)
+    try:
+        assert_follows(returned, case)
+    except Mismatch:
+        assert_follows(returned, case, help=_first_steps(student, case))
     for name in NAMES:
         assert_dtype(returned[-1][name], case.dtype, f"`{name}` after five steps")
     assert_settings_kept(settings, student.global_settings())
+
+
+def _first_steps(student: Any, case: OptimiserCase) -> str:
+    """What the decay alone and the first steps of a weight of 1 get wrong, in words."""
+
+    def weight(gradients: Sequence[float], options: dict[str, Any]) -> tuple[float, float]:
+        steps: tuple[Gradients, ...] = tuple(
+            {name: torch.full_like(value, gradient) for name, value in case.values.items()}
+            for gradient in gradients
+        )
+        ones = {name: torch.ones_like(value) for name, value in case.values.items()}
+        one = replace(case, values=ones, gradients=steps, options=options)
+        model = one.made(student)
+        taken = one.take(model, one.optimiser(student, model), range(len(steps)))
+        value = _number(taken[-1]["scale"])
+        if value is None:
+            raise Mismatch("It is not a single number any more.")
+        return value, one.trajectories[0][-1]["scale"].item()
+
+    def wrong_steps(betas: tuple[float, float], meaning: str) -> str:
+        for gradients in ((2.0,), (2.0, 2.0), (2.0, 1.0), (2.0, 1.0, 3.0)):
+            actual, expected = weight(gradients, {**PLAIN, "betas": betas})
+            if not _is_near(actual, expected):
+                shown = ", then ".join(f"{gradient:.0f}" for gradient in gradients)
+                return (
+                    f"Without decay, with lr=0.05 and betas={betas}{meaning}, a gradient of "
+                    f"{shown} turns a weight of 1 into {actual:.6g}; it should be {expected:.6g}."
+                )
+        return ""
+
+    try:
+        actual, expected = weight((0.0,), OPTIONS)
+        decay = (
+            "With lr=0.05, weight_decay=0.4 and a gradient of 0, a step turns a weight of 1 into "
+            f"{actual:.6g}; it should be {expected:.6g}."
+        )
+        said = [
+            "" if _is_near(actual, expected) else decay,
+            wrong_steps((0.8, 0.0), " (so that v̂ should be the gradient's square)"),
+            wrong_steps((0.0, 0.95), " (so that m̂ should be the gradient)"),
+        ]
+        said = said if any(said) else [wrong_steps((0.8, 0.95), "")]
+    except (KeyError, Mismatch, StudentError):
+        return ""
+    return "\n".join(filter(None, said))
 
 
 @check(points=1, inputs=(cases(4, {}), cases(3, {"lr": 0.02, "weight_decay": 0.0})), examples=1)

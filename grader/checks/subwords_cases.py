@@ -72,6 +72,14 @@ def learnt(
     return merges
 
 
+def pairs_counted(text: str, merges: Merges) -> Counter[Merge]:
+    """How often each pair of neighbours occurs once these merges have been applied."""
+    rows = [single_bytes(piece) for piece in cut(text)]
+    for pair in merges:
+        rows = [joined_from_the_left(row, pair) for row in rows]
+    return Counter(pair for row in rows for pair in itertools.pairwise(row))
+
+
 def learnt_from_kept_counts(text: str, count: int) -> Merges:
     """The merges of counts that are updated at each join, between two joins in a row twice."""
     rows = [single_bytes(piece) for piece in cut(text)]
@@ -277,7 +285,7 @@ def corpora(
     raise AssertionError  # there is always another
 
 
-def assert_merges(actual: Any, expected: Merges, call: str) -> None:
+def assert_merges(actual: Any, expected: Merges, call: str, why: str = "") -> None:
     """These merges came back, in this order. `call` is as a student would write it."""
     right = 0
     if isinstance(actual, list):
@@ -287,7 +295,7 @@ def assert_merges(actual: Any, expected: Merges, call: str) -> None:
     if 0 < right < len(expected):
         first = "The first merge is" if right == 1 else f"The first {right} merges are"
         help = f"{first} right; the next should be {expected[right]}."
-    assert_returns(actual, expected, call, help)
+    assert_returns(actual, expected, call, "\n".join(filter(None, (help, why))))
 
 
 def _is(actual: Any, expected: Merge) -> bool:

@@ -337,13 +337,75 @@ def losses(
     return TrainingCase(logits, labels, smoothing, pad_id)
 
 
-def _assert_loss(actual: Any, case: TrainingCase, expected: Tensor, subject: str = "loss") -> None:
+def _assert_loss(student: Any, actual: Any, case: TrainingCase, subject: str = "loss") -> None:
     if isinstance(actual, float):
         raise Mismatch(
             "label_smoothed_loss should return a tensor without axes; yours returned a float.",
             help="No gradient flows back from a float.",
         )
-    assert_matches(actual, expected, f"{subject} with smoothing={case.smoothing}")
+    subject = f"{subject} with smoothing={case.smoothing}"
+    try:
+        assert_matches(actual, case.expected, subject)
+    except Mismatch:
+        help = _wrong_weights(student, case.pad_id, case.smoothing)
+        assert_matches(actual, case.expected, subject, help=help)
+
+
+def _wrong_weights(student: Any, pad_id: int, smoothing: float) -> str:
+    """By what the loss weighs each -log p, where that is wrong: of two labels, or with padding."""
+    padding = min(pad_id, 1)
+    for labels in ([2, 3], [2, padding]):
+        try:
+            found = _weights(student, labels, padding, smoothing)
+        except StudentError:
+            return ""
+        if found is None:
+            return ""
+        count = sum(label != padding for label in labels)
+        *weights, added = (count * weight for weight in found)
+        expected = [
+            (smoothing / 4 + (1 - smoothing) * (token == label)) * (label != padding)
+            for label in labels
+            for token in range(4)
+        ]
+        plus = f"plus {added / count:.4g}" if abs(added) > 1e-4 else ""
+        if any(abs(a - b) > 1e-4 for a, b in zip(weights, expected, strict=True)):
+            return (
+                f"For 4 tokens, labels {labels}, pad_id={padding} and smoothing={smoothing}, your "
+                f"loss is {'half ' * (count == 2)}the sum of all -log p with the weights "
+                f"{_rows(weights)}{plus and f', {plus}'}; they should be {_rows(expected)}."
+            )
+        if plus:
+            return f"Your loss is the right sum {plus}, whatever the logits are."
+    return ""
+
+
+def _weights(student: Any, labels: list[int], pad_id: int, smoothing: float) -> list[float] | None:
+    """The weight of each -log p in the loss of one row, and what is added; None if it is no sum."""
+    size = 4 * len(labels)
+    generator = torch.Generator().manual_seed(0)
+    rows, losses = [], []
+    for _ in range(size + 3):
+        logits = torch.randn(1, len(labels), 4, generator=generator, dtype=torch.float64)
+        loss = student.label_smoothed_loss(logits, torch.tensor([labels]), pad_id, smoothing)
+        if not isinstance(loss, Tensor) or loss.numel() != 1 or not loss.is_floating_point():
+            return None
+        rows.append([*(-logits.log_softmax(-1)).flatten().tolist(), 1.0])
+        losses.append(loss.double().item())
+        if not math.isfinite(losses[-1]):
+            return None
+    unknown, given = torch.tensor(rows, dtype=torch.float64), torch.tensor(losses).double()
+    solved = torch.linalg.lstsq(unknown, given[:, None]).solution[:, 0]
+    if not (unknown @ solved - given).abs().max().item() < 1e-4:
+        return None
+    return list(solved.tolist())
+
+
+def _rows(weights: list[float]) -> str:
+    """Weights of four tokens at each position, as a student would write them."""
+    rounded = [f"{round(weight, 4) + 0.0:.4g}" for weight in weights]
+    rows = [f"[{', '.join(rounded[start : start + 4])}]" for start in range(0, len(rounded), 4)]
+    return f"[{', '.join(rows)}]"
 
 
 @check(points=1, inputs=losses(pad_id=-100, padding=False), examples=3)
@@ -358,11 +420,11 @@ def test_loss_without_padding(student: Any, case: TrainingCase) -> None:
         result, after = student.label_smoothed_loss.echo(
             case.logits, case.labels, case.pad_id, smoothing
         )
-        _assert_loss(result, case_without_padding, case_without_padding.expected)
+        _assert_loss(student, result, case_without_padding)
         assert_not_edited([case.logits, case.labels], after[:2], ["logits", "labels"])
     large = TrainingCase(case.logits * 500, case.labels, case.smoothing, case.pad_id)
     result = student.label_smoothed_loss(large.logits, large.labels, -100, large.smoothing)
-    _assert_loss(result, large, large.expected, "loss for logits of a thousand")
+    _assert_loss(student, result, large, "loss for logits of a thousand")
 
 
 @check(points=1, inputs=(losses(), losses(pad_id=-1), losses(pad_id=0)), examples=2)
@@ -378,16 +440,16 @@ def test_padding_is_ignored(
         result = student.label_smoothed_loss(
             case.logits, case.labels, pad_id=case.pad_id, smoothing=case.smoothing
         )
-        _assert_loss(result, case, case.expected, f"loss with pad_id={case.pad_id}")
+        _assert_loss(student, result, case, f"loss with pad_id={case.pad_id}")
         given = case.logits, case.labels, case.pad_id, case.smoothing
         _, after = student.label_smoothed_loss.echo(*given)
         assert_not_edited(given[:2], after[:2], ["logits", "labels"])
     usual = TrainingCase(usual.logits, usual.labels, 0.1, 0)
     result = student.label_smoothed_loss(usual.logits, usual.labels)
-    _assert_loss(result, usual, usual.expected, "loss with the default pad_id, and")
+    _assert_loss(student, result, usual, "loss with the default pad_id, and")
     layout = transposed(usual.logits)
     result = student.label_smoothed_loss(layout, usual.labels)
-    _assert_loss(result, usual, usual.expected, "loss for non-contiguous logits,")
+    _assert_loss(student, result, usual, "loss for non-contiguous logits,")
 
 
 @check(points=1, inputs=(losses(), losses(pad_id=-100)), examples=2)
@@ -406,5 +468,5 @@ def test_gradients_agree_with_torch(
             result = student.label_smoothed_loss(
                 logits, scaled.labels, scaled.pad_id, scaled.smoothing
             )
-            _assert_loss(result, scaled, scaled.expected)
+            _assert_loss(student, result, scaled)
             assert_gradients(gradients(result, [logits], cotangent), [scaled.gradient], ["logits"])

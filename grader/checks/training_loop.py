@@ -118,7 +118,8 @@ def test_evaluation_is_the_mean_over_all_labels(student: Any, case: LoopCase) ->
             returned,
             expected,
             "evaluate",
-            help=f"The batches have {', '.join(map(str, counts))} labels that are not padding."
+            help=f"The batches have {', '.join(map(str, counts))} labels that are not padding, and "
+            f"the losses {', '.join(f'{loss:.4g}' for loss in losses)}."
             if expected == total
             else "There is one batch.",
         )
@@ -242,6 +243,6 @@ def _assert_losses(returned: Any, expected: list[float], rates: list[float]) -> 
         if isinstance(value, torch.Tensor):
             raise Mismatch(
                 f"fit returned a tensor as the loss of step {number}; it should be a Python float.",
-                help="A tensor keeps everything it was computed from in memory.",
+                help="`item()` turns a tensor of one number into a float.",
             )
         assert_loss(value, loss, f"fit in step {number}", help=help)

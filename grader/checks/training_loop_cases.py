@@ -185,7 +185,7 @@ def assert_loss(returned: Any, expected: float, call: str, help: str = "") -> No
         if isinstance(returned, Tensor):
             raise Mismatch(
                 f"{call} returned a tensor; it should return a Python float.",
-                help="A tensor keeps everything it was computed from in memory.",
+                help="`item()` turns a tensor of one number into a float.",
             )
         description = (
             "None: is a `return` missing?" if returned is None else f"a {type(returned).__name__}."
