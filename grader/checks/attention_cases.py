@@ -171,7 +171,9 @@ def assert_follow_the_scores(weights: Any, expected: Tensor, mask: Tensor | None
     if (clearly_larger & (weights.unsqueeze(-1) <= weights.unsqueeze(-2))).any():
         if mask is not None:
             assert_hidden(weights, mask)
-        raise Mismatch("A key with a larger score gets less weight than one with a smaller score.")
+        less = (clearly_larger & (weights.unsqueeze(-1) < weights.unsqueeze(-2))).any()
+        gets = "less weight than" if less else "the same weight as"
+        raise Mismatch(f"A key with a larger score gets {gets} one with a smaller score.")
 
 
 def assert_hidden(weights: Tensor, mask: Tensor) -> None:

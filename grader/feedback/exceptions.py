@@ -399,6 +399,17 @@ HINTS: tuple[Hint, ...] = (
         "The file is not plain text in UTF-8. Save it as such in your editor.",
     ),
     Hint(
+        r"number of subscripts in the equation \((\d+)\) does not match the number of dimensions "
+        r"\((\d+)\)",
+        "The equation of this `einsum` names {0} axes for one of the tensors, which has {1}. `...` "
+        "in an equation stands for any number of axes.",
+    ),
+    Hint(
+        r"output with shape \[([\d, ]*)\] doesn't match the broadcast shape \[([\d, ]+)\]",
+        "An operation in place keeps the shape of its tensor, here ({0}). With the other tensor "
+        "the result would have the shape ({1}): that needs a new tensor, made without `_` or `+=`.",
+    ),
+    Hint(
         r"circular import",
         "Two files import each other, so that neither can be finished.",
     ),

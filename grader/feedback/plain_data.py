@@ -99,13 +99,14 @@ def _equal(actual: object, expected: Any) -> bool:
 
 def _entries(actual: dict[Any, Any], expected: dict[Any, Any]) -> str:
     """Return the entries in which two dictionaries differ, the first few of them."""
-    wrong = [
+    # What should not be there comes first: it often explains the other entries.
+    wrong = [f"{shown(key)} should not be there" for key in actual if key not in expected]
+    wrong += [
         f"{key!r} should have {shown(value)}, not {shown(actual[key])}"
         if key in actual
         else f"{key!r} is missing, which should have {shown(value)}"
         for key, value in expected.items()
         if key not in actual or not _equal(actual[key], value)
     ]
-    wrong += [f"{shown(key)} should not be there" for key in actual if key not in expected]
     more = f", and {len(wrong) - _MANY} more" if len(wrong) > _MANY else ""
     return f"{'; '.join(wrong[:_MANY])}{more}."

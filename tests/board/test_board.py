@@ -463,3 +463,17 @@ def test_a_mask_and_scores_that_do_not_fit_are_told_apart(line: str) -> None:
         eval(line, {"torch": torch, "scores": torch.zeros(2, 5), "mask": torch.ones(2, 3).bool()})
     hint = hint_for(f"RuntimeError: {caught.value}", line)
     assert "the scores have size 5, the mask 3" in hint
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ('torch.einsum("bqd,bkd->bqk", x, x)', "names 3 axes for one of the tensors, which has 4"),
+        ("x[0, 0].masked_fill_(x > 0, 1.0)", "keeps the shape of its tensor, here (2, 5)"),
+    ],
+)
+def test_axes_that_are_too_few_are_explained(line: str, says: str) -> None:
+    """An equation without an ellipsis, and an operation in place on a tensor of fewer axes."""
+    with pytest.raises(RuntimeError) as caught:
+        eval(line, {"torch": torch, "x": torch.zeros(3, 4, 2, 5)})
+    assert says in hint_for(f"RuntimeError: {caught.value}", line)
