@@ -42,9 +42,9 @@ _MADE_LATER = (
     "not run before this. May one method need another to be called first?"
 )
 _MADE_IN_BRANCH = (
-    "`{owner}.__init__` assigns `self.{name}` only under `if {test}`. What is it else?"
+    "`{owner}.__init__` assigns `self.{name}` only under `if {test}`. What should it be otherwise?"
 )
-_OTHER_SPELLING = "`{owner}` has no `{name}`, but `{near}`. Is it spelled right?"
+_OTHER_SPELLING = "`{owner}` has no `{name}`, but it has `{near}`. Is one of them misspelled?"
 _MADE = "It came from {call}."
 # What a `def` line says of a function that may return None.
 _MAY_BE_NONE = re.compile(r"\b(?:None|Optional|Any|object)\b")

@@ -41,13 +41,13 @@ _OWN_RAISE_LATER = (
     "Your own `raise` ends this call, but the test expects no error. Check its condition, what "
     "the call is given, and what earlier calls left in {}."
 )
-_REFUSED = "Another exercise's code refuses what it is given. Does your line pass the right thing?"
+_REFUSED = "Code of another exercise rejects its arguments. Does your line pass the right ones?"
 # Errors that the shapes of the tensors in the line explain, and what they make unnecessary.
 _ABOUT_SIZES = r"\bsizes?\b|\bshapes?\b|\b[Dd]imensions?\b"
 _PRINT = r" Print (?:both shapes|its shape)\."
 _WRONG_PART = r", not with `(\w+)`\.$"  # of `where_to_look`
 _COUNTS_ALL = "argmax()"
-_ARGMAX = "`argmax` without a `dim` counts through all numbers."
+_ARGMAX = "`argmax` without a `dim` returns a single index into all numbers, counted row after row."
 _FLAKY = Finding(
     "Your code gives different results for the same input.",
     help="Is something random left on, or kept from one call to the next?",
@@ -116,7 +116,8 @@ def _missing_return(
         if ending is not None:
             name, line = ending
             place = workspace.line(exercise, line, name)
-            return Finding(f"`{name}` ends without a `return`, so it gives None.", places=(place,))
+            told = f"`{name}` ends without a `return`, so it returns None."
+            return Finding(told, places=(place,))
     return None
 
 

@@ -109,4 +109,4 @@ def _last_line(outcome: Outcome) -> str:
     needs = closure(outcome.exercise)
     if outcome.status is Status.TODO or not needs:
         return ""
-    return f"It uses {', '.join(needs)}: are their tests right?"
+    return f"It uses {', '.join(needs)}: do their tests pass?"

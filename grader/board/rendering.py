@@ -106,7 +106,7 @@ def _payoff(by_exercise: dict[str, Progress], workspace: Workspace) -> Iterator[
         folder = workspace.shown(workspace.folder)
         where = "" if folder == "exercises" else f" {folder}"
         yield []
-        yield [("Your attention can already learn: ", "title"), ("sorting digits takes 30 s.", "")]
+        yield [("Your attention can already learn to sort digits, ", "title"), ("in 30 s:", "")]
         yield [(f"  grader capstone{where} --task sort", "code")]
 
 
@@ -250,7 +250,7 @@ def _next(by_exercise: dict[str, Progress], workspace: Workspace) -> Iterator[Li
         yield [("To see what the hidden checks say:", "")]
         yield [(f"  grader grade {everything} --isolation process", "code")]
     else:
-        yield [("All public tests pass. ", "title"), ("They ask for nothing further.", "")]
+        yield [("All public tests pass. ", "title"), ("Every assigned exercise is written.", "")]
 
 
 def message(exercise: str, group: list[Result], width: int) -> Iterator[Line]:

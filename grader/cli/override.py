@@ -92,7 +92,6 @@ def _worth(report: Report, named: Given, given: float) -> float:
     _, check = _words(report, named)
     if not 0 <= given <= check.max_points:
         raise OverridesError(
-            f"{check.title} {check.max_points:g} points are the most that it can have, and 0 the "
-            f"least; not {given:g}."
+            f"{check.title} This check can have 0 to {check.max_points:g} points, not {given:g}."
         )
     return given

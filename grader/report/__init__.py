@@ -1,1 +1,1 @@
-"""Renders what grading found. It decides nothing: every number comes from `grader.results`."""
+"""Renders what grading found. It decides nothing: every number comes from `feedback.results`."""

@@ -28,7 +28,7 @@ SUFFIX = ".overrides"
 
 
 class OverridesError(Exception):
-    """What was asked for names nothing, or the file is damaged. The message says what to do."""
+    """A name fits nothing in the grades, or the file is damaged. The message says what to do."""
 
 
 @dataclass(frozen=True)
@@ -174,7 +174,7 @@ def _check(result: ExerciseResult, name: str) -> CheckResult:
     chosen = exact or (part if wanted else [])
     if len(chosen) == 1:
         return chosen[0]
-    problem = "means several checks" if chosen else "is no check"
+    problem = "fits several checks" if chosen else "fits no check"
     listed = "\n".join(
         f"  {check.check}: {check.title} ({check.points:g} of {check.max_points:g})"
         for check in chosen or result.checks

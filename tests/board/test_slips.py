@@ -105,14 +105,14 @@ def read(solved: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Read]:
             "multi_head",
             "return self.out_proj(merge_heads(heads))",
             "self.out_proj(merge_heads(heads))",
-            "ends without a `return`, so it gives None.",
+            "ends without a `return`, so it returns None.",
             "self.out_proj(merge_heads(heads))",
         ),
         (
             "multi_head",
             "return x.transpose(1, 2).flatten(2)",
             "x = x.transpose(1, 2).flatten(2)",
-            "`merge_heads` ends without a `return`, so it gives None.",
+            "`merge_heads` ends without a `return`, so it returns None.",
             "x = x.transpose(1, 2).flatten(2)",
         ),
         (
@@ -455,7 +455,7 @@ def read(solved: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Read]:
             "decoding",
             "logits.argmax(dim=-1)",
             "logits.argmax()",
-            "`argmax` without a `dim` counts through all numbers.",
+            "`argmax` without a `dim` returns a single index into all numbers",
             "",
         ),
         (
@@ -595,7 +595,7 @@ def test_what_the_numbers_suggest_is_asked(
             "multi_head",
             "self.n_heads = n_heads",
             "self.n_head = n_heads",
-            "`MultiHeadAttention` has no `n_heads`, but `n_head`. Is it spelled right?",
+            "`MultiHeadAttention` has no `n_heads`, but it has `n_head`. Is one of them",
         ),
     ],
 )

@@ -145,9 +145,9 @@ def give(grades: Path, name: str) -> None:
         (("Ada", "attention", "output"), "There is no submission 'Ada'. Near it: ada."),
         (("zoe", "attention", "output"), "There is no submission 'zoe'. There are: ada, bob."),
         (("ada", "atention", "output"), "Near it: attention."),
-        (("ada", "attention", "the"), "'the' means several checks of attention. There are:\n"),
+        (("ada", "attention", "the"), "'the' fits several checks of attention. There are:\n"),
         (("ada", "attention", "agres"), "  agrees: The output … (0 of 3)\n"),
-        (("ada", "attention", ""), "'' is no check of attention"),
+        (("ada", "attention", ""), "'' fits no check of attention"),
     ],
 )
 def test_a_name_that_is_not_there_is_told_with_the_near_ones(
