@@ -99,7 +99,7 @@ Q_PROJ = "self.q_proj(query)"
             "agrees_with_torch",
             "key.transpose(-2, -1)",
             "key.transpose(2, 1)",
-            "`transpose` swaps the axes 2 and 1 here.",
+            "`transpose` swaps the axes 2 and 1 here, counted from the front.",
             "Print both shapes",
             id="the axes of heads turned",
         ),
