@@ -230,7 +230,7 @@ def _assert_reads(
 def test_uses_the_layers_own_eps(student: Any, case: ByHandCase) -> None:
     """A layer may have a `layer_norm_eps` other than 1e-5; norm1.eps and norm2.eps hold it.
 
-    It costs nothing: nearly every layer has 1e-5.
+    It carries no points: nearly every layer has 1e-5.
     """
     if matches(case.steps(student)["output"], case.expected["output"]):
         changed = replace(case, eps=0.5)
@@ -241,7 +241,7 @@ def test_uses_the_layers_own_eps(student: Any, case: ByHandCase) -> None:
 def test_keeps_float64(student: Any, case: ByHandCase) -> None:
     """In float64 the steps have the accuracy of float64.
 
-    Sees a `.float()` on the way. It costs nothing: float32 is accurate enough here.
+    Sees a `.float()` on the way. It carries no points: float32 is accurate enough here.
     """
     output = case.steps(student)["output"]
     if matches(output, case.expected["output"]):

@@ -268,7 +268,7 @@ def test_edges(student: Any, case: DecodingCase) -> None:
 def test_greedy_stops_when_all_have_ended(student: Any, case: DecodingCase) -> None:
     """Decoding stops when all rows have ended; no column of padding alone is written.
 
-    It costs nothing: the result is the same except for columns of padding.
+    It carries no points: the result is the same except for columns of padding.
     """
     result = greedy(student, case)
     needed = max(map(len, case.greedy()))

@@ -314,7 +314,7 @@ def test_refuses_an_unknown_activation(
 def test_keeps_float64(student: Any, case: FeedForwardCase) -> None:
     """Tokens in float64 are computed in float64.
 
-    Sees a computation in float32. It costs nothing: float32 is accurate enough here.
+    Sees a computation in float32. It carries no points: float32 is accurate enough here.
     """
     module = student.FeedForward(*case.sizes, 0.0).to(torch.float64).eval()
     output = load_known(module, case.weights)(case.x)

@@ -85,8 +85,8 @@ def test_agrees_with_torch(student: Any, case: GroupedCase) -> None:
 def test_queries_and_keys_are_turned(student: Any, case: GroupedCase) -> None:
     """`angles` rotate queries and keys, each token by its own, and not the values.
 
-    Sees values that are turned, only one of the two turned, angles along the heads, angles made
-    anew from position 0, and x turned before it is projected.
+    Sees values that are rotated, only one of the two rotated, angles along the heads, angles made
+    anew from position 0, and x rotated before it is projected.
     """
     layer = case.layer(student)
     for angles in (case.angles, case.angles.float()):
@@ -103,8 +103,8 @@ def test_queries_and_keys_are_turned(student: Any, case: GroupedCase) -> None:
 def test_in_pieces_through_a_cache(student: Any, case: GroupedCase) -> None:
     """Tokens that arrive in pieces through a cache give the same as all at once.
 
-    Sees a cache that is not used, new keys attended to and old ones not, keys that are turned anew
-    each time, cached tensors that are written into, and a layer that remembers by itself.
+    Sees a cache that is not used, new keys attended to and old ones not, keys that are rotated
+    again each time, cached tensors that are written into, and a layer that remembers by itself.
     """
     layer = case.layer(student)
     at_once = case.output(angles=case.angles, mask=case.causal)
@@ -131,8 +131,8 @@ def test_what_the_cache_holds(student: Any, case: GroupedCase) -> None:
     """The cache holds `n_kv_heads` heads: rotated keys, and values as they are.
 
     Sees heads that are repeated before they are cached, keys that are cached before they are
-    turned, scaled keys, values that are turned, keys and values mixed up, and a cache that is used
-    only where there are angles.
+    rotated, scaled keys, values that are rotated, keys and values mixed up, and a cache that is
+    used only where there are angles.
     """
     _, keys, values = case.heads(case.x.double(), case.angles, case.weights)
     layer, cache, past = case.layer(student), new_cache(student), 0
@@ -228,8 +228,8 @@ def _assert_stays_finite(student: Any, case: GroupedCase) -> None:
 def test_works_on_any_input(student: Any, case: GroupedCase) -> None:
     """Gradients agree with torch's, sizes have to divide evenly, any memory layout and dtype works.
 
-    Sees a graph that is cut, group sizes that are rounded down in silence, `view` on what is not
-    contiguous, x or the angles written into, and settings of torch that are changed.
+    Sees a graph that is cut, group sizes that are rounded down in silence, `view` on a tensor that
+    is not contiguous, in-place changes of x or the angles, and changed global settings of torch.
     """
     settings = student.global_settings()
     for sizes, why in (
@@ -280,7 +280,7 @@ def _assert_any_layout_and_dtype(student: Any, case: GroupedCase) -> None:
 def test_keeps_float64(student: Any, case: GroupedCase) -> None:
     """In float64 the output has the accuracy of float64.
 
-    Sees a `.float()` on the way. It costs nothing: float32 is accurate enough here.
+    Sees a `.float()` on the way. It carries no points: float32 is accurate enough here.
     """
     output = case.layer(student)(case.x, None, case.causal)
     expected = case.output(mask=case.causal)

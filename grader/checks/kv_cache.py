@@ -127,7 +127,7 @@ def test_hands_back_everything_so_far(student: Any, case: CacheCase) -> None:
 
 @check(points=1, inputs=cases(), examples=2)
 def test_goes_on_with_other_rows(student: Any, case: CacheCase) -> None:
-    """After `reorder`, the cache continues with these rows, some twice and some not at all.
+    """After `reorder`, the cache holds the chosen rows; a row may occur twice or not at all.
 
     Sees the wrong axis, a permutation taken the other way round, keys or values that are left out,
     and an empty cache that cannot be reordered.
@@ -152,7 +152,7 @@ def test_goes_on_with_other_rows(student: Any, case: CacheCase) -> None:
 
 @check(points=1, inputs=cases(), examples=2)
 def test_what_was_handed_in_or_out_stays(student: Any, case: CacheCase) -> None:
-    """Tensors that went in or came out earlier never change, whatever happens afterwards.
+    """Later calls change no tensor that was appended or returned before.
 
     Sees rows that are exchanged in place, a buffer that is written over, and a list that still
     grows after it was returned.

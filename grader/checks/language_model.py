@@ -288,7 +288,7 @@ def _check_any_input(student: Any, case: ModelCase) -> None:
 def test_keeps_float64(student: Any, case: ModelCase) -> None:
     """In float64 the logits have the accuracy of float64.
 
-    Sees a `.float()` on the way. It costs nothing: float32 is accurate enough here.
+    Sees a `.float()` on the way. It carries no points: float32 is accurate enough here.
     """
     logits = case.model(student)(case.ids)
     if matches(logits, case.logits):

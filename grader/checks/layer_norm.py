@@ -265,7 +265,7 @@ def test_works_on_any_input(student: Any, case: LayerNormCase) -> None:
 def test_keeps_float64(student: Any, case: LayerNormCase) -> None:
     """Tokens in float64 are normalised in float64.
 
-    Sees a computation in float32. It costs nothing: float32 is accurate enough here.
+    Sees a computation in float32. It carries no points: float32 is accurate enough here.
     """
     module = student.LayerNorm(case.d_model).to(torch.float64).load(case.weights).eval()
     output = module(case.x)
@@ -277,7 +277,7 @@ def test_keeps_float64(student: Any, case: LayerNormCase) -> None:
 def test_takes_any_number_of_axes(student: Any, case: LayerNormCase) -> None:
     """A tensor may have any number of axes, as in nn.LayerNorm.
 
-    Sees axes counted from the front. It costs nothing: a batch has three axes here.
+    Sees axes counted from the front. It carries no points: a batch has three axes here.
     """
     module = student.LayerNorm(case.d_model).to(torch.float64).eval()
     if not matches(module(case.x), case.normalised):

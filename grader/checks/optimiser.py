@@ -112,7 +112,7 @@ def test_clipping_shortens_all_gradients_together(student: Any, numbers: Numbers
 
 @check(points=1, inputs=random_numbers(), examples=2)
 def test_clipping_takes_what_parameters_there_are(student: Any, numbers: Numbers) -> None:
-    """Parameters without a gradient are skipped, and the parameters may be readable only once.
+    """Parameters without a gradient are skipped, and `parameters` may be a generator.
 
     Sees a second loop over an iterator that is used up, and a norm of nothing that is an error.
     """

@@ -172,8 +172,8 @@ def test_each_token_stands_alone(student: Any, d_model: int, numbers: Numbers) -
 def test_each_feature_has_a_scale(student: Any, case: RMSNormCase) -> None:
     """`weight` starts at one, has a number for every feature, and is the only parameter.
 
-    Sees a single number for all features, a scale that starts at zero, a bias, a tensor that is no
-    parameter. Lets a wrong normalisation pass: other checks pay for that.
+    Sees a single number for all features, a scale that starts at zero, a bias, a tensor that is not
+    a parameter. A wrong normalisation passes: other checks grade it.
     """
     assert_divides_by_the_size(student, case.x)
     module = student.RMSNorm(case.d_model).eval()
@@ -204,8 +204,8 @@ def test_gradients_agree_with_torch(student: Any, case: RMSNormCase) -> None:
 def test_works_on_any_input(student: Any, case: RMSNormCase) -> None:
     """Any length, memory layout and dtype works, copies work, and the input is not modified.
 
-    Sees `view` on what is not contiguous, edits in place, an output that stays in float32, and
-    settings of torch that are changed for everybody.
+    Sees `view` on a tensor that is not contiguous, in-place changes, an output that stays in
+    float32, and changed global settings of torch.
     """
     assert_divides_by_the_size(student, case.x)
     settings = student.global_settings()
@@ -234,7 +234,7 @@ def test_works_on_any_input(student: Any, case: RMSNormCase) -> None:
 def test_keeps_float64(student: Any, case: RMSNormCase) -> None:
     """Tokens in float64 are normalised in float64.
 
-    Sees a computation in float32. It costs nothing: float32 is accurate enough here.
+    Sees a computation in float32. It carries no points: float32 is accurate enough here.
     """
     output = double(student, case.d_model).load({"weight": case.weight})(case.x)
     if matches(output, case.output):
@@ -243,9 +243,9 @@ def test_keeps_float64(student: Any, case: RMSNormCase) -> None:
 
 @check(points=0, inputs=cases(), examples=1)
 def test_takes_any_number_of_axes(student: Any, case: RMSNormCase) -> None:
-    """Like nn.RMSNorm, yours takes tensors with any number of axes.
+    """A tensor may have any number of axes, as in nn.RMSNorm.
 
-    Sees axes that are counted from the front. It costs nothing: a batch has three axes here.
+    Sees axes that are counted from the front. It carries no points: a batch has three axes here.
     """
     module = double(student, case.d_model)
     if not matches(module(case.x), case.normalised):

@@ -112,7 +112,7 @@ def assert_filtered(actual: Any, expected: Tensor, subject: str) -> None:
 
 @check(points=1, inputs=random_numbers(), examples=2)
 def test_temperature(student: Any, numbers: Numbers) -> None:
-    """Probabilities are the softmax of logits / T; at T = 0 the first of the largest has all.
+    """Probabilities are the softmax of logits / T; at T = 0 the first of the largest logits gets 1.
 
     Sees a product for a quotient, a temperature after the softmax, logits in place of
     probabilities, a division by zero, another of several equal ones, a negative temperature that is
@@ -415,7 +415,7 @@ def test_continues(student: Any, case: Generation) -> None:
     examples=1,
 )
 def test_rows_end_by_themselves(student: Any, closed: Generation, still_open: Generation) -> None:
-    """A row that drew `eos_id` is filled with it while others go on; one in a prompt ends nothing.
+    """A row that drew `eos_id` is filled with it; an `eos_id` in a prompt ends nothing.
 
     Sees tokens drawn after the end, all rows stopped by one, an `eos_id` of 0 taken for none, an
     end that is left out, and a prompt's own `eos_id` that ends the row.
@@ -507,7 +507,7 @@ def test_generates_by_chance(student: Any, case: Generation) -> None:
 def test_stops_when_all_rows_have_ended(student: Any, case: Generation) -> None:
     """When the last row has drawn `eos_id`, generation ends.
 
-    It costs nothing: the result is the same but for columns of `eos_id`.
+    It carries no points: the result is the same but for columns of `eos_id`.
     """
     model = case.model(student)
     result = student.generate(model, case.ids, case.count, eos_id=case.eos_id)
@@ -520,7 +520,7 @@ def test_stops_when_all_rows_have_ended(student: Any, case: Generation) -> None:
 def test_top_p_of_one_keeps_the_least_probable(student: Any, numbers: Numbers) -> None:
     """With p = 1 a token stays even if float32 cannot add its probability to the others'.
 
-    It costs nothing: such a token is practically never drawn.
+    It carries no points: such a token is practically never drawn.
     """
     logits = logits_of(numbers, 2, VOCAB) * 40
     assert_filtered(student.keep_top_p(logits, 1.0), logits, "keep_top_p(logits, 1.0)")

@@ -257,7 +257,7 @@ def test_cross_entropy_agrees_with_torch(student: Any, case: SoftmaxCase) -> Non
 
 @check(points=0.5, inputs=cases(), examples=2)
 def test_cross_entropy_stays_finite(student: Any, case: SoftmaxCase) -> None:
-    """cross_entropy is right for logits of up to ten thousand, and beside others that are -inf.
+    """cross_entropy is right for logits of up to ten thousand, and where other logits are -inf.
 
     Sees the logarithm of a softmax, which is minus infinity where a probability rounds to zero, a
     floor under it, and a sum over the vocabulary that multiplies minus infinity by zero.
@@ -282,8 +282,8 @@ def test_cross_entropy_stays_finite(student: Any, case: SoftmaxCase) -> None:
 def test_works_on_any_input(student: Any, case: SoftmaxCase) -> None:
     """Any shape, memory layout and dtype works, and the input is not modified.
 
-    Sees edits in place, `view` on what is not contiguous, a result that stays in float32, and
-    settings of torch that are changed for everybody.
+    Sees in-place changes, `view` on a tensor that is not contiguous, a result that stays in
+    float32, and changed global settings of torch.
     """
     settings = student.global_settings()
     for function in FUNCTIONS:
@@ -313,8 +313,8 @@ def test_works_on_any_input(student: Any, case: SoftmaxCase) -> None:
 def test_gradients_beside_minus_infinity(student: Any, case: SoftmaxCase) -> None:
     """Gradients stay finite beside scores of -inf.
 
-    Sees the NaN that minus infinity times zero leaves in the backward pass. It costs nothing, but
-    training with masks would fail.
+    Sees the NaN that minus infinity times zero leaves in the backward pass. It carries no points,
+    but training with masks would fail.
     """
     x = case.x.masked_fill(~case.numbers.mask("hidden", *case.x.shape), -inf).requires_grad_()
     (result,) = gradients(student.softmax(x, dim=-1), [x], case.cotangent)
@@ -326,7 +326,7 @@ def test_gradients_beside_minus_infinity(student: Any, case: SoftmaxCase) -> Non
 def test_keeps_float64(student: Any, case: SoftmaxCase) -> None:
     """Scores in float64 give probabilities with the accuracy of float64.
 
-    Sees a computation in float32. It costs nothing: float32 is accurate enough here.
+    Sees a computation in float32. It carries no points: float32 is accurate enough here.
     """
     for function in FUNCTIONS:
         output, expected = function.of(student, -1)(case.x), function.expected(case.x, -1)

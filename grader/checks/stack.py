@@ -158,7 +158,7 @@ def declare_stack_checks(kind: Kind) -> None:
     def test_keeps_float64(student: Any, case: StackCase) -> None:
         """In float64 the output has the accuracy of float64.
 
-        Sees a `.float()` on the way. It costs nothing: float32 is accurate enough here.
+        Sees a `.float()` on the way. It carries no points: float32 is accurate enough here.
         """
         result = case.stack(student)(*case.inputs, *case.masks)
         assert_matches(result, case.stack_output, axes=AXES, rtol=1e-9, atol=1e-9)

@@ -306,7 +306,7 @@ def _check_any_input(student: Any, case: SublayerCase) -> None:
 def test_keeps_float64(student: Any, post: SublayerCase, pre: SublayerCase) -> None:
     """In float64 the output has the accuracy of float64.
 
-    Sees a `.float()` on the way. It costs nothing: float32 is accurate enough here.
+    Sees a `.float()` on the way. It carries no points: float32 is accurate enough here.
     """
     for case in (post, pre):
         result = case.module(student)(case.x, case.sublayer)

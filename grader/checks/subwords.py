@@ -182,7 +182,7 @@ def test_joins_the_most_frequent_pair(student: Any, corpus: Corpus) -> None:
 
 @check(points=1, inputs=corpora(_tells_ties, words=9, length=16), examples=3)
 def test_takes_the_greater_of_equally_frequent_pairs(student: Any, corpus: Corpus) -> None:
-    """Of equally frequent pairs the greater is joined, compared as a tuple of bytes.
+    """Of equally frequent pairs the greatest is joined; pairs compare as tuples of bytes.
 
     Sees the first pair or the last, the smaller, the one of the larger ids, and pairs that are
     compared by their joined bytes or by their length.
@@ -307,7 +307,7 @@ def test_decodes_bytes_that_are_no_text(student: Any, corpus: Corpus) -> None:
 def test_refuses_negative_ids(student: Any, corpus: Corpus) -> None:
     """An id of -1 raises an error too, and is not the last token of a list.
 
-    It costs nothing: no encoder produces such an id.
+    It carries no points: no encoder produces such an id.
     """
     reason = "decode([-1], …): no token has the id -1"
     assert_refuses(LookupError, partial(student.decode, [-1], corpus.merges), reason)

@@ -199,7 +199,7 @@ def test_biases_are_there_when_wanted(student: Any, case: SwiGLUCase) -> None:
     """Without `bias` there are three weights; with `bias=True` each part has a bias, and uses it.
 
     Sees biases that are always there, never there, or missing in one part, and a matrix that two
-    parts share. Lets a wrong activation pass: another check pays for that.
+    parts share. A wrong activation passes: it costs points in another check.
     """
     assert_multiplies(double(student, case), case.x, case.matrices)
     for bias, weights in ((None, case.matrices), (False, case.matrices), (True, case.weights)):
@@ -237,8 +237,8 @@ def test_gradients_agree_with_torch(student: Any, case: SwiGLUCase) -> None:
 def test_works_on_any_input(student: Any, case: SwiGLUCase) -> None:
     """Any memory layout and dtype works, copies work, and the input is not modified.
 
-    Sees `view` on what is not contiguous, edits in place, an output in another dtype, and settings
-    of torch that are changed for everybody.
+    Sees `view` on a tensor that is not contiguous, in-place changes, an output in another dtype,
+    and changed global settings of torch.
     """
     settings = student.global_settings()
     module = student.SwiGLU(*case.sizes).eval()
@@ -262,7 +262,7 @@ def test_works_on_any_input(student: Any, case: SwiGLUCase) -> None:
 def test_keeps_float64(student: Any, case: SwiGLUCase) -> None:
     """Tokens in float64 are computed in float64.
 
-    Sees a computation in float32. It costs nothing: float32 is accurate enough here.
+    Sees a computation in float32. It carries no points: float32 is accurate enough here.
     """
     output = load_known(double(student, case), case.matrices)(case.x)
     if matches(output, case.plain):
@@ -273,7 +273,7 @@ def test_keeps_float64(student: Any, case: SwiGLUCase) -> None:
 def test_takes_any_number_of_axes(student: Any, case: SwiGLUCase) -> None:
     """A tensor may have any number of axes, as in nn.Linear.
 
-    Sees axes that are counted from the front. It costs nothing: a batch has three axes here.
+    Sees axes that are counted from the front. It carries no points: a batch has three axes here.
     """
     module = load_known(double(student, case), case.matrices)
     if not matches(module(case.x), case.plain):

@@ -72,7 +72,7 @@ def test_blocks_make_no_difference(student: Any, case: AttentionCase) -> None:
     """The output is the same for any `block`: 1, a non-divisor, or more than there are keys.
 
     Sees a last block that is short and left out or padded, and an argument that is ignored where a
-    default of 64 hides it. Lets a wrong scale pass: another check pays for that.
+    default of 64 hides it. A wrong scale passes: it costs points in another check.
     """
     n_keys = case.key.size(2)
     weights = Weighing(student, n_keys).weights(case.query, case.key, case.mask)
@@ -160,8 +160,8 @@ def test_gradients_agree_with_torch(student: Any, case: AttentionCase) -> None:
 def test_no_tensor_holds_all_scores(student: Any, numbers: Numbers) -> None:
     """No tensor grows with Lq × Lk: neither the scores of all keys nor a mask of them.
 
-    Sees the matrix built after all, as a whole or from its blocks, and `~mask`. Lets a wrong scale
-    pass: another check pays for that.
+    Sees the matrix built after all, as a whole or from its blocks, and `~mask`. A wrong scale
+    passes: it costs points in another check.
     """
     # Other widths than 5 show: all keys, and 64, the default.
     batch, heads, queries, keys, d_k, d_v, block = 2, 3, 100, 98, 4, 3, 5
@@ -244,8 +244,8 @@ def test_takes_any_leading_axes(student: Any, case: AttentionCase) -> None:
 def test_takes_tensors_as_they_come(student: Any, case: AttentionCase) -> None:
     """Any memory layout and floating dtype works, and no input is modified.
 
-    Sees `view` on what is not contiguous, edits in place, tensors of a fixed dtype, and settings of
-    torch that are changed for everybody.
+    Sees `view` on a tensor that is not contiguous, in-place changes, tensors of a fixed dtype, and
+    changed global settings of torch.
     """
     settings = student.global_settings()
     weights = Weighing(student, 4).weights(case.query, case.key, case.mask)
@@ -284,7 +284,7 @@ def _check_narrow_types(student: Any, case: AttentionCase, plain: Tensor) -> Non
 def test_keeps_float64(student: Any, case: AttentionCase) -> None:
     """In float64 the output has the accuracy of float64.
 
-    Sees a `.float()` on the way. It costs nothing: float32 is accurate enough here.
+    Sees a `.float()` on the way. It carries no points: float32 is accurate enough here.
     """
     output = student.tiled_attention(*case.inputs, case.mask, 4)
     if matches(output, case.output):
@@ -296,8 +296,8 @@ def test_keeps_float64(student: Any, case: AttentionCase) -> None:
 def test_masks_hold_for_scores_of_any_size(student: Any, case: AttentionCase) -> None:
     """A mask holds for scores of a million, too.
 
-    Sees a fill such as -1e4 or -1e6, which such scores outweigh. It costs nothing: scores of this
-    size do not come up where queries and keys are healthy.
+    Sees a fill such as -1e4 or -1e6, which such scores outweigh. It carries no points: scores of
+    this size do not come up where queries and keys are healthy.
     """
     assert_mask_holds(Weighing(student, 3), case, 1e6)
 
@@ -307,8 +307,8 @@ def test_masks_hold_for_scores_of_any_size(student: Any, case: AttentionCase) ->
 def test_gradients_of_a_row_without_keys_stay_finite(student: Any, case: AttentionCase) -> None:
     """A query with nothing to attend to gives no NaN in the gradients either.
 
-    Sees a NaN that is put right at the end, but comes back in the backward pass. It costs nothing,
-    but training would fail.
+    Sees a NaN that is put right at the end, but comes back in the backward pass. It carries no
+    points, but training would fail.
     """
     inputs = [tensor.clone().requires_grad_() for tensor in case.inputs]
     output = student.tiled_attention(*inputs, case.empty_rows, 4)

@@ -336,7 +336,7 @@ def _assert_listens(model: RemoteModule, case: TransformerCase, logits: Tensor) 
 def test_keeps_float64(student: Any, case: TransformerCase) -> None:
     """In float64 the encoder's output is as accurate as the embedding that goes into it.
 
-    Sees a `.float()` on the way. It costs nothing: float32 is accurate enough here.
+    Sees a `.float()` on the way. It carries no points: float32 is accurate enough here.
     """
     model, case = case.model(student)
     embedded = model.src_embedding(case.src)
