@@ -233,7 +233,8 @@ class Judge:
         before, and what earned points has to be right there, too.
         """
         name, process = examination.exercise, examination.process
-        if not ordinary_calls.needs_watching(name, process.texts(name).values()):
+        texts = [*process.texts(name).values(), *process.helpers(name)]
+        if not ordinary_calls.needs_watching(name, texts):
             return []
         earned = {check.check for check in result.checks if check.points}
         recordings = [

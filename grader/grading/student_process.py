@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from grader.curriculum import NAMES, closure, reference
 from grader.curriculum.rules import memory, together
+from grader.grading.ordinary_calls import words_of
 from grader.recognition.likeness import parsed
 from grader.remote.budget import Budget
 from grader.remote.channel import Channel, Times
@@ -21,6 +23,8 @@ PROGRAM = "grader.remote.child"
 WITH_NOTEBOOKS = "grader.notebook.child"
 # The same for notebooks with tests of the instructor's own.
 WITH_OWN_TESTS = "grader.notebook.own_tests"
+
+_BINDING = re.compile(r"^(?:async[ \t]+)?(?:def|class)[ \t]+(\w+)|^(\w+)[ \t]*=", re.MULTILINE)
 
 
 def references(exercise: str, sources: Mapping[str, str]) -> tuple[str, ...]:
@@ -113,6 +117,23 @@ class StudentProcess:
         answers = (index for index in self.notebook["answers"][exercise] if index < end)
         return {f"cell_{index}": cells[index] or "" for index in answers}
 
+    def helpers(self, exercise: str) -> list[str]:
+        """Return the texts of a notebook's other cells that seem to bind a name in an answer."""
+        if self.notebook is None:
+            return []
+        cells, end = self.notebook["cells"], self.notebook["tests"][exercise]
+        own = set(self.texts(exercise).values())
+        others = [cell for cell in cells[:end] if cell and cell not in own]
+        entries = {entry for names in self.notebook["entries"].values() for entry in names}
+        used, helpers = set[str](), list[str]()
+        more = list(own)
+        while more:
+            helpers += more
+            used.update(*map(words_of, more))
+            more = [text for text in others if (_bound(text) - entries) & used]
+            others = [text for text in others if text not in more]
+        return helpers[len(own) :]
+
     @property
     def holds_code(self) -> bool:
         """Whether the student's code already runs in the process."""
@@ -163,3 +184,8 @@ class StudentProcess:
 
     def __exit__(self, *_: object) -> None:
         self.leave()
+
+
+def _bound(text: str) -> set[str]:
+    """The names that a cell seems to bind at its top level."""
+    return {match[1] or match[2] for match in _BINDING.finditer(text)}

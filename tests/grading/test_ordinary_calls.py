@@ -21,6 +21,8 @@ from grader.remote.operators import View
 from grader.remote.session import Interrupted, StudentError, TorchCall
 from grader.sandbox.host import Host
 from grader.submission import Submission
+from grader.submission.cells import Cell
+from grader.submission.notebook import layout
 from tests import DATA
 from tests.sandbox.test_attacks import ATTACKS
 
@@ -120,10 +122,27 @@ def test_most_answers_need_not_run_once_more() -> None:
         "from torch.nn import *",
         "y = nn.  # of torch\n  LayerNorm(3)(x)",
         "y = torch.ﬀt.fft(x)",
+        "from exercises.masks import helper",
+        "from . import masks",
     ],
 )
 def test_whatever_names_something_unusual_is_watched(line: str) -> None:
     assert needs_watching("layer_norm", [f"import torch\n{line}\n"])
+
+
+def test_in_a_notebook_what_an_answer_calls_in_other_cells_is_read_too(host: Host) -> None:
+    cells = [
+        "def seldom(x):\n    return torch.linalg.pinv(x)",
+        "shown = torch.linalg.det(torch.ones(2, 2))",
+        "class Helper:\n    made = seldom",
+        "def padding_mask(ids, pad_id=0):\n    return Helper.made(ids)",
+        "def below():\n    return Helper",
+    ]
+    *above, below = (Cell("code", cell) for cell in cells)
+    read = layout([*above, Cell("code", "%%check masks"), below])
+    budget = Budget("The submission", 1.0, 1.0)
+    process = StudentProcess(read.texts(), ["masks"], host, budget, None, read.payload())
+    assert sorted(process.helpers("masks")) == sorted([cells[0], cells[2]])
 
 
 def test_nothing_that_a_rule_forbids_is_ordinary() -> None:
