@@ -230,7 +230,7 @@ def test_each_norm_has_its_own_weights() -> None:
     """In post-norm, too, the second norm has its own `weight` and `bias`.
 
     Attention and the network return zeros. norm1 makes (1, -1) into 4 * (1, -1) + 1 = (5, -3).
-    norm2 normalises that to (1, -1) and makes 10 * (1, -1) + 2 = (12, -8) of it.
+    norm2 normalises that to (1, -1) and returns 10 * (1, -1) + 2 = (12, -8).
     """
     layer = layer_of_four(batch_first=True)
     for norm, scale, shift in ((layer.norm1, 4.0, 1.0), (layer.norm2, 10.0, 2.0)):

@@ -51,7 +51,7 @@ def test_the_padding_row_does_not_learn() -> None:
 
 
 def test_a_copy_freezes_the_same_row() -> None:
-    """In a copy by `copy.deepcopy` the padding row does not learn either."""
+    """In a copy made by `copy.deepcopy`, the padding row gets no gradient."""
     embedding: Any = deepcopy(Embedding(num_embeddings=5, embedding_dim=3, padding_idx=1))
     embedding(torch.tensor([[0, 1, 4, 4]])).sum().backward()
     expected = torch.zeros(5, 3)

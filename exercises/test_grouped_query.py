@@ -102,9 +102,9 @@ def test_every_map_by_hand() -> None:
 
 
 def test_it_learns_and_keeps_nothing() -> None:
-    """It learns through a cache, and keeps nothing.
+    """Gradients flow through a cache; the layer itself keeps nothing.
 
-    A cache belongs to the caller: the next call without one knows nothing of it.
+    A cache belongs to the caller: the next call without one gives what it gave before.
     """
     torch.manual_seed(6)
     layer, x = GroupedQueryAttention(4, 2, 1), torch.randn(1, 2, 4).requires_grad_()
@@ -147,9 +147,9 @@ def test_the_cache_gets_keys_and_values() -> None:
 
 
 def test_one_head_for_all_and_one_for_each() -> None:
-    """One key/value head for all works, and so does one for each.
+    """All query heads share one key/value head, or each has its own.
 
-    How many query heads share a key/value head: all of them with one, a single one with four.
+    With `n_kv_heads=1`, all four query heads read the same one; with 4, each reads its own.
     """
     x = torch.randn(2, 3, 8, generator=torch.Generator().manual_seed(1))
     for n_kv_heads in (1, 4):

@@ -123,7 +123,7 @@ def test_an_empty_cache_can_be_reordered() -> None:
 
 
 def test_what_was_returned_stays() -> None:
-    """What you were given or returned is the same after append and reorder.
+    """append and reorder change no tensor that you were given or returned.
 
     Does your cache write into a tensor that somebody else holds?
     """

@@ -292,7 +292,7 @@ def test_a_block_adds_no_mask() -> None:
 
 
 def test_blocks_share_nothing_and_the_embedding_learns() -> None:
-    """Blocks share nothing, and every token's vector learns."""
+    """Blocks share no parameters; each token's vector gets a gradient."""
     model = small()
     shared = {id(p) for p in model.blocks[0].parameters()} & {
         id(p) for p in model.blocks[1].parameters()

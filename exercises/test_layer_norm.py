@@ -131,7 +131,7 @@ def test_shift_and_scale_are_normalised_away(shift: int, scale: int) -> None:
 def test_equal_features() -> None:
     """Features that are all equal become 0, and so does a single one.
 
-    They are all at the distance 0 from their mean, and 0 divided by the root of eps is 0.
+    Each is at distance 0 from the mean, and 0 divided by the root of eps is 0.
     """
     for x in ([7.0, 7.0, 7.0], [7.0]):
         found, expected = LayerNorm(len(x))(torch.tensor([[x]])), torch.zeros(1, 1, len(x))

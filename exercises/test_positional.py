@@ -145,7 +145,7 @@ def test_another_base() -> None:
 
 
 def test_dropout_acts_on_the_sum() -> None:
-    """With dropout 0.75, each sum becomes 0 or four times it.
+    """With dropout 0.75, each sum becomes 0 or four times as large.
 
     x is 1 everywhere and the first row of the table is 0, 1, 0, 1, so the sums are 1, 2, 1, 2. In
     evaluation nothing is dropped.

@@ -70,7 +70,7 @@ def test_a_token_of_zeros() -> None:
 
 
 def test_weight() -> None:
-    """Each feature has its own scale, at first one; there is no bias.
+    """Each feature has its own scale, which starts at one; no bias.
 
     (1, 7) has the mean square 25, is divided by 5 and becomes (0.2 * 10, 1.4 * 20).
     """

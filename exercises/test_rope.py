@@ -117,7 +117,7 @@ def test_any_number_of_axes() -> None:
 
 
 def test_the_dtype_is_kept() -> None:
-    """bfloat16 and float32 come back as they came, whatever the angles' dtype."""
+    """bfloat16 gives bfloat16, float32 float32, whatever the angles' dtype."""
     for dtype in (torch.bfloat16, torch.float32):
         for angles in (torch.ones(3, 2), torch.ones(3, 2, dtype=torch.float64)):
             output = apply_rotary(torch.ones(3, 4, dtype=dtype), angles)

@@ -222,10 +222,7 @@ def test_continues_by_hand() -> None:
 
 
 def test_rows_end_by_themselves() -> None:
-    """A row that drew `eos_id` is filled; one in the prompt ends nothing.
-
-    The filling is `eos_id` itself.
-    """
+    """A row is filled after a drawn `eos_id`, not after one in its prompt."""
     ids = torch.tensor([[1, 2], [0, 3], [3, 0]])
     expected = torch.tensor([[1, 2, 3, 0, 0, 0], [0, 3, 0, 0, 0, 0], [3, 0, 1, 2, 3, 0]])
     found = generate(ROUND, ids, 4, temperature=0.0, eos_id=0)

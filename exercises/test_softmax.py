@@ -93,7 +93,7 @@ def test_without_dim_it_is_the_last_axis() -> None:
 
 
 def test_large_scores() -> None:
-    """Scores around 1000 and around -1000 are no trouble.
+    """Scores around 1000 and around -1000 give the right probabilities.
 
     Both rows have the probabilities 1/4 and 3/4.
     """

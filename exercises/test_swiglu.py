@@ -102,7 +102,7 @@ def test_biases_are_used() -> None:
 def test_large_gates() -> None:
     """Gates of 1000 and -999 give 1000 and 0, and finite gradients.
 
-    up_proj returns 1000 - 999 = 1 here, so what SiLU makes of the gates comes out.
+    up_proj returns 1000 - 999 = 1 here, so the output is SiLU of the gates.
     """
     network = with_weights(torch.eye(2), torch.ones(2, 2), torch.eye(2))
     x = torch.tensor([[[1000.0, -1000.0 + 1.0]]], requires_grad=True)
