@@ -77,6 +77,11 @@ HINTS: tuple[Hint, ...] = (
         at=_MULTIPLIES + r".*transpose\((?:\w+,\s*)?(\d),\s*(\d)\)",
     ),
     Hint(
+        r"1D tensors expected, but got",
+        "`dot` multiplies two vectors, and one of these has more axes. `@` takes any number of "
+        "axes in front.",
+    ),
+    Hint(
         r"(?:self|mat2) must be a matrix",
         "`mm` multiplies two matrices, and one of these has more axes, or fewer. `@` takes any "
         "number of axes in front.",

@@ -134,10 +134,16 @@ SLIPS: tuple[Hint, ...] = (
         "`f(x)`?",
     ),
     Hint(
-        r"argument '\w+' \(position \d+\) must be Tensor, not (?!tuple|NoneType|list|int|float|str|"
-        r"bool|torch)(\w+)",
+        r"argument '\w+' \(position \d+\) must be Tensor, not ((?:\w*(?:LU|Dropout)|Sigmoid|"
+        r"Softmax|Tanh|Linear|Embedding|LayerNorm|Sequential)\b)",
         "`{0}(…)` makes the layer; a second pair of brackets applies it, as in `{0}()(x)`. Is it "
         "made once, in __init__, and called with a tensor in `forward`?",
+    ),
+    Hint(
+        r"argument '\w+' \(position \d+\) must be Tensor, not (?!tuple|NoneType|list|int|float|str|"
+        r"bool|torch)([A-Z]\w+)",
+        "A layer stands here where its result is needed. Is it called with its input, as in "
+        "`layer(x)`?",
     ),
     Hint(
         r"^TypeError: unsupported operand type\(s\) for .*'(?!int|float|str|bool|list|tuple|dict|"

@@ -463,6 +463,12 @@ def test_a_count_comes_before_the_axis() -> None:
     assert {edit.was for edit in edits(text) if edit.kind == "axis"} == {"1"}
 
 
+def test_no_argument_comes_before_what_is_computed_from_it() -> None:
+    source = "def __init__(self, dropout):\n    self.dropout = nn.Dropout(dropout / 100)\n"
+    added = [edit.becomes for edit in edits(answer(source)) if edit.kind == "missing argument"]
+    assert not any("(dropout, dropout / 100" in becomes for becomes in added)
+
+
 def test_nothing_is_divided_by_a_mask() -> None:
     text = answer("def f(s, m):\n    return s * torch.logical_not(m)")
     assert not [edit for edit in edits(text) if "/" in edit.becomes]

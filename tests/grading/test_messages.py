@@ -438,6 +438,8 @@ class Plain:
         ("x.size(1)[0]", "A single number has no parts"),
         ("nn.ReLU() + x", "ReLU is a layer here, not a tensor"),
         ("nn.Dropout(0.1)(nn.ReLU())", "a second pair of brackets applies it"),
+        ("nn.Dropout(0.1)(type('Own', (), {})())", "Is it called with its input"),
+        ("x[0, 0, 0].dot(x)", "`dot` multiplies two vectors"),
         ("torch.cat([x, x[0]])", "the same number of axes; these have 4 and 3"),
         ("torch.cat([x, x[:, :1]])", "Along which axis should they grow?"),
         ("torch.cat(x, x)", "in one list"),

@@ -260,6 +260,8 @@ def _missing(source: Source, scope: Scope, node: ast.Call, name: str) -> Iterato
             if other not in present:
                 yield source.replaced(node, _MISSING, _with(node, f"{other}={other}"), 3)
             for position in range(len(listed) + 1):
+                if position < len(listed) and _reads(node.args[position], other):
+                    continue  # what is computed from it stands there already
                 more = _with(node, other, position)
                 yield source.replaced(node, _MISSING, more, 4)
         elif other not in listed and source.segment(node.func).startswith("self."):
@@ -341,6 +343,10 @@ def _handed_on(source: Source, node: ast.Call) -> Iterator[Edit]:
             if any(kept):
                 becomes = f"lambda value: {ast.unparse(inner)}"
                 yield source.replaced(argument, "called", becomes, 1)
+
+
+def _reads(node: ast.expr, name: str) -> bool:
+    return any(isinstance(part, ast.Name) and part.id == name for part in ast.walk(node))
 
 
 def _with(node: ast.Call, argument: str, position: int | None = None) -> str:
