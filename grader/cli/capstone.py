@@ -68,7 +68,7 @@ def capstone(
         typer.Option(min=1, help="How long to train. Default: 30 for sort, 90 for sums, else 180."),
     ] = None,
     seed: Annotated[
-        int | None, typer.Option(min=0, help="Draw the same numbers again. Default: fresh ones.")
+        int | None, typer.Option(min=0, help="Draw from this seed. Default: a new one.")
     ] = None,
     temperature: Annotated[
         float | None,
@@ -110,8 +110,8 @@ def capstone(
     sorts digits. sums: your language model adds. prose: your language model learns from Python's
     reference, and writes.
 
-    Your files make the model; what you have not written yet is the kit's. Ctrl-C ends the training
-    and keeps what was learned.
+    The model is made from your files; for exercises that you have not written yet, the kit's are
+    used. Ctrl-C ends the training and keeps what was learned.
     """
     task = tasks.find(task_name)
     sources = _sources(folder, task)

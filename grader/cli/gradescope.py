@@ -18,7 +18,7 @@ def gradescope(
     isolation: Annotated[
         Isolation,
         typer.Option(
-            help="jail: needs a container that may create namespaces. process: code can forge."
+            help="jail: needs a container that may create namespaces. process: no protection."
         ),
     ] = Isolation.JAIL,
 ) -> None:
@@ -34,13 +34,13 @@ def gradescope(
     if isolation is Isolation.JAIL:
         terminal.say(
             "Students' code runs in the jail there. If a test run ends with 'The jail for "
-            "untrusted code cannot be made here', Gradescope's container allows none: then collect "
-            "there and grade here, or make the file with --isolation process, and read in README "
-            "what that lets code do."
+            "untrusted code cannot be made here', Gradescope's container allows none. Then "
+            "download the submissions and grade them here, or make the file with --isolation process; "
+            "grader/README.md says what code can do then."
         )
     else:
         terminal.say(
-            "Students' code runs without the jail there: code that wants to can read the checks "
-            "and write its own grade. Look at what is suspicious, or grade again here: "
+            "Students' code runs without the jail there: malicious code can read the checks and "
+            "write its own grade. Check suspicious submissions, or grade again here: "
             "grader grade submissions/"
         )

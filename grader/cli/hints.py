@@ -22,7 +22,7 @@ def make_hints(
         bool, typer.Option("--check", help="Change nothing; fail if a file is out of date.")
     ] = False,
 ) -> None:
-    """Make the data that names known mistakes anew, where mistakes, answers or checks changed."""
+    """Update the data by which mistakes are named, where mistakes, answers or checks changed."""
     require_clone()
     # Imported where it is used: checking needs no hidden checks.
     from grader.grading.diagnosis import hint_data

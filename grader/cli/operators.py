@@ -21,7 +21,7 @@ def make_operators(
         Path, typer.Option(metavar="DIR", help="Where unusual right answers are.")
     ] = Path("tests") / "data",
 ) -> None:
-    """Make the list of what right answers call of torch: any other call is remarked on.
+    """List the calls to torch that right answers make: any other call gets a remark.
 
     It is collected from the solutions and all right answers that are kept. Takes two minutes.
     """

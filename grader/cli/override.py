@@ -35,10 +35,10 @@ def override(
         str, typer.Option(metavar="TEXT", help="Why, for the student and for you.")
     ] = "",
     remove: Annotated[
-        bool, typer.Option("--remove", help="Take back what was given: the grader's points count.")
+        bool, typer.Option("--remove", help="Remove the points by hand: the grader's count again.")
     ] = False,
 ) -> None:
-    """Give a check other points than the grader, with a note; it stays when you grade again."""
+    """Change the points of a check by hand, with a note; they stay when you grade again."""
     note = " ".join(note.split())
     if remove == (given is not None):
         raise UsageError('Give POINTS and --note "…", or --remove.')
@@ -73,7 +73,7 @@ def override(
     total, now = _words(report, named)
     terminal = Terminal()
     terminal.say(f"{submission}, {exercise}, {now.title} {now.by_hand or points(now)}")
-    terminal.say(f"{submission} has {total} points. Pages and tables are made anew with:")
+    terminal.say(f"{submission} has {total} points. To update pages and tables:")
     terminal.say(f"  grader report {grades} --html DIR --csv FILE")
 
 

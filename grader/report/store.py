@@ -25,8 +25,8 @@ class Store:
     def __init__(self, path: Path, plan: dict[str, object], resume: bool) -> None:
         if path.exists() and not resume:
             raise StoreError(
-                f"{path} holds a run that was not finished. Add --resume to go on with it, or "
-                "delete the file to begin anew."
+                f"{path} holds a run that was not finished. Add --resume to continue it, or "
+                "delete the file to start over."
             )
         self.path = path
         try:
