@@ -35,8 +35,8 @@ def gradescope(
         terminal.say(
             "Students' code runs in the jail there. If a test run ends with 'The jail for "
             "untrusted code cannot be made here', Gradescope's container allows none. Then "
-            "download the submissions and grade them here, or make the file with --isolation process; "
-            "grader/README.md says what code can do then."
+            "download the submissions and grade them here, or make the file with --isolation "
+            "process; grader/README.md says what code can do then."
         )
     else:
         terminal.say(
