@@ -109,7 +109,7 @@ def test_where_one_edit_leaves_nothing_wrong_no_mistake_on_another_line_is_named
 @pytest.mark.parametrize(
     ("kind", "more", "passing", "told"),
     [
-        ("extra term", (), 1, "With one term less in `a + b`, one more check passes."),
+        ("extra term", (), 1, "With one term fewer in `a + b`, one more check passes."),
         ("name", (), 2, "With another variable in place of `a + b`, 2 more checks pass."),
         ("axis", (), 3, "With another axis at `a + b`, you get all the points."),
         ("axis", (4,), 1, "With another axis at `a + b` and line 4 changed as well, one more "

@@ -74,7 +74,7 @@ KINDS: dict[str, Kind] = {
     ),
     "comparison": Kind(
         "With another comparison in place of {it}",
-        "For which values is this comparison true? Try the smallest, the largest, equal.",
+        "For which values is this comparison true? Try the smallest, the largest and equal ones.",
         said=(BOOLEANS,),
     ),
     "condition": Kind(
@@ -103,13 +103,13 @@ KINDS: dict[str, Kind] = {
         keeps=True,
     ),
     "extra argument": Kind(
-        "With one argument less in {it}",
+        "With one argument fewer in {it}",
         "Does this call need every argument that it is given?",
         drops=True,
         said=(CALLS,),
     ),
     "extra call": Kind(
-        "With one call less in {it}",
+        "With one call fewer in {it}",
         "What does each call on this line do, and is every one of them needed?",
         drops=True,
         said=(BOOLEANS, DTYPES, SIZES, AXES),
@@ -120,7 +120,7 @@ KINDS: dict[str, Kind] = {
         drops=True,
     ),
     "extra term": Kind(
-        "With one term less in {it}",
+        "With one term fewer in {it}",
         "Which parts does the formula have here? Count those on this line.",
         drops=True,
     ),
@@ -133,7 +133,7 @@ KINDS: dict[str, Kind] = {
     ),
     "function": Kind(
         "With another function in {it}",
-        "Does this function do what its name makes you think? Try it on three numbers.",
+        "Does this function do what its name suggests? Try it on three numbers.",
         keeps=True,
         habit=True,
         said=(BOOLEANS, VIEWS, NUMBERS),
@@ -196,7 +196,7 @@ KINDS: dict[str, Kind] = {
     ),
     "missing return": Kind(
         "With a `return` after {it}",
-        "What does a function without a `return` give you?",
+        "What does a function without a `return` return?",
         keeps=True,
         said=(NONE,),
     ),
@@ -242,8 +242,8 @@ KINDS: dict[str, Kind] = {
         keeps=True,
     ),
     "root": Kind(
-        "With a root or a square more, or less, in {it}",
-        "How many roots and squares has the formula here, and how many has this line?",
+        "With one root or square more, or fewer, in {it}",
+        "How many roots and squares does the formula have here? How many does this line have?",
     ),
     "rounded": Kind(
         "With the number in place of {it}, which rounds it to a multiple",
@@ -265,7 +265,7 @@ KINDS: dict[str, Kind] = {
         "Should this line come before or after the next one?",
     ),
     "transpose": Kind(
-        "With one transpose more, or less, or of other axes, in {it}",
+        "With one transpose more or fewer, or of other axes, in {it}",
         "Which way round is this matrix? Write down the shapes of both factors.",
         keeps=True,
         habit=True,
