@@ -388,7 +388,10 @@ HINTS: tuple[Hint, ...] = (
         "This part of torch does what the exercise asks for. It may not be used, in whatever way "
         "the code comes to it.",
     ),
-    Hint(r"^RecursionError", "The code calls itself without end."),
+    Hint(
+        r"^RecursionError(?!.* during (?:ast construction|compilation))",
+        "The code calls itself without end.",
+    ),
     Hint(r"^ZeroDivisionError", "Something is divided by zero."),
     Hint(r"^SystemExit", "The code calls exit() or sys.exit(), which would end everything."),
     Hint(

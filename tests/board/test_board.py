@@ -220,6 +220,11 @@ def test_errors_without_a_line_of_the_student(
     assert words in failed_with(workspace, "def attention(query):\n    return query\n", fail).text()
 
 
+def test_an_expression_that_is_too_deep_calls_nothing() -> None:
+    assert hint_for("RecursionError: maximum recursion depth exceeded during compilation") == ""
+    assert hint_for("RecursionError: maximum recursion depth exceeded in comparison") != ""
+
+
 def test_every_hint_can_be_filled_in() -> None:
     """No hint refers to a group that its pattern does not have."""
     assert hint_for("ValueError: something that nobody knows") == ""
