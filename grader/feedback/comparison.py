@@ -74,7 +74,7 @@ _SWAPPED = "Are two sizes swapped where it is created?"
 _FROM = "From which sizes is it made, and which does the exercise give?"
 _COARSE = (
     "It comes back as {dtype}, which holds only about three digits of a number; keep the dtype of "
-    "what comes in."
+    "the input."
 )
 _INF_HELP = "Infinity typically comes from a division by zero or from exp of a large number."
 

@@ -136,7 +136,7 @@ HINTS: tuple[Hint, ...] = (
     Hint(
         r"expanded size of the tensor \((\d+)\) must match the existing size \((\d+)\) "
         r"at non-singleton dimension (\d+)",
-        "A tensor of size {1} on axis {2} cannot be stretched to {0}: only an axis of size 1 can.",
+        "A tensor of size {1} on axis {2} cannot be expanded to {0}: only an axis of size 1 can.",
     ),
     Hint(
         r"number of sizes provided \((\d+)\) must be greater or equal to the number of dimensions "
@@ -279,7 +279,7 @@ HINTS: tuple[Hint, ...] = (
     ),
     Hint(
         r"list indices must be integers or slices, not (\w+)",
-        "A list is indexed by one whole number or a slice, and this index is a {0}.",
+        "The index of a list is a whole number or a slice, and this one is a {0}.",
     ),
     Hint(
         r"^KeyError: (.+)",

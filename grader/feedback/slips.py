@@ -172,7 +172,7 @@ SLIPS: tuple[Hint, ...] = (
     Hint(
         r"The shape of the mask .* does not match the shape of the indexed tensor",
         "Square brackets take a mask of the tensor's own shape only. `masked_fill` and "
-        "`torch.where` stretch a smaller one.",
+        "`torch.where` broadcast a smaller one.",
     ),
     Hint(
         r"too many indices for tensor of dimension (\d+)",
@@ -187,13 +187,13 @@ SLIPS: tuple[Hint, ...] = (
     ),
     Hint(
         r"not enough values to unpack \(expected (\d+), got (\d+)\)|too many values to unpack",
-        "`chunk` and `split` cut axis 0 by default; with `dim=-1` they cut the features.",
+        "`chunk` and `split` split axis 0 by default; with `dim=-1` they split the features.",
         at=r"\.(?:chunk|split)\(\s*\w+\s*\)",
     ),
     Hint(
         r"not enough values to unpack \(expected (\d+), got (\d+)\)|too many values to unpack",
-        "`chunk` and `split` cut one axis, and give no more pieces than it has numbers. Which axis "
-        "holds what should be cut here?",
+        "`chunk` and `split` split one axis, and give no more pieces than it has numbers. Which axis "
+        "holds what should be split here?",
         at=r"\.(?:chunk|split)\(.*dim",
     ),
     Hint(

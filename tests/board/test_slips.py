@@ -243,7 +243,7 @@ def read(solved: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Read]:
             "by_hand",
             "projected.chunk(3, dim=-1)",
             "projected.chunk(3)",
-            "`chunk` and `split` cut axis 0 by default",
+            "`chunk` and `split` split axis 0 by default",
             "for third in projected.chunk(3))",
         ),
         (

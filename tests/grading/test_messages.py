@@ -445,7 +445,7 @@ class Plain:
         ("torch.cat(x, x)", "in one list"),
         ("torch.tensor([[1], [1, 2, 3]])", "rows of equal length"),
         ("x[:, :, :, :, 0]", "More axes are indexed than the tensor has: it has 4."),
-        ("x[x[0, 0, 0] > 0]", "`masked_fill` and `torch.where` stretch a smaller one"),
+        ("x[x[0, 0, 0] > 0]", "`masked_fill` and `torch.where` broadcast a smaller one"),
         ("torch.zeros(2, 3).scatter(-1, torch.tensor([1, 2]), 1.0)", "an index with as many axes"),
         ("x.topk(9)", "more numbers than that axis has"),
         ("nn.Embedding(5, 3)(x)", "An embedding looks up ids"),
