@@ -192,8 +192,8 @@ SLIPS: tuple[Hint, ...] = (
     ),
     Hint(
         r"not enough values to unpack \(expected (\d+), got (\d+)\)|too many values to unpack",
-        "`chunk` and `split` split one axis, and give no more pieces than it has numbers. Which axis "
-        "holds what should be split here?",
+        "`chunk` and `split` split one axis, and give no more pieces than it has numbers. Which "
+        "axis holds what should be split here?",
         at=r"\.(?:chunk|split)\(.*dim",
     ),
     Hint(
