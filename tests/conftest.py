@@ -192,6 +192,15 @@ def recordings() -> Recordings:
     return RECORDINGS
 
 
+@pytest.fixture(scope="session", autouse=True)
+def shared(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """What one worker has recorded, the others read: all have folders in one."""
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        from tests.tools.recorded import RECORDINGS
+
+        RECORDINGS.folder = tmp_path_factory.getbasetemp().parent
+
+
 @pytest.fixture
 def grader(
     host: Host, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

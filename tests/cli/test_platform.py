@@ -41,7 +41,7 @@ def run(system: str, program: str, *arguments: str) -> subprocess.CompletedProce
         }[program],
         "sys.exit(main())",
     ]
-    return warm.run("-c", "\n".join(lines), cwd=ROOT, libraries=("numpy", "torch"))
+    return warm.run("-c", "\n".join(lines), cwd=ROOT, libraries=warm.ALWAYS)
 
 
 @pytest.mark.parametrize("system", ABSENT)

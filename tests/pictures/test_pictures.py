@@ -69,7 +69,7 @@ def test_matplotlib_is_imported_when_something_is_drawn_and_pyplot_never() -> No
         "figure = pictures.curves({'loss': ([0, 1], [1, 0])}); pictures.image(figure, '.png');"
         "assert 'matplotlib.pyplot' not in sys.modules"
     )
-    done = warm.run("-c", code, libraries=("numpy",))
+    done = warm.run("-c", code, libraries=warm.ALWAYS)
     assert done.returncode == 0, done.stderr
 
 

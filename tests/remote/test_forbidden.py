@@ -131,7 +131,7 @@ def under_rule(exercise: str, module: str, *expressions: str) -> list[dict[str, 
 
 
 # A block runs as a whole, so it is drawn as a whole.
-@pytest.mark.full(but=("attention",), together="{exercise} {module} {expressions}")
+@pytest.mark.full(but=("softmax",), together="{exercise} {module} {expressions}")
 @pytest.mark.parametrize(("exercise", "module", "expressions", "index", "name"), list(attempts()))
 def test_attempt(
     exercise: str, module: str, expressions: tuple[str, ...], index: int, name: str

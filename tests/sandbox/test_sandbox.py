@@ -151,6 +151,7 @@ def test_waiting_for_a_slow_disk_is_no_idleness(
         assert call(child, "answer") == 1
 
 
+@pytest.mark.full(but=("jail",))
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere, the system does not tell")
 @pytest.mark.parametrize("pool", ["ThreadPoolExecutor(2)", "None"])
 def test_work_in_threads_is_no_idleness(host: Host, pool: str) -> None:
@@ -176,6 +177,7 @@ def test_work_in_threads_is_no_idleness(host: Host, pool: str) -> None:
         assert call(child, "answer") == 1.4
 
 
+@pytest.mark.full(but=("jail",))
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere, the system does not tell")
 def test_a_loop_in_a_thread_is_told_as_one(host: Host) -> None:
     source = (

@@ -29,7 +29,8 @@ from typing import IO, NoReturn
 
 # What has a pytest plugin is not among them: pytest warns of what it comes too late to rewrite.
 ALWAYS = ("numpy", "torch", "einops", "rich.console", "rich.table", "typer")
-# What only the commands for instructors import.
+# What only some commands for instructors import.
+NEED_MORE = {"nbgrader", "course", "demo", "report"}
 COURSES = ("matplotlib.figure", "nbformat", "nbconvert", "nbgrader.apps", "bleach", "jinja2")
 LONGEST_MESSAGE = 1 << 20
 SECONDS = 900  # after which a program has failed
@@ -47,7 +48,7 @@ def run(
     `typed` is what it can read. `libraries`, if any, are imported instead of the usual ones.
     """
     words = [str(argument) for argument in arguments]
-    usual = ALWAYS if words[:2] == ["-m", "pytest"] else (*ALWAYS, *COURSES)
+    usual = (*ALWAYS, *COURSES) if NEED_MORE & {*words[:3]} else ALWAYS
     server = _server(tuple(libraries) or usual)
     with (
         tempfile.TemporaryFile() as source,
