@@ -137,6 +137,7 @@ CANCELLING = [
 ]
 
 
+@pytest.mark.full(but=("encoder",))
 @pytest.mark.parametrize(("exercise", "variant", "right", "wrong"), CANCELLING)
 def test_what_cancels_or_overflows_costs_points(
     judges: dict[str, Judge], exercise: str, variant: str, right: str, wrong: str
@@ -150,6 +151,7 @@ def test_what_cancels_or_overflows_costs_points(
     assert "1000" in messages or "thousand" in messages or "NaN" in messages
 
 
+@pytest.mark.full(seconds=5)
 @pytest.mark.parametrize(
     ("variant", "right", "wrong"),
     [

@@ -340,6 +340,7 @@ def test_parameters_that_a_crash_left_unchanged_are_not_said_to_be_bound_anew() 
     assert named("optimiser", bound) == [("parameter-rebound",)]
 
 
+@pytest.mark.full(but=("decoder",))
 @pytest.mark.parametrize("exercise", curriculum.NAMES)
 def test_a_mistake_that_is_told_by_unread_arguments_leaves_some(exercise: str) -> None:
     forms = {"": stubs.reference_source(exercise), **mistakes.forms(exercise)}
@@ -648,6 +649,7 @@ def test_an_exception_that_every_call_ends_with_speaks_for_no_mistake() -> None:
     assert "limit-one-too-early" not in names
 
 
+@pytest.mark.full(seconds=6)
 def test_a_mask_is_not_called_forgotten_where_nothing_could_show_it() -> None:
     source = edited(
         stubs.reference_source("transformer"),
@@ -766,6 +768,7 @@ def test_a_crash_after_weights_that_do_not_fit_speaks_for_no_other_mistake(width
     assert named("grouped_query", source) == [("value-map-of-another-width",)]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("exercise", "edits", "names"),
     [
