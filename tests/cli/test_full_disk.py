@@ -65,7 +65,7 @@ def ran(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
 def test_nothing_half_made_is_left_of_what_is_given_to_others(
     command: list[str], made: str, tmp_path: Path, ran: Ran
 ) -> None:
-    largest = 500_000 if made.endswith(".zip") else 5_000
+    largest = 700_000 if made.endswith(".zip") else 5_000
     status, said = ran(largest, *command)
     assert status == 2
     assert "cannot be written: File too large" in " ".join(said.split())
