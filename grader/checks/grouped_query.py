@@ -15,6 +15,7 @@ from grader.checks.framework.assertions import (
     assert_not_edited,
     assert_refuses,
     assert_registers,
+    assert_same_in_training,
     gradients,
     matches,
 )
@@ -229,7 +230,8 @@ def test_works_on_any_input(student: Any, case: GroupedCase) -> None:
     """Gradients agree with torch's, sizes have to divide evenly, any memory layout and dtype works.
 
     Sees a graph that is cut, group sizes that are rounded down in silence, `view` on a tensor that
-    is not contiguous, in-place changes of x or the angles, and changed global settings of torch.
+    is not contiguous, in-place changes of x or the angles, a dropout in training, and changed
+    global settings of torch.
     """
     settings = student.global_settings()
     for sizes, why in (
@@ -260,6 +262,7 @@ def _assert_any_layout_and_dtype(student: Any, case: GroupedCase) -> None:
     layer = case.layer(student)
     plain = layer(case.x, case.angles, case.causal)
     assert_shape(plain, dict(zip(AXES, case.x.shape, strict=True)))
+    assert_same_in_training(layer, plain, case.x, case.angles, case.causal)
     arguments = [transposed(case.x), transposed(case.angles), case.causal]
     result, after = layer.echo(*arguments)
     assert_matches(result, plain, "output for tensors that are not contiguous", axes=AXES)

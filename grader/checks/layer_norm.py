@@ -16,6 +16,7 @@ from grader.checks.framework.assertions import (
     assert_gradients,
     assert_not_edited,
     assert_registers,
+    assert_same_in_training,
     gradients,
     matches,
     pull_back,
@@ -227,8 +228,9 @@ def test_gradients_agree_with_torch(student: Any, case: LayerNormCase) -> None:
 def test_works_on_any_input(student: Any, case: LayerNormCase) -> None:
     """Any length, memory layout and dtype works, copies work, and the input is not modified.
 
-    Sees `view` on non-contiguous inputs, in-place changes, an output of another dtype, and a
-    variance computed as E[x²] - E[x]², of which rounding leaves nothing far from zero.
+    Sees `view` on non-contiguous inputs, in-place changes, an output of another dtype, a dropout
+    in training, and a variance computed as E[x²] - E[x]², of which rounding leaves nothing far
+    from zero.
     """
     assert_normalises(student, case.x)
     settings = student.global_settings()
@@ -236,6 +238,7 @@ def test_works_on_any_input(student: Any, case: LayerNormCase) -> None:
     output = module(case.x)
     assert_shape(output, dict(zip(AXES, case.x.shape, strict=True)))
     assert_matches(module(case.x[:1, :2]), output[:1, :2], "output for two tokens", axes=AXES)
+    assert_same_in_training(module, output, case.x)
     x = transposed(case.x)
     result, after = module.echo(x)
     assert_matches(result, output, "output for non-contiguous x", axes=AXES)

@@ -16,6 +16,7 @@ from grader.checks.framework.assertions import (
     assert_gradients,
     assert_not_edited,
     assert_registers,
+    assert_same_in_training,
     gradients,
     matches,
     pull_back,
@@ -205,7 +206,7 @@ def test_works_on_any_input(student: Any, case: RMSNormCase) -> None:
     """Any length, memory layout and dtype works, copies work, and the input is not modified.
 
     Sees `view` on a tensor that is not contiguous, in-place changes, an output that stays in
-    float32, and changed global settings of torch.
+    float32, a dropout in training, and changed global settings of torch.
     """
     assert_divides_by_the_size(student, case.x)
     settings = student.global_settings()
@@ -213,6 +214,7 @@ def test_works_on_any_input(student: Any, case: RMSNormCase) -> None:
     output = module(case.x)
     assert_shape(output, dict(zip(AXES, case.x.shape, strict=True)))
     assert_matches(module(case.x[:1, :2]), output[:1, :2], "output for two tokens", axes=AXES)
+    assert_same_in_training(module, output, case.x)
     x = transposed(case.x)
     result, after = module.echo(x)
     assert_matches(result, output, "output for x that is not contiguous", axes=AXES)

@@ -18,6 +18,7 @@ from grader.checks.framework.assertions import (
     assert_keeps_numbers,
     assert_not_edited,
     assert_registers,
+    assert_same_in_training,
     gradients,
     matches,
     pull_back,
@@ -237,14 +238,15 @@ def test_gradients_agree_with_torch(student: Any, case: SwiGLUCase) -> None:
 def test_works_on_any_input(student: Any, case: SwiGLUCase) -> None:
     """Any memory layout and dtype works, copies work, and the input is not modified.
 
-    Sees `view` on a tensor that is not contiguous, in-place changes, an output in another dtype,
-    and changed global settings of torch.
+    Sees `view` on a tensor that is not contiguous, in-place changes, an output in another dtype, a
+    dropout in training, and changed global settings of torch.
     """
     settings = student.global_settings()
     module = student.SwiGLU(*case.sizes).eval()
     small = case.x.float()
     output = assert_multiplies(module, small, case.matrices)
     assert_dtype(output, torch.float32)
+    assert_same_in_training(module, output, small)
     x = transposed(small)
     result, after = module.echo(x)
     assert_matches(result, output, "output for x that is not contiguous", axes=AXES)

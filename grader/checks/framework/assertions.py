@@ -162,6 +162,18 @@ def assert_repeats(again: Any, output: Tensor) -> None:
         )
 
 
+def assert_same_in_training(module: RemoteModule, output: Tensor, *arguments: Any) -> None:
+    """Check that training mode gives the `output` of evaluation, as where nothing is dropped."""
+    trained = module.train()(*arguments)
+    module.eval()
+    if not matches(trained, output):
+        raise Mismatch(
+            "In training mode your module returns other numbers than in evaluation mode.",
+            help="Is there a dropout, or something else that depends on `self.training`? This "
+            "exercise has none.",
+        )
+
+
 def assert_changes(actual: Any, before: Tensor, headline: str) -> None:
     """The result of a call is clearly another than `before`; else `headline` says so."""
     assert_shape(actual, tuple(before.shape))
