@@ -61,8 +61,8 @@ HINTS: tuple[Hint, ...] = (
     ),
     Hint(
         r"'(?:float|int)' object is not callable",
-        "A number is called here like a function: brackets follow it. Is an operator such as `*` "
-        "missing between them?",
+        "A number is called like a function, here or in what this line calls. Is an operator such "
+        "as `*` missing before a bracket, or is a number passed where a function is needed?",
     ),
     Hint(
         _PRODUCT,
