@@ -297,7 +297,9 @@ def _kept(output: Any, heads: int, length: int, p: float) -> Tensor:
         raise Mismatch(f"In training mode your weights are divided by less than {1 - p}.")
     if (counts - counts[..., :1]).abs().max().item() > 1e-3:
         raise Mismatch(
-            "Your dropout treats the features of a head differently. It should act on the weights."
+            "With values that are all equal, dropout on the weights leaves all features of a head "
+            "equal. In training mode yours differ.",
+            help="Does dropout act on the weights, and does each head keep its own features?",
         )
     if counts.min().item() > length - 0.5:
         raise Mismatch("No attention weight is dropped in training mode.")

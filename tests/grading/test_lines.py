@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from grader.curriculum import stubs
-from grader.feedback.finding import Status
+from grader.feedback.finding import Finding, Place, Status
 from grader.feedback.results import (
     CheckResult,
     Diagnosis,
@@ -149,6 +149,41 @@ def test_an_edit_that_may_only_avoid_an_exception_is_not_told(kind: str) -> None
     # What a known mistake seemed to explain may be right with it, too.
     (line,) = suspects(replace(fix, whole=True), result, {"layer_norm": "x = m\n"})
     assert line.tells
+
+
+def test_what_an_assert_demands_is_dropped_and_not_turned_round() -> None:
+    text = answer("def f(d, h):\n    assert d % h == 0\n    if d % h == 1: return None")
+    tried = {(edit.was, edit.becomes) for edit in edits(text)}
+    assert ("assert d % h == 0", "") in tried
+    assert ("d % h == 0", "d % h != 0") not in tried
+    assert ("d % h == 1", "d % h != 1") in tried
+
+
+@pytest.mark.parametrize(
+    ("kind", "becomes", "raised", "told"),
+    [
+        ("name", "n", "", False),
+        ("name", "m.lower()", "", True),
+        ("transpose", "m.mT", "AssertionError", False),
+        ("transpose", "m.mT", "RuntimeError", True),
+    ],
+)
+def test_what_may_pass_a_single_check_by_chance_is_not_told(
+    kind: str, becomes: str, raised: str, told: bool
+) -> None:
+    """An edit that leads away says less than the line that raised, or than silence."""
+    place = Place("layer_norm.py", 2, "assert m.shape == n.shape")
+    finding = Finding(f"Your code raised {raised}", places=(place,)) if raised else None
+    status = Status.ERROR if raised else Status.FAILED
+    checks = tuple(
+        CheckResult(name, "It agrees.", status, 0.0, 1.0, finding) for name in ("first", "second")
+    )
+    result = ExerciseResult("layer_norm", status, 0.0, 2.0, None, checks)
+    edit = Edit(1, kind, "m", becomes, 0, 1, becomes, 1, file="layer_norm")
+    fix = Fix((edit,), frozenset({"first"}))
+    source = {"layer_norm": "x = m\nassert m.shape == n.shape\n"}
+    assert bool(suspects(fix, result, source)) is told
+    assert suspects(replace(fix, whole=True), result, source)
 
 
 def test_where_dropping_a_condition_is_enough_what_keeps_it_is_told(judge: Judge) -> None:
@@ -445,10 +480,11 @@ def test_so_are_slips_of_whole_statements(source: str, becomes: str) -> None:
         ("def f(n):\n    return max(n, 1)", "axis"),
         ("def f(x):\n    y = x.exp_()\n    return y", "sign"),
         ("class A:\n    def f(self):\n        if self.training:\n            self.m = 1", "name"),
+        ("def f(x, training=True):\n    return x if not training else 0 * x", "not"),
     ],
 )
 def test_what_would_pass_for_another_reason_is_not_tried(source: str, kind: str) -> None:
-    wrong = ("50", "1", "x.exp_()", "self.training")
+    wrong = ("50", "1", "x.exp_()", "self.training", "not training")
     assert not [edit for edit in edits(answer(source)) if edit.kind == kind and edit.was in wrong]
 
 

@@ -120,11 +120,11 @@ def _at(source: Source, scope: Scope, node: ast.AST) -> Iterator[Edit]:
     elif isinstance(node, ast.BinOp):
         yield from _operation(source, node)
     elif isinstance(node, ast.UnaryOp):
-        if isinstance(node.op, ast.Invert | ast.Not | ast.USub):
+        if isinstance(node.op, ast.Invert | ast.Not | ast.USub) and not _mode(node.operand):
             kind = "sign" if isinstance(node.op, ast.USub) else "not"
             yield source.replaced(node, kind, source.segment(node.operand), 1)
     elif isinstance(node, ast.Compare) and len(node.ops) == 1:
-        yield from _comparison(source, node)
+        yield from _comparison(source, node, node in scope.demanded)
     elif isinstance(node, ast.BoolOp):
         yield from _slips(source, node, "condition", 3)
         for value in node.values:
@@ -273,7 +273,12 @@ def _sign(node: ast.BinOp) -> str:
     return ast.unparse(ast.BinOp(ast.Name("a"), node.op, ast.Name("b")))[1:-1].strip()
 
 
-def _comparison(source: Source, node: ast.Compare) -> Iterator[Edit]:
+def _mode(node: ast.expr) -> bool:
+    """Whether this is an argument that says which mode is meant, which is plain."""
+    return isinstance(node, ast.Name) and bool(re.fullmatch(r"(?:is_)?train(?:ing)?", node.id))
+
+
+def _comparison(source: Source, node: ast.Compare, demanded: bool) -> Iterator[Edit]:
     own = _SIGNS.get(type(node.ops[0]))
     if own is None:
         yield from _slips(source, node, "comparison", 2)
@@ -282,7 +287,9 @@ def _comparison(source: Source, node: ast.Compare) -> Iterator[Edit]:
     # Nothing in a mask is below zero: that would be always True, or never.
     constant = ("<", ">=") if right == "0" and "mask" in left else ()
     for sign in _COMPARED:
-        if sign != own and sign not in constant:
+        # Whoever asserts that two are equal demands too much, or rightly, but not the contrary.
+        contrary = demanded and (own, sign) == ("==", "!=")
+        if sign != own and sign not in constant and not contrary:
             yield source.replaced(node, "comparison", f"{left} {sign} {right}", 1)
 
 

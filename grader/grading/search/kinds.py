@@ -266,7 +266,7 @@ KINDS: dict[str, Kind] = {
     ),
     "transpose": Kind(
         "With one transpose more or fewer, or of other axes, in {it}",
-        "Which way round is this matrix? Write down the shapes of both factors.",
+        "What does each axis hold here? Write down the shapes before and after this line.",
         keeps=True,
         habit=True,
         said=(SIZES,),

@@ -54,6 +54,12 @@ class Scope:
     idle_own: tuple[str, ...] = ()
     nodes: list[ast.AST] = field(default_factory=list)
 
+    @cached_property
+    def demanded(self) -> set[ast.AST]:
+        """What its assertions demand."""
+        demands = [node.test for node in self.nodes if isinstance(node, ast.Assert)]
+        return {node for test in demands for node in ast.walk(test)}
+
 
 class Source:
     """A source, parsed. One that is no Python, too long or too deep has an empty tree."""

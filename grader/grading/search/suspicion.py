@@ -19,6 +19,7 @@ from grader.remote.session import clean
 
 SHORT = 60  # characters
 # Edits that may do no more than avoid an exception.
+NAME = r"[\w.]+"
 AROUND = ("comparison", "condition", "name", "unguarded")
 
 
@@ -33,7 +34,7 @@ def suspects(
     if result.diagnoses and not fix.whole and KINDS[fix.edits[0].kind].drops:
         return ()
     passing = [check for check in result.checks if check.check in fix.checks]
-    if _avoids_only(fix, passing, result):
+    if _avoids_only(fix, passing, result) or _by_chance(fix, passing, result):
         return ()
     more = _more(len(passing), _wrong(result), fix.whole)
     lines = (
@@ -64,6 +65,26 @@ def _avoids_only(fix: Fix, passing: Sequence[CheckResult], result: ExerciseResul
     around = kind in AROUND or KINDS[kind].drops
     whole = fix.whole or len(passing) == _wrong(result)
     return around and (_raised(passing) or kind == "unguarded") and not whole
+
+
+def _by_chance(fix: Fix, passing: Sequence[CheckResult], result: ExerciseResult) -> bool:
+    """Whether edits that leave something wrong may say less than silence.
+
+    A single check passes with many a variable in place of another; and where an `assert` of the
+    student's own raised, another line that meets what it demands is not the cause.
+    """
+    if fix.whole or len(passing) == _wrong(result):
+        return False
+    edit, edited = fix.edits[0], {(f"{each.file}.py", each.line) for each in fix.edits}
+    renamed = edit.kind == "name" and all(re.fullmatch(NAME, x) for x in (edit.was, edit.becomes))
+    raised = (
+        place
+        for check in passing
+        if check.finding and "raised AssertionError" in check.message
+        for place in check.finding.places
+    )
+    demanded = any((place.file, place.line) not in edited for place in raised)
+    return demanded or (renamed and len(passing) == 1)
 
 
 def quotes(diagnosis: Diagnosis, edit: Edit) -> bool:
