@@ -283,13 +283,14 @@ def _comparison(source: Source, node: ast.Compare, demanded: bool) -> Iterator[E
     if own is None:
         yield from _slips(source, node, "comparison", 2)
         return
+    # Whoever asserts that two are equal demands too much, or rightly, and nothing else.
+    if demanded and own == "==":
+        return
     left, right = source.segment(node.left), source.segment(node.comparators[0])
     # Nothing in a mask is below zero: that would be always True, or never.
     constant = ("<", ">=") if right == "0" and "mask" in left else ()
     for sign in _COMPARED:
-        # Whoever asserts that two are equal demands too much, or rightly, but not the contrary.
-        contrary = demanded and (own, sign) == ("==", "!=")
-        if sign != own and sign not in constant and not contrary:
+        if sign != own and sign not in constant:
             yield source.replaced(node, "comparison", f"{left} {sign} {right}", 1)
 
 

@@ -70,8 +70,8 @@ def _avoids_only(fix: Fix, passing: Sequence[CheckResult], result: ExerciseResul
 def _by_chance(fix: Fix, passing: Sequence[CheckResult], result: ExerciseResult) -> bool:
     """Whether edits that leave something wrong may say less than silence.
 
-    A single check passes with many a variable in place of another; and where an `assert` of the
-    student's own raised, another line that meets what it demands is not the cause.
+    A single check passes with many a variable in place of another, or with another comparison; and
+    where an `assert` of the student's own raised, a line that meets its demand is not the cause.
     """
     if fix.whole or len(passing) == _wrong(result):
         return False
@@ -84,7 +84,7 @@ def _by_chance(fix: Fix, passing: Sequence[CheckResult], result: ExerciseResult)
         for place in check.finding.places
     )
     demanded = any((place.file, place.line) not in edited for place in raised)
-    return demanded or (renamed and len(passing) == 1)
+    return demanded or ((renamed or edit.kind == "comparison") and len(passing) == 1)
 
 
 def quotes(diagnosis: Diagnosis, edit: Edit) -> bool:
