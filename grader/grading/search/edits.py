@@ -100,7 +100,8 @@ def _nameless(was: str, becomes: str) -> tuple[str, str]:
 def _every(source: Source) -> Iterator[Edit]:
     for scope in source.scopes:
         for node in scope.nodes:
-            yield from _at(source, scope, node)
+            if node not in scope.demanded:
+                yield from _at(source, scope, node)
         yield from _statements(source, scope)
         for default in (*scope.function.args.defaults, *scope.function.args.kw_defaults):
             # Another branch by default only hides what is wrong in the one that was taken.
@@ -124,7 +125,7 @@ def _at(source: Source, scope: Scope, node: ast.AST) -> Iterator[Edit]:
             kind = "sign" if isinstance(node.op, ast.USub) else "not"
             yield source.replaced(node, kind, source.segment(node.operand), 1)
     elif isinstance(node, ast.Compare) and len(node.ops) == 1:
-        yield from _comparison(source, node, node in scope.demanded)
+        yield from _comparison(source, node)
     elif isinstance(node, ast.BoolOp):
         yield from _slips(source, node, "condition", 3)
         for value in node.values:
@@ -278,13 +279,10 @@ def _mode(node: ast.expr) -> bool:
     return isinstance(node, ast.Name) and bool(re.fullmatch(r"(?:is_)?train(?:ing)?", node.id))
 
 
-def _comparison(source: Source, node: ast.Compare, demanded: bool) -> Iterator[Edit]:
+def _comparison(source: Source, node: ast.Compare) -> Iterator[Edit]:
     own = _SIGNS.get(type(node.ops[0]))
     if own is None:
         yield from _slips(source, node, "comparison", 2)
-        return
-    # Whoever asserts that two are equal demands too much, or rightly, and nothing else.
-    if demanded and own == "==":
         return
     left, right = source.segment(node.left), source.segment(node.comparators[0])
     # Nothing in a mask is below zero: that would be always True, or never.

@@ -56,9 +56,17 @@ class Scope:
 
     @cached_property
     def demanded(self) -> set[ast.AST]:
-        """What its assertions demand."""
+        """What its assertions demand to be equal.
+
+        They demand too much, or rightly: anything else there only lets other values through.
+        """
         demands = [node.test for node in self.nodes if isinstance(node, ast.Assert)]
-        return {node for test in demands for node in ast.walk(test)}
+        return {
+            node
+            for test in demands
+            if isinstance(test, ast.Compare) and isinstance(test.ops[0], ast.Eq)
+            for node in ast.walk(test)
+        }
 
 
 class Source:
