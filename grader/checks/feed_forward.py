@@ -200,7 +200,7 @@ def test_dropout_acts_after_the_activation(student: Any, p: float) -> None:
     another probability than the argument.
     """
     # All features are equal, 0.5 outside and 1 inside, so that the output shows where something was
-    # dropped; the bias is another number, so that x + dropout(x) at the end does not look right.
+    # dropped. The bias is 2, so that x + dropout(x) at the end cannot give the right numbers.
     # Dropout too early, gelu(1 / (1 - p)), is off from gelu(1) / (1 - p) by 0.06 and more.
     x = torch.full((4, 8, 16), 0.5)
     weights = {

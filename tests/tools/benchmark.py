@@ -40,7 +40,7 @@ from grader.submission import Submission
 from tests import ROOT
 
 CORE = [exercise.name for exercise in curriculum.EXERCISES if exercise.core]
-# The submissions hold answers to more exercises than these; a run that is told of none ends with 3.
+# The submissions hold answers to all exercises: a run that names none of them would end with 3.
 GRADE_CORE = [
     *(sys.executable, "-m", "grader", "grade", "--seed", "1"),
     *(word for name in CORE for word in ("--exercise", name)),
