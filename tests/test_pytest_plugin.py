@@ -67,6 +67,7 @@ def test_a_failing_check_shows_the_finding_and_the_mistake(class_folder: Path) -
     assert f"--hypothesis-seed={SEED}" in done.stdout
 
 
+@pytest.mark.full(seconds=2)
 def test_checks_are_chosen_as_any_tests_are(class_folder: Path) -> None:
     listed = run(
         class_folder, "--submission", "ada", "-k", "attention and mask", "--collect-only", "-q"
@@ -110,7 +111,7 @@ def test_a_test_of_ones_own_gets_the_student(class_folder: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-@pytest.mark.full(seconds=20)
+@pytest.mark.full(seconds=27)
 def test_verdicts_are_those_of_grader_grade(tmp_path: Path) -> None:
     """Twelve submissions, each with an answer to two exercises, right or wrong in a known way."""
     folder = tmp_path / "class"

@@ -141,7 +141,7 @@ def test_code_below_the_raise_that_was_left_in(tmp_path: Path) -> None:
     assert any(line.startswith(reason) for line in lines)
 
 
-@pytest.mark.full(seconds=10)
+@pytest.mark.full(seconds=20)
 def test_a_solved_desk_under_xdist(solved: WorkspaceRun) -> None:
     """Two workers find all done; nothing is left behind but pytest's cache."""
     status, lines = solved.pytest("exercises", "-n", "2")
@@ -233,6 +233,7 @@ def test_one_file_in_colour_with_a_need_that_is_not_done(untouched: WorkspaceRun
     assert all("attention is not written yet" in failure for failure in failures)
 
 
+@pytest.mark.full(seconds=3)
 def test_stopping_at_the_first(solved: WorkspaceRun) -> None:
     """With -x the board lists the rest as not run, in curriculum order."""
     solved.edit("multi_head", "self.q_proj(query)", "self.q_proj(key)")
@@ -296,6 +297,7 @@ def test_a_call_that_is_ruled_out_is_told_before_any_grade(solved: WorkspaceRun)
         assert row in text
 
 
+@pytest.mark.full(seconds=2)
 def test_smoothing_by_torch_is_noticed_and_plain_cross_entropy_is_not(solved: WorkspaceRun) -> None:
     """One argument of F.cross_entropy is forbidden in training, the function is not."""
     answer = "    log_p = F.log_softmax(logits, dim=-1)\n"

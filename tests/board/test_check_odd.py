@@ -55,6 +55,7 @@ ODD: dict[str, Any] = {
 }
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("answer", ODD.values(), ids=ODD)
 def test_it_is_told_in_words_that_nothing_obeys(answer: Any) -> None:
     names = dict.fromkeys(find("masks").entries, answer)

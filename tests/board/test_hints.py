@@ -208,6 +208,7 @@ def cell(source: str, number: int) -> dict[str, Any]:
     return names
 
 
+@pytest.mark.full(seconds=2)
 def test_a_notebook_gives_one_hint_more_each_time() -> None:
     given: dict[str, Any] = {}
     tests = (ROOT / "exercises" / "test_attention.py").read_text()
@@ -329,6 +330,7 @@ def test_a_limit_that_means_nothing_is_refused(last: object, until: object, mess
         hint_limit(last, until)
 
 
+@pytest.mark.full(seconds=3)
 def test_the_board_and_watch_read_the_limit_from_the_assignment(tmp_path: Path) -> None:
     work = WorkspaceRun(tmp_path, solved=True)
     work.edit("masks", "(ids != pad_id)", "(ids == pad_id)")

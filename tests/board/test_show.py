@@ -131,6 +131,7 @@ def test_code_that_asks_for_a_compiler_runs_as_it_is_written() -> None:
     assert torch.compile is compiler
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", NAMES)
 def test_right_but_unusual_code_is_told_to_be_right(
     name: str, monkeypatch: pytest.MonkeyPatch
@@ -173,6 +174,7 @@ def test_parameters_get_their_numbers_by_name_in_whatever_order_they_are_made() 
     assert not torch.equal(first.q_proj.weight, first.k_proj.weight)
 
 
+@pytest.mark.full(seconds=5)
 def test_the_command_draws_into_the_folder_where_it_is_run(tmp_path: Path) -> None:
     write_exercise(tmp_path / "mine", "attention", *WRONG_SCALE)
     done = grader("attention", "mine", cwd=tmp_path)

@@ -75,6 +75,7 @@ def read(solved: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Read]:
     sys.modules.update(kept)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("exercise", "old", "new", "says", "line"),
     [

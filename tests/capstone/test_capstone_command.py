@@ -73,6 +73,7 @@ def test_a_loop_that_never_ends_is_told_with_its_line() -> None:
     assert "within 6 seconds" in outcome.said
 
 
+@pytest.mark.full(seconds=3)
 def test_code_that_ends_its_process_is_told_so() -> None:
     with own_process() as session:
         session.begin(trial({"masks": "import os\nos._exit(0)"}, steps=0).job)
@@ -178,6 +179,7 @@ def test_ctrl_c_ends_the_training_and_then_it_translates_what_is_typed(tmp_path:
     assert json.loads((tmp_path / "out" / "result.json").read_text(encoding="utf-8"))["stopped"]
 
 
+@pytest.mark.full(seconds=4)
 def test_the_command_refuses_what_it_cannot_use(tmp_path: Path) -> None:
     nowhere = capstone(tmp_path / "nowhere")
     assert nowhere.returncode == 2

@@ -120,6 +120,7 @@ def test_a_right_model_passes_the_exam(entries: dict[str, Any]) -> None:
     assert held.zlib < 2
 
 
+@pytest.mark.full(seconds=2)
 def test_it_writes_what_the_options_say(entries: dict[str, Any]) -> None:
     texts = {learner(entries, temperature=0.0).answer("The ").target for _ in range(2)}
     assert len(texts) == 1
@@ -127,6 +128,7 @@ def test_it_writes_what_the_options_say(entries: dict[str, Any]) -> None:
     assert learner(entries, temperature=5.0).answer("The ").target not in texts
 
 
+@pytest.mark.full(seconds=2)
 def test_what_it_says_of_itself_is_right(entries: dict[str, Any]) -> None:
     trained = learner(entries).conclude(False)
     assert trained.behaviour.greedy
@@ -134,6 +136,7 @@ def test_what_it_says_of_itself_is_right(entries: dict[str, Any]) -> None:
     assert "tokens a second with caches" in trained.notes[0]
 
 
+@pytest.mark.full(seconds=2)
 def test_a_cache_that_loses_the_past_is_seen(entries: dict[str, Any]) -> None:
     base: Any = entries["KVCache"]
 

@@ -39,6 +39,7 @@ def lost(result: ExerciseResult) -> str:
     return "\n".join([result.message, *messages])
 
 
+@pytest.mark.full(seconds=2)
 def test_the_unbiased_variance_costs_one_check_only(judges: dict[str, Judge]) -> None:
     """The commonest mistake of all; checks of other things let it pass."""
     known = {mistake.name: mistake for mistake in mistakes.load("layer_norm")}

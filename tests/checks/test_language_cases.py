@@ -34,6 +34,7 @@ def test_the_expected_merges_and_ids_are_those_of_the_answer(
         assert SUBWORDS.decode(SUBWORDS.encode(other, merges), merges) == other
 
 
+@pytest.mark.full(seconds=3)
 def test_counts_that_are_updated_twice_between_two_joins_learn_other_merges() -> None:
     """So a public implementation does, whose answers are the right ones for most texts."""
     texts = ["".join(letters) for letters in product("ab ", repeat=9)]

@@ -142,6 +142,7 @@ def test_work_that_is_passed_over_is_in_the_output_the_report_and_the_exit_statu
     assert "emil, masks: " in done.stdout
 
 
+@pytest.mark.full(seconds=3)
 def test_work_on_exercises_that_are_not_graded_is_told_with_the_command(
     grader: Grader, tmp_path: Path
 ) -> None:
@@ -450,6 +451,7 @@ def test_doctor_tells_what_the_machine_can_do(grader: Grader) -> None:
     assert "bubblewrap" in done.stdout
 
 
+@pytest.mark.full(seconds=3)
 @pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="Linux tells what may be used")
 def test_a_run_takes_no_more_workers_than_processors_it_may_use() -> None:
     code = (

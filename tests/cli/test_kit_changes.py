@@ -44,6 +44,7 @@ def run(kit: Path, *arguments: str) -> tuple[int, str]:
 GRADE = ("grade", "ada", "--exercise", "masks", "--isolation", "process")
 
 
+@pytest.mark.full(seconds=3)
 def test_points_that_do_not_add_up_are_told_with_both_figures(kit: Path) -> None:
     path = kit / "grader" / "checks" / "masks.py"
     source = path.read_text(encoding="utf-8")
@@ -55,6 +56,7 @@ def test_points_that_do_not_add_up_are_told_with_both_figures(kit: Path) -> None
     assert "grader/curriculum/exercises.py" in output
 
 
+@pytest.mark.full(seconds=2)
 @pytest.mark.parametrize("text", [None, '"""Nothing yet."""\n'], ids=["no file", "no check"])
 def test_an_exercise_without_checks_is_told_where_to_write_them(
     kit: Path, text: str | None
@@ -68,6 +70,7 @@ def test_an_exercise_without_checks_is_told_where_to_write_them(
     assert "Grade" not in output
 
 
+@pytest.mark.full(seconds=6)
 def test_an_exercise_without_a_public_test_is_told_where_to_write_it(kit: Path) -> None:
     (kit / "exercises" / "test_masks.py").unlink()
     for command in (("stubs", "--check"), ("course", "new", "--exercise", "masks")):

@@ -82,6 +82,7 @@ def named(exercise: str, source: str) -> list[tuple[str, ...]]:
     return [explained.mistakes for explained in diagnosed(exercise, source)]
 
 
+@pytest.mark.full(seconds=2)
 @pytest.mark.parametrize(("exercise", "form"), FORMS)
 def test_every_form_that_mistakes_edit_is_right(exercise: str, form: str) -> None:
     module = reference.variant(exercise, mistakes.forms(exercise)[form])
@@ -119,6 +120,7 @@ def test_two_mistakes_that_mix_in_the_same_numbers_are_both_named() -> None:
     assert {"not-scaled", "softmax-over-queries"} <= names
 
 
+@pytest.mark.full(seconds=2)
 def test_three_mistakes_in_one_answer_are_all_named() -> None:
     """Without a bias no weights can be loaded as they are, and no number is what it would be."""
     known = {mistake.name: mistake for mistake in mistakes.load("multi_head")}
@@ -168,6 +170,7 @@ def test_statistics_along_axis_1_are_named_beside_another_fault() -> None:
         assert named("layer_norm", wrong)[0][0] == first
 
 
+@pytest.mark.full(seconds=2)
 def test_mistakes_that_cannot_be_in_one_answer_are_not_named_together() -> None:
     """The norm stands before the sublayer or after it; a mean has one axis."""
     source = stubs.reference_source("sublayer")
@@ -332,6 +335,7 @@ def test_words_in_the_order_of_a_set_are_told_by_a_source_that_sorts_nothing() -
     assert named("tokens", backwards) == [("sorted-backwards",)]
 
 
+@pytest.mark.full(seconds=2)
 def test_parameters_that_a_crash_left_unchanged_are_not_said_to_be_bound_anew() -> None:
     source = stubs.reference_source("optimiser")
     crashes = source.replace("torch.zeros_like(parameter)", "torch.zeros(7)")
@@ -351,6 +355,7 @@ def test_a_mistake_that_is_told_by_unread_arguments_leaves_some(exercise: str) -
         assert left or not mistake.unused, mistake.name
 
 
+@pytest.mark.full(seconds=2)
 def test_what_no_line_reads_speaks_against_a_mistake_made_with_it() -> None:
     """A cache that is never read is not one that is used only with angles."""
     source = stubs.reference_source("grouped_query")
@@ -363,6 +368,7 @@ def test_what_no_line_reads_speaks_against_a_mistake_made_with_it() -> None:
     assert {*named("grouped_query", source)} == {("nothing-turned",), ("cache-ignored",)}
 
 
+@pytest.mark.full(seconds=2)
 def test_of_two_that_look_the_same_the_one_that_reads_what_the_source_reads_is_named() -> None:
     """A beam of one does not read `beam_size`, and sums of logits do."""
     alike = ["logits-added-up", "beam-of-one"]
@@ -425,6 +431,7 @@ def test_a_mistake_that_each_connection_can_have_is_known_at_each_alone(exercise
     assert {pair for edit in single_edits for pair in edit.replacements} == set(whole.replacements)
 
 
+@pytest.mark.full(seconds=2)
 def test_zeros_alone_are_no_proof_of_a_mistake() -> None:
     """Where maps have no bias, what they make of zeros is zero, whichever of them is used."""
     known = {mistake.name: mistake for mistake in mistakes.load("multi_head")}
@@ -637,6 +644,7 @@ def test_a_softmax_that_subtracts_the_maximum_is_not_called_one_that_overflows()
     assert ("mask-fill-infinite",) in named("attention", source)
 
 
+@pytest.mark.full(seconds=2)
 def test_an_exception_that_every_call_ends_with_speaks_for_no_mistake() -> None:
     source = edited(
         stubs.reference_source("language_model"),

@@ -70,6 +70,7 @@ def right_near(*exercises: str) -> dict[str, str]:
     return {name: SOLUTIONS[name] for exercise in exercises for name in near(exercise)}
 
 
+@pytest.mark.full(seconds=5)
 def test_what_an_answer_imports_of_earlier_exercises_is_there(judge: Judge) -> None:
     """The reference where it was not handed in. Later exercises are not given to anybody."""
     uses = "from exercises.masks import causal_mask\nfrom exercises import dropout\n"
@@ -78,6 +79,7 @@ def test_what_an_answer_imports_of_earlier_exercises_is_there(judge: Judge) -> N
     assert "This line imports decoder.py, and there is no such file" in later.message
 
 
+@pytest.mark.full(seconds=14)
 def test_a_right_submission_stays_in_one_process(judge: Judge) -> None:
     """But for the exercises whose rules forbid what others need.
 

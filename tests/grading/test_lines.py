@@ -317,10 +317,12 @@ def test_where_the_search_itself_fails_the_points_stand(
     assert remark.startswith("The grader failed while it looked for the cause; the points stand (")
 
 
+@pytest.mark.full(seconds=2)
 def test_where_no_edit_helps_nothing_is_said(judge: Judge) -> None:
     assert graded(judge, NORM.replace("return c", "return c.cos().sin() * x")).lines == ()
 
 
+@pytest.mark.full(seconds=2)
 def test_an_edit_that_makes_a_loop_endless_does_not_end_the_search(judge: Judge) -> None:
     loop = "        n = 3\n        while n > 0:\n            n = n - 1\n"
     source = NORM.replace("        c = x @", loop + "        c = x @")
@@ -577,6 +579,7 @@ def test_the_line_that_leaves_the_way_of_right_answers_is_known() -> None:
     )
 
 
+@pytest.mark.full(seconds=2)
 def test_two_slips_of_which_one_hides_the_other_are_both_told(judge: Judge) -> None:
     """Neither edit alone makes a check pass."""
     twice = NORM.replace(RIGHT, WRONG).replace("c = c * self.weight", "c = c * self.weigth")

@@ -46,6 +46,7 @@ FILL = "scores = scores.masked_fill(~mask, torch.finfo(scores.dtype).min)"
 Q_PROJ = "self.q_proj(query)"
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("exercise", "check", "old", "new", "says", "never"),
     [

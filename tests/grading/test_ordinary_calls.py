@@ -15,7 +15,6 @@ from grader.grading.ordinary_calls import needs_watching, remarks, unusual
 from grader.grading.recording import Recordings
 from grader.grading.student_process import StudentProcess
 from grader.quality import ordinary as quality
-from grader.quality.scorecard import COSTLY
 from grader.remote.budget import Budget
 from grader.remote.operators import View
 from grader.remote.session import Interrupted, StudentError, TorchCall
@@ -43,6 +42,7 @@ BYPASSES = [
     and attack.expect == "loses"
     and attack.name.removeprefix("delegation-") not in ENDED
 ]
+PARTS = 4  # of the right answers to an exercise, to draw from
 # Those that let torch compile take so many seconds.
 COMPILED = {"delegation-decomposed_trace": 20, "delegation-traced_apart": 18}
 
@@ -91,19 +91,15 @@ def test_a_bypass_is_seen_where_its_rule_is_switched_off(
     assert remarked or calls
 
 
-@pytest.mark.parametrize(
-    "exercise",
-    [
-        pytest.param(name, marks=pytest.mark.full(seconds=14 if name in COSTLY else 2))
-        for name in curriculum.NAMES
-    ],
-)
+@pytest.mark.full(seconds=4, share=40)
+@pytest.mark.parametrize("part", range(PARTS))
+@pytest.mark.parametrize("exercise", curriculum.NAMES)
 def test_the_list_covers_every_right_answer_that_is_known(
-    exercise: str, host: Host, recordings: Recordings
+    exercise: str, part: int, host: Host, recordings: Recordings
 ) -> None:
     """In the smallest cases. If it does not, `grader operators` makes it anew, of all cases."""
     smallest = [recording.smallest for recording in recordings.of(exercise)]
-    for source in quality.right_answers(exercise, DATA):
+    for source in [*quality.right_answers(exercise, DATA)][part::PARTS]:
         calls = quality.calls(exercise, source, smallest, host)
         assert names(unusual(exercise, calls)) == set()
 

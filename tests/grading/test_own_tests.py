@@ -52,6 +52,7 @@ def test_what_is_not_python_alone_runs_as_in_a_kernel(jail: Host) -> None:
     assert outcome(jail, test, RIGHT) == Outcome(3.0)
 
 
+@pytest.mark.full(seconds=3)
 def test_a_test_may_take_names_away_from_the_students_functions(jail: Host) -> None:
     """As nbgrader's own guide does, to see that one function calls another."""
     test = """
@@ -124,6 +125,7 @@ def test_success_is_not_had_by_replacing_what_the_test_uses(jail: Host, way: str
         assert result.points == 3, result
 
 
+@pytest.mark.full(seconds=2)
 def test_what_was_replaced_is_told(jail: Host) -> None:
     result = outcome(jail, STRICT, RIGHT, FORGED["a builtin"])
     assert result.replaced == ("builtins.abs", "builtins.all")
@@ -149,6 +151,7 @@ def test_the_cells_cannot_read_the_test_before_it_runs(jail: Host) -> None:
     assert "SECRET" not in result.failure
 
 
+@pytest.mark.full(seconds=2)
 def test_a_test_after_one_that_ended_the_process_is_run(jail: Host) -> None:
     cells = (RIGHT, "import os\ndef bad():\n    os._exit(1)", None, None)
     tests = [OwnTest("first", "bad()", 2, 1), OwnTest("second", "assert square(2) == 4", 3, 1)]

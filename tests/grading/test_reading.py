@@ -21,6 +21,7 @@ class EncoderLayer(nn.Module):
 """
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("exercise", NAMES)
 def test_every_form_of_a_mistake_has_what_its_text_speaks_of(exercise: str) -> None:
     """Or else the mistake itself would not be told of it."""

@@ -73,6 +73,7 @@ def test_arguments_that_the_exercise_does_not_ask_for_are_passed_over() -> None:
     assert without_effect(wrong("attention"), helper) == ()
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("exercise", NAMES)
 def test_right_answers_leave_nothing_without_effect(exercise: str) -> None:
     """Whatever a right answer looks like, nothing of this could be said of it."""

@@ -159,6 +159,7 @@ def test_a_file_that_is_damaged_or_out_of_date_is_not_used(
     assert prepared.content("masks") is None
 
 
+@pytest.mark.full(seconds=2)
 @pytest.mark.usefixtures("folder")
 def test_without_it_everything_is_made_as_before(capsys: pytest.CaptureFixture[str]) -> None:
     """And the command writes it, and says what is out of date."""

@@ -81,12 +81,14 @@ def _works(task: Task, name: str, described: Sequence[object]) -> bool:
         return False
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("exercise", EXERCISES)
 def test_all_that_was_found_is_refused(exercise: str) -> None:
     result = KEPT[exercise]
     assert set(refused(exercise, [*result])) == ALLOWED.get(exercise, set()) & result.keys()
 
 
+@pytest.mark.full
 def test_what_was_found_does_the_work_without_a_rule() -> None:
     """Else the test above says nothing."""
     for exercise in EXERCISES:

@@ -124,6 +124,7 @@ def test_requests_with_batches_that_are_read_once_can_be_compared() -> None:
     assert not same(request(torch.ones(2)), request(torch.zeros(2)))
 
 
+@pytest.mark.full(seconds=2)
 def test_an_optimiser_does_not_import_torchs_compiler() -> None:
     """A second for every process that makes one."""
     code = (

@@ -100,6 +100,7 @@ def test_what_was_handed_out_is_no_structure_of_anybody() -> None:
     assert structure("multi_head", stubs.stub(ANSWER, "multi_head")) == ()
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("text", ['"""' * 300_000, "'" * 900_000, "a." * 450_000, "\\" * 900_000])
 def test_a_hostile_text_takes_no_more_time_than_another(text: str) -> None:
     assert len(structure("masks", text)) <= 400

@@ -80,6 +80,7 @@ def leaves(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
             yield from leaves(item, (*path, key))
 
 
+@pytest.mark.full(seconds=3)
 def test_one_damaged_field_is_shown_or_told_and_never_a_traceback(
     report: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

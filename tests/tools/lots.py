@@ -5,7 +5,7 @@
 - `but`: with one of these parameters the test is not too long, and runs every time;
 - `together`: tests with the same text, in which names of parameters are filled in, are one lot;
 - `seconds`: about how much CPU time it takes, if that is more than a few seconds;
-- `share`: one in so many of its kind is drawn, where a command measures all of them.
+- `share`: one in so many of its kind is drawn, where all of them take longer than all else.
 """
 
 from __future__ import annotations

@@ -138,6 +138,7 @@ def test_a_loop_is_cut_without_the_timers_of_the_system(monkeypatch: pytest.Monk
         pass
 
 
+@pytest.mark.full(seconds=3)
 def test_a_debugger_works_after_a_loop_was_cut_without_timers() -> None:
     """Python 3.11 never came back from the first call that it saw."""
     program = (
@@ -246,7 +247,7 @@ def test_twelve_edits_in_a_terminal(tmp_path: Path) -> None:
 
 
 @needs_a_terminal
-@pytest.mark.full(seconds=20)
+@pytest.mark.full(seconds=25)
 def test_on_a_machine_without_fork(tmp_path: Path) -> None:
     """The same without forks and timers: each run has a process of its own that stands ready."""
     from tests.tools.watched import Terminal, make_workspace
