@@ -248,7 +248,7 @@ def _explain_error(
 def _answers(
     words: str, test: PublicTest, workspace: Workspace, exercise: str, points_at: str
 ) -> tuple[Place, ...]:
-    """Where the answer is made: the entry that the message names, or that the test uses."""
+    """Return where the answer is made: the entry that the message names, or that the test uses."""
     entries = find(exercise).entries
     named = [name for name in re.findall(r"\w+", words) if name in entries]
     used = [entry for entry in test.uses if entry in entries]
@@ -277,7 +277,7 @@ def _is_own_raise(
 
 
 def _is_theirs(error: BaseException, workspace: Workspace) -> bool:
-    """Whether the student's own line raised it, and no line of torch or of a test."""
+    """Return whether the student's own line raised it, and no line of torch or of a test."""
     traceback = error.__traceback__
     while traceback is not None and traceback.tb_next is not None:
         traceback = traceback.tb_next

@@ -187,7 +187,7 @@ def explain_all(known: Known, prints: Prints) -> frozenset[str]:
 
 
 def _asked(probe: Probe, module: Any) -> Prints | None:
-    """What the module answers; None if it takes too long or cannot be read.
+    """Return what the module answers; None if it takes too long or cannot be read.
 
     An object may raise whatever is asked of it, even what it is.
     """

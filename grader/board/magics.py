@@ -150,7 +150,7 @@ def _keep_folder_tidy() -> tempfile.TemporaryDirectory[str] | None:
 
 
 def _misunderstood(magic: str, words: list[str], options: Sequence[str] = ()) -> bool:
-    """Whether the words after a magic name no exercise; a sentence says what they should be.
+    """Return whether the words after a magic name no exercise; a sentence says what they should be.
 
     nbgrader, which runs cells unseen, gets an error instead.
     """

@@ -61,5 +61,5 @@ class BrokenTest(pytest.Item):
         raise self.error
 
     def reportinfo(self) -> tuple[Path, int, str]:
-        """Where editors show the test; they count lines from zero."""
+        """Return where editors show the test; they count lines from zero."""
         return self.path, self.line - 1, self.name

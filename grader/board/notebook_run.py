@@ -64,7 +64,7 @@ class Outcome:
 
 
 def not_defined(names: Sequence[str]) -> str:
-    """A sentence on names that the notebook does not define."""
+    """Return a sentence on names that the notebook does not define."""
     if len(names) == 1:
         return f"{names[0]} is not defined. Run its cell first."
     return f"{', '.join(names[:-1])} and {names[-1]} are not defined. Run their cells first."

@@ -64,7 +64,7 @@ def messages(
 
 
 def others_fail(count: int) -> str:
-    """The sentence on failing tests that are not shown."""
+    """Return the sentence on failing tests that are not shown."""
     tests = "one more test fails" if count == 1 else f"{count} more tests fail"
     return f"{tests}, perhaps for the same reason."
 
@@ -338,7 +338,7 @@ def _restyled(line: Line, wrapped: list[str]) -> Iterator[Line]:
 
 
 def _wrap(text: str, width: int, first: str, following: str, words: bool = False) -> list[str]:
-    """The text in lines; with `words`, one that is longer than a line is broken, too."""
+    """Return the text in lines; with `words`, one that is longer than a line is broken, too."""
     return textwrap.wrap(
         text,
         width,

@@ -88,7 +88,7 @@ class Workspace:
         return self.folder / f"{exercise}.py"
 
     def test_path(self, exercise: str) -> Path:
-        """The file with the public tests."""
+        """Return the file with the public tests."""
         return self.folder / f"test_{exercise}.py"
 
     def source(self, exercise: str) -> str:

@@ -73,7 +73,7 @@ EXPECTATIONS = ("as well", "worse, or more slowly", "next to nothing")
 
 
 def find(name: str) -> Part:
-    """The part called `name`. Raises `KeyError` if there is none."""
+    """Return the part called `name`. Raises `KeyError` if there is none."""
     return {part.name: part for part in _PARTS}[name]
 
 

@@ -42,7 +42,7 @@ class Advice:
 def advise(
     task: Task, outcome: Learnt | Failure, history: Sequence[Progress]
 ) -> tuple[list[Symptom], list[Advice]]:
-    """What was seen, and the exercises to look at: first the one that explains most.
+    """Return what was seen, and the exercises to look at: first the one that explains most.
 
     Nothing is said of a model that has learnt.
     """
@@ -70,7 +70,7 @@ def advise(
 def with_mistakes(
     advised: Sequence[Advice], ask: Ask, prepare: Callable[[str], None] = lambda _: None
 ) -> list[Advice]:
-    """The advice with what is known of each mistake, where it is a known one.
+    """Return the advice with what is known of each mistake, where it is a known one.
 
     `ask` puts the known mistakes of an exercise to the student's piece; `prepare` is called
     with an exercise whose mistakes have to be made ready first, which takes a minute.
@@ -99,7 +99,7 @@ def suspected(symptoms: Sequence[Symptom], own: Sequence[str], ask: Ask) -> list
 
 
 def _mistake(exercise: str, ask: Ask) -> str:
-    """What is said of the mistake in a piece; "" if it is not a known one."""
+    """Return what is said of the mistake in a piece; "" if it is not a known one."""
     try:
         content = known.read(exercise)
         words = known.decoded(exercise, content).words
@@ -110,7 +110,7 @@ def _mistake(exercise: str, ask: Ask) -> str:
 
 
 def primary(faults: Sequence[Fault]) -> list[Fault]:
-    """The faults of pieces that build on no other faulty piece."""
+    """Return the faults of pieces that build on no other faulty piece."""
     faulty = {fault.exercise for fault in faults}
     return [fault for fault in faults if not faulty & set(closure(fault.exercise))]
 

@@ -29,15 +29,15 @@ class AnswerTask(Task):
     unseen_attention = "Its attention could not be seen from outside, so it is not drawn."
 
     def measured(self, event: Progress) -> str:
-        """The share of unseen examples that are right."""
+        """Return the share of unseen examples that are right."""
         return f"{event.exact:.0%} of unseen {self.examples} right"
 
     def has_learnt(self, learnt: Learnt) -> bool:
-        """Whether nearly all unseen examples are right."""
+        """Return whether nearly all unseen examples are right."""
         return learnt.exact >= LEARNT
 
     def lines(self, learnt: Learnt) -> Iterator[Line]:
-        """How many unseen examples are right, also by group, and some that are not."""
+        """Yield how many unseen examples are right, also by group, and some that are not."""
         right = round(learnt.exact * learnt.count)
         yield (
             f"{right} of {learnt.count} {self.examples} that it never saw {self.right} "
@@ -52,16 +52,16 @@ class AnswerTask(Task):
             yield f"  {self.unseen_attention}", PLAIN
 
     def shares(self, learnt: Learnt) -> Mapping[str, float]:
-        """The share of right answers by group, as far as that is worth telling."""
+        """Return the share of right answers by group, as far as that is worth telling."""
         del learnt
         return {}
 
     def wrong(self, example: Example) -> str:
-        """An example and what the model made of it."""
+        """Return an example and what the model made of it."""
         return f"{example.source} → {example.got}, not {example.expected}"
 
     def figures(self, learnt: Learnt, history: Sequence[Progress]) -> dict[str, Any]:
-        """The loss, what the task draws, and what each head attends to in some answers."""
+        """Return the loss, what the task draws, and what each head attends to in some answers."""
         drawn = {
             "loss": drawing.loss(history, self.loss),
             "exact": drawing.looks(
@@ -78,14 +78,14 @@ class AnswerTask(Task):
         return drawn
 
     def pictures(self, learnt: Learnt) -> dict[str, Any]:
-        """Pictures of this task alone."""
+        """Return pictures of this task alone."""
         del learnt
         return {}
 
     @abstractmethod
     def read(self, answer: Translation) -> list[str]:
-        """The tokens that were read while this was answered."""
+        """Return the tokens that were read while this was answered."""
 
     def caption(self, answer: Translation) -> str:
-        """The title of the answer's picture."""
+        """Return the title of the answer's picture."""
         return f"{answer.source} → {answer.target}"

@@ -12,7 +12,7 @@ NOTICED = 1e-3
 
 
 def tried(measured: Callable[[], bool]) -> bool | None:
-    """What was measured; None where the student's code raised."""
+    """Return what was measured; None where the student's code raised."""
     try:
         return measured()
     except Exception:
@@ -20,12 +20,12 @@ def tried(measured: Callable[[], bool]) -> bool | None:
 
 
 def differ(first: Tensor, second: Tensor, noticed: float = NOTICED) -> bool:
-    """Whether two outputs differ by more than rounding."""
+    """Return whether two outputs differ by more than rounding."""
     return bool((first - second).abs().max() > noticed * (1 + second.abs().max()))
 
 
 def unreached(model: Any, loss: Callable[[], Tensor]) -> list[str]:
-    """The parameters that the loss sends no gradient to. A bias of keys never gets any."""
+    """Return the parameters that the loss sends no gradient to. A bias of keys never gets any."""
     try:
         model.zero_grad()
         torch.autograd.backward(loss())

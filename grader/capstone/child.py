@@ -91,7 +91,7 @@ class Worker:
         pieces.close()
 
     def train(self, pieces: Pieces, job: Mapping[str, Any], left_out: LeftOut | None) -> Learner:
-        """Trains, reports what was learnt, and gives what was trained back."""
+        """Train, report what was learnt, and return what was trained."""
 
         def tell(report: Report) -> None:
             if left_out is not None:
@@ -113,7 +113,7 @@ class Worker:
         return learner
 
     def put_own(self, pieces: Pieces, learner: Learner, job: Mapping[str, Any]) -> list[str]:
-        """Puts the student's own small pieces in place of torch's, where they are right.
+        """Put the student's own small pieces in place of torch's, where they are right.
 
         Returns sentences on that.
         """
@@ -129,7 +129,7 @@ class Worker:
     def answer(
         self, question: Mapping[str, Any], learner: Learner | None, sources: Sources, tests: Tests
     ) -> None:
-        """Answers a question about the pieces, or about the trained model."""
+        """Answer a question about the pieces, or about the trained model."""
         match question:
             case {"faults": _}:
                 self.tell(Faults(faults.faults(sources, tests, self.sign)))
@@ -145,18 +145,18 @@ class Worker:
                     self.tell(answer(question, learner))
 
     def sign(self, doing: str = "") -> None:
-        """Notes that the code is alive, and what it does next."""
+        """Note that the code is alive, and what it does next."""
         self.last_sign = _clocks()
         self.doing = doing or self.doing
 
     def tell(self, event: Event) -> None:
-        """Sends an event."""
+        """Send an event."""
         with self.lock:
             self.writing.write(line_of(event))
             self.writing.flush()
 
     def listen(self) -> None:
-        """Takes what the other side says meanwhile, in a thread of its own."""
+        """Take what the other side says meanwhile, in a thread of its own."""
         for line in self.reading:
             message = json.loads(line)
             if "stop" in message:
@@ -167,12 +167,12 @@ class Worker:
         self.asked.put(None)
 
     def out_of_patience(self) -> bool:
-        """Whether the code has worked, or waited, too long since its last sign."""
+        """Return whether the code has worked, or waited, too long since its last sign."""
         worked, passed = (now - then for now, then in zip(_clocks(), self.last_sign, strict=True))
         return worked >= self.patience or passed >= WAITING * self.patience
 
     def watch(self, main_thread: int) -> None:
-        """Ends the process when the student's code does not come back, and says where it stands."""
+        """End the process when the student's code does not come back, and say where it is."""
         while not self.done.wait(0.2):
             if not self.doing or not self.out_of_patience():
                 continue
@@ -187,7 +187,7 @@ def _clocks() -> tuple[float, float]:
 
 
 def answer(question: Mapping[str, Any], learner: Learner) -> Event:
-    """What a trained model answers."""
+    """Return what a trained model answers."""
     match question:
         case {"answers": texts}:
             return Answers(learner.answers(texts))
@@ -208,7 +208,7 @@ def refused(error: BaseException, doing: str) -> Failure:
 
 
 def warm(_expected: Sequence[str]) -> None:
-    """Runs a test of hypothesis once, so that all that it needs is imported, and keeps the kit."""
+    """Run a hypothesis test once, so that all it needs is imported, and keep the kit."""
 
     @hypothesis.given(hypothesis.strategies.integers(1, 3))
     def use(number: int) -> None:

@@ -17,14 +17,14 @@ class ContractError(Exception):
 
 
 def described(value: object) -> str:
-    """What a value is, in words, with its shape if it is a tensor."""
+    """Return what a value is, in words, with its shape if it is a tensor."""
     if isinstance(value, Tensor):
         return f"a tensor of shape {tuple(value.shape)}"
     return f"a {type(value).__name__}"
 
 
 def shaped(value: object, shape: tuple[int, ...], exercise: str, subject: str) -> Tensor:
-    """The value, a tensor of the shape wanted. `subject` gave it, such as "Your model"."""
+    """Return the value, a tensor of the shape wanted. `subject` gave it, such as "Your model"."""
     if not isinstance(value, Tensor) or tuple(value.shape) != shape:
         raise ContractError(
             exercise, f"{subject} gives {described(value)} where {shape} is expected."
@@ -33,7 +33,7 @@ def shaped(value: object, shape: tuple[int, ...], exercise: str, subject: str) -
 
 
 def learning_rate(rate: Any, exercise: str, call: str) -> float:
-    """The learning rate that a student's schedule gave; `call` is how it was called."""
+    """Return the learning rate that a student's schedule gave; `call` is how it was called."""
     if isinstance(rate, Tensor) and rate.numel() == 1:
         rate = rate.item()
     if not isinstance(rate, (int, float)) or not math.isfinite(rate) or rate < 0:
@@ -42,7 +42,7 @@ def learning_rate(rate: Any, exercise: str, call: str) -> float:
 
 
 def parameters(model: Any, exercise: str) -> list[Tensor]:
-    """The parameters of a student's model that can learn, of which there is at least one."""
+    """Return the parameters of a student's model that can learn, of which there is at least one."""
     weights = [weight for weight in model.parameters() if weight.requires_grad]
     if not weights:
         raise ContractError(exercise, "Your model has no parameters that could learn.")

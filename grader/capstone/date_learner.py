@@ -33,7 +33,7 @@ class DateLearner(Training):
         return replace(trained, positions=positions, embedding=self._embedding())
 
     def _embedding(self) -> list[list[float]]:
-        """The embedding of every source character, projected on its two principal axes."""
+        """Return the embedding of every source character, projected on its two principal axes."""
         try:
             weight = self.model.src_embedding.token.embedding.weight.detach().double()
         except AttributeError:
@@ -46,7 +46,7 @@ class DateLearner(Training):
         return [[round(number, 4) for number in row] for row in (centred @ axes.T).tolist()]
 
     def shown(self) -> Sequence[str]:
-        """The longest dates of some languages."""
+        """Return the longest dates of some languages."""
         pairs = self.data.held_out_pairs(SHOWN_OF)
         longest = sorted(pairs, key=lambda pair: len(pair.source))
         return list(
@@ -55,7 +55,7 @@ class DateLearner(Training):
 
     @torch.no_grad()
     def behaviour(self) -> Behaviour:
-        """What the model does with unseen dates."""
+        """Return what the model does with unseen dates."""
         model = self.model
         model.eval()
         pairs = self.data.held_out_pairs(SHOWN_OF)[:SOME]
@@ -91,7 +91,7 @@ class DateLearner(Training):
         )
 
     def answer(self, text: str) -> Translation:
-        """What the model makes of a text, and how it looked at it."""
+        """Return what the model makes of a text, and how it looked at it."""
         source = dates.tidy(text)
         (ids,) = self.translate([source])
         target = dates.decode_target(ids)

@@ -27,7 +27,7 @@ _LEARNING = (
 
 
 def lowest_loss() -> float:
-    """The label-smoothed loss of a model that is always right."""
+    """Return the label-smoothed loss of a model that is always right."""
     size = target_size()
     smoothed = SMOOTHING / size
     label = 1 - SMOOTHING + smoothed
@@ -71,25 +71,25 @@ class DateTask(AnswerTask):
     unseen_attention = "Its cross-attention could not be seen from outside, so it is not drawn."
 
     def exam(self, plan: Plan) -> Exam:
-        """Dates that training never sees, in every style."""
+        """Return dates that training never sees, in every style."""
         pairs = Dates(plan.seed).held_out_pairs(plan.unseen or UNSEEN)
         return AnswerExam(
             [Example(pair.source, pair.target, "", pair.language) for pair in pairs], LOOK_COUNT
         )
 
     def shown(self, answer: Translation) -> str:
-        """The ISO form, and what the model could not read."""
+        """Return the ISO form, and what the model could not read."""
         unknown = f"   (it never saw {', '.join(answer.unknown)})" if answer.unknown else ""
         return answer.target + unknown
 
     def shares(self, learnt: Learnt) -> Mapping[str, float]:
-        """The share of right dates by language, the hardest first."""
+        """Return the share of right dates by language, the hardest first."""
         if not learnt.exact:
             return {}
         return dict(sorted(learnt.languages.items(), key=lambda share: share[1]))
 
     def symptoms(self, learnt: Learnt, history: Sequence[Progress]) -> Iterator[Symptom]:
-        """What the model does that one which learns does not, the most telling first."""
+        """Yield the symptoms that a model which learns does not have, the most telling first."""
         does = learnt.behaviour
         yield from symptoms.infinite_loss(
             learnt, *_SEEING, "layer_norm", "encoder", "decoder", "transformer", "training"
@@ -133,7 +133,7 @@ class DateTask(AnswerTask):
         yield from symptoms.nothing_learnt(learnt, history, "training")
 
     def pictures(self, learnt: Learnt) -> dict[str, Any]:
-        """The positions, and the embedding in the plane."""
+        """Return the positions, and the embedding in the plane."""
         drawn = {"positions": pictures.positions(learnt.positions, "Your positions")}
         if points := _by_script(learnt.embedding):
             title = "The trained embedding of every source character, in two dimensions"
@@ -141,5 +141,5 @@ class DateTask(AnswerTask):
         return drawn
 
     def read(self, answer: Translation) -> list[str]:
-        """The characters of the source."""
+        """Return the characters of the source."""
         return list(answer.source)

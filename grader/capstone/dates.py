@@ -36,7 +36,7 @@ class Style:
     template: str
 
     def write(self, day: date) -> str:
-        """The date in this style, in small letters."""
+        """Return the date in this style, in small letters."""
         words = self.language
         return self.template.format(
             d=day.day,
@@ -82,7 +82,7 @@ class Dates:
         self.held_out, self.known = days[:cut], days[cut:]
 
     def training_pairs(self, count: int) -> list[Pair]:
-        """The next `count` pairs to learn from; they never end."""
+        """Return the next `count` pairs to learn from; they never end."""
         return [self._pair(self.random.choice(self.known), self.random) for _ in range(count)]
 
     def held_out_pairs(self, count: int) -> list[Pair]:
@@ -98,7 +98,7 @@ class Dates:
         return pairs
 
     def batches(self, size: int) -> Iterator[list[Pair]]:
-        """Batches to learn from without end, each of sources about equally long."""
+        """Yield batches to learn from without end, each of sources about equally long."""
         while True:
             pool = sorted(self.training_pairs(size * 16), key=lambda pair: len(pair.source))
             cut = [pool[start : start + size] for start in range(0, len(pool), size)]
@@ -114,7 +114,7 @@ class Dates:
 
 
 def tidy(text: str) -> str:
-    """What somebody typed, as the model reads it: small letters, single spaces."""
+    """Return what somebody typed, as the model reads it: small letters, single spaces."""
     return " ".join(text.lower().split())[:LONGEST_SOURCE]
 
 
@@ -145,23 +145,23 @@ _TARGET_CHARACTERS = {token: character for character, token in _TARGET_IDS.items
 
 
 def source_size() -> int:
-    """How many ids a source may hold."""
+    """Return how many ids a source may hold."""
     return SPECIALS + len(source_characters())
 
 
 def target_size() -> int:
-    """How many ids a target may hold."""
+    """Return how many ids a target may hold."""
     return SPECIALS + len(_TARGET)
 
 
 def encode_source(text: str) -> list[int]:
-    """The ids of a source's characters; one that no date has is `UNKNOWN`."""
+    """Return the ids of a source's characters; one that no date has is `UNKNOWN`."""
     ids = _source_ids()
     return [ids.get(character, UNKNOWN) for character in text]
 
 
 def encode_target(text: str) -> list[int]:
-    """The ids of an ISO date, between start and end."""
+    """Return the ids of an ISO date, between start and end."""
     return [BOS, *(_TARGET_IDS[character] for character in text), EOS]
 
 

@@ -12,7 +12,7 @@ from grader.capstone.task import LOOK_EVERY
 
 
 def loss(history: Sequence[Progress], name: str) -> Any:
-    """The loss at every report; `name` says what it is."""
+    """Return the loss at every report; `name` says what it is."""
     curve = [event.step for event in history], [event.loss for event in history]
     return pictures.curves({"loss": curve}, "Loss while learning", x_axis="step", y_axis=name)
 

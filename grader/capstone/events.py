@@ -23,7 +23,7 @@ class ProtocolError(Exception):
 
 
 def printable(text: str, length: int = LONGEST_TEXT) -> str:
-    """The text without control characters, cut to a sensible length."""
+    """Return the text without control characters, cut to a sensible length."""
     return "".join(letter if letter.isprintable() else " " for letter in text[:length])
 
 
@@ -229,12 +229,12 @@ _KINDS: dict[str, type[Any]] = {kind.__name__: kind for kind in get_args(Event)}
 
 
 def line_of(event: Event) -> str:
-    """The event as a line of JSON."""
+    """Return the event as a line of JSON."""
     return json.dumps({"event": type(event).__name__, **asdict(event)}) + "\n"
 
 
 def event_from(line: str) -> Event:
-    """The inverse of `line_of`. Raises `ProtocolError` for anything else."""
+    """Return the inverse of `line_of`. Raises `ProtocolError` for anything else."""
     try:
         data = json.loads(line)
         kind = _KINDS[data.pop("event")]

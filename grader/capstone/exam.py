@@ -30,13 +30,13 @@ class Examinee(Protocol):
     """A trained model, here or in another process. Raises what its code raises."""
 
     def answers(self, texts: Sequence[str]) -> list[str]:
-        """What the model makes of each text."""
+        """Return what the model makes of each text."""
 
     def scored(self, text: str) -> Scored:
-        """The text as tokens, and how probable the model finds each."""
+        """Return the text as tokens, and how probable the model finds each."""
 
     def predicted(self, ids: Sequence[int]) -> Prediction:
-        """What the model expects after these tokens."""
+        """Return what the model expects after these tokens."""
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ class Exam(Protocol):
         """A report, with what it says at a look measured; else with what was measured before."""
 
     def hold(self, trained: Trained, examinee: Examinee) -> Learnt:
-        """The whole exam. Raises what the examinee's code raises."""
+        """Return the whole exam. Raises what the examinee's code raises."""
 
 
 class AnswerExam:
@@ -109,7 +109,7 @@ class AnswerExam:
         self.sample = [question.source for question in questions[:sample]]
 
     def progress(self, report: Report, before: Progress | None) -> Progress:
-        """A report, with the share of exact answers at the last look."""
+        """Return a report, with the share of exact answers at the last look."""
         exact = before.exact if before else 0.0
         if len(report.answers) == len(self.sample):
             pairs = zip(report.answers, self.questions, strict=False)
@@ -117,7 +117,7 @@ class AnswerExam:
         return Progress(report.step, report.seconds, report.loss, report.rate, exact)
 
     def hold(self, trained: Trained, examinee: Examinee) -> Learnt:
-        """Asks all questions."""
+        """Ask all questions."""
         texts: list[str] = []
         for start in range(0, len(self.questions), AT_ONCE):
             part = self.questions[start : start + AT_ONCE]

@@ -51,7 +51,7 @@ class PiecesWorkspace(Workspace):
         self.sources = sources
 
     def source(self, exercise: str) -> str:
-        """The text of the student's code; "" if it is not theirs."""
+        """Return the text of the student's code; "" if it is not theirs."""
         return self.sources.get(exercise, "")
 
 
@@ -88,7 +88,7 @@ def faults(
 
 
 def alone(exercise: str, sources: Sources, answers: Mapping[str, str]) -> Pieces:
-    """The student's piece of one exercise among the kit's of all others."""
+    """Return the student's piece of one exercise among the kit's of all others."""
     lent = {name: names for name, names in sources.lent.items() if name == exercise}
     return Pieces(Sources({exercise: sources.own[exercise]}, dict(answers), lent))
 
@@ -99,12 +99,12 @@ def in_place(
     workspace: Workspace,
     sign: Callable[[str], None] = lambda _: None,
 ) -> list[Fault]:
-    """What is wrong with these pieces as they are imported now, by the tests of each."""
+    """Return what is wrong with these pieces as they are imported now, by the tests of each."""
     return primary(own, list(_failures(own, tests.of, tests, workspace, sign)))
 
 
 def primary(own: Sequence[str], failures: Sequence[Result]) -> list[Fault]:
-    """The first failure of each of these exercises that builds on no other that fails."""
+    """Return the first failure of each of these exercises that builds on no other that fails."""
     failing = {failure.exercise for failure in failures}
     first = {failure.exercise: failure for failure in reversed(failures)}
     return [
@@ -115,7 +115,7 @@ def primary(own: Sequence[str], failures: Sequence[Result]) -> list[Fault]:
 
 
 def diagnosed(exercise: str, known: Known, sources: Sources, tests: Tests) -> list[str]:
-    """The known mistake that explains most of what is wrong with the student's piece.
+    """Return the known mistake that explains most of what is wrong with the student's piece.
 
     Two if they look the same; none where the piece cannot be imported.
     """
@@ -146,7 +146,7 @@ def _failures(
     workspace: Workspace,
     sign: Callable[[str], None],
 ) -> Iterator[Result]:
-    """The public tests of these exercises that fail; `chosen` says which of them are run."""
+    """Yield the public tests of these exercises that fail; `chosen` says which of them are run."""
     for exercise in exercises:
         load = _loader(exercise, tests.texts.get(exercise, ""))
         for test in chosen(exercise):
@@ -160,7 +160,7 @@ def _failures(
 
 
 def _loader(exercise: str, text: str) -> Callable[[str], Any]:
-    """What returns a public test by its name, running its file at the first one."""
+    """Return a function that looks up a public test by name and runs its file at the first one."""
     module: dict[str, Any] = {"__name__": f"{PACKAGE}.test_{exercise}"}
 
     def load(name: str) -> Any:

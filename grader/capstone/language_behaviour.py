@@ -14,7 +14,7 @@ from grader.capstone.language_training import LanguageTraining, OneSequence
 
 
 def measure(training: LanguageTraining, caches: bool = False) -> Behaviour:
-    """Measures the model of a training; with `caches`, what it says with them, too."""
+    """Measure the model of a training; with `caches`, what it says with them, too."""
     ids = training.tokens()[:8]
     changed = ids.clone()
     changed[:, -1] = (changed[:, -1] + 1) % training.vocab_size
@@ -39,7 +39,7 @@ def measure(training: LanguageTraining, caches: bool = False) -> Behaviour:
 
 
 def _same_with_caches(training: LanguageTraining, ids: Tensor) -> bool:
-    """Whether the model says the same if it reads in two parts."""
+    """Return whether the model says the same if it reads in two parts."""
     model: Any = training.model
     caches = [training.pieces["KVCache"]() for _ in model.blocks]
     half = ids.size(1) // 2

@@ -26,7 +26,7 @@ class LanguageTask(Task):
     """A task whose model reads and writes one sequence."""
 
     def symptoms(self, learnt: Learnt, history: Sequence[Progress]) -> Iterator[Symptom]:
-        """What the model does that one which learns does not, the most telling first."""
+        """Yield the symptoms that a model which learns does not have, the most telling first."""
         does = learnt.behaviour
         yield from symptoms.infinite_loss(
             learnt,

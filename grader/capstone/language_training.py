@@ -55,7 +55,7 @@ class OneSequence(nn.Module):
         self.model = model
 
     def forward(self, src: Tensor, tgt: Tensor) -> Any:
-        """The logits of the token that follows each of `tgt`."""
+        """Return the logits of the token that follows each of `tgt`."""
         del src
         return self.model(tgt)
 
@@ -114,24 +114,24 @@ class LanguageTraining(Learner):
         )
 
     def example(self) -> Sequence[Tensor]:
-        """A few tokens, `(1, L)`."""
+        """Return a few tokens, `(1, L)`."""
         return [torch.arange(min(8, self.vocab_size))[None]]
 
     def tokens(self) -> Tensor:
-        """The next batch to learn from, `(B, L)`."""
+        """Return the next batch to learn from, `(B, L)`."""
         raise NotImplementedError
 
     def counted(self, labels: Tensor) -> Tensor:
-        """The labels `(B, L - 1)` of a batch, with `IGNORED` for those without a loss."""
+        """Return the labels `(B, L - 1)` of a batch, with `IGNORED` for those without a loss."""
         return labels
 
     def logits(self, ids: Tensor) -> Tensor:
-        """The scores of every token at each position, `(B, L, vocab_size)`."""
+        """Return the scores of every token at each position, `(B, L, vocab_size)`."""
         shape = (*ids.shape, self.vocab_size)
         return contract.shaped(self.model(ids), shape, "language_model", "Your model")
 
     def is_done(self) -> bool:
-        """Whether the plan's steps are done, or its seconds if it has no steps."""
+        """Return whether the plan's steps are done, or its seconds if it has no steps."""
         return self.done() >= 1
 
     def done(self, more: int = 0) -> float:
@@ -141,7 +141,7 @@ class LanguageTraining(Learner):
         return self.seconds / self.plan.seconds
 
     def rate(self, step: int) -> float:
-        """The learning rate of a step of this chunk, by the student's schedule."""
+        """Return the learning rate of a step of this chunk, by the student's schedule."""
         arguments = (
             round(SCHEDULE * min(self.done(step), 1)),
             self.settings.max_rate,
@@ -153,7 +153,7 @@ class LanguageTraining(Learner):
         return contract.learning_rate(self.pieces["cosine_rate"](*arguments), "optimiser", call)
 
     def loss_of(self, logits: Tensor, labels: Tensor) -> Tensor:
-        """The mean loss of the labels that count."""
+        """Return the mean loss of the labels that count."""
         if not isinstance(labels, Tensor) or labels.dim() != 2:
             raise ContractError(
                 "training_loop", f"Your train_step gives the loss {described(labels)} as labels."
@@ -164,7 +164,7 @@ class LanguageTraining(Learner):
         return F.cross_entropy(logits.flatten(0, 1), counted.flatten(), ignore_index=IGNORED)
 
     def advance(self) -> list[float]:
-        """A few steps of the student's `fit`."""
+        """Return a few steps of the student's `fit`."""
         left = self.plan.steps - self.step if self.plan.steps else CHUNK
         steps = min(CHUNK, left)
 
@@ -190,7 +190,7 @@ class LanguageTraining(Learner):
 
 
 def _initialise(model: nn.Module, settings: Settings) -> None:
-    """Draws the weights: those of the embedding small, the others by the size of their inputs."""
+    """Draw the weights: those of the embedding small, the others by the size of their inputs."""
     with torch.no_grad():
         for name, weight in model.named_parameters():
             if weight.dim() < 2:

@@ -38,7 +38,7 @@ class _Softmaxes(TorchDispatchMode):  # type: ignore[no-untyped-call]
         args: tuple[Any, ...] = (),
         kwargs: Mapping[str, Any] | None = None,
     ) -> Any:
-        """Runs the operation and looks at its result."""
+        """Run the operation and look at its result."""
         del types
         result = func(*args, **(kwargs or {}))
         if func.overloadpacket.__name__ in _SOFTMAX and tuple(result.shape[-2:]) == self.sizes:
@@ -50,7 +50,7 @@ class _Softmaxes(TorchDispatchMode):  # type: ignore[no-untyped-call]
 def cross_attention(
     model: Any, src: Tensor, decoder_input: Tensor, n_heads: int, num_layers: int
 ) -> Tensor:
-    """The cross-attention of every layer and head, `(num_layers, n_heads, Lt, Ls)`.
+    """Return the cross-attention of every layer and head, `(num_layers, n_heads, Lt, Ls)`.
 
     `src` is `(1, Ls)`, `decoder_input` `(1, Lt)`. Without layers if it cannot be had.
     """
@@ -86,7 +86,7 @@ def cross_attention(
 def _by_layer(
     results: list[Tensor], n_heads: int, num_layers: int, sizes: tuple[int, int]
 ) -> Tensor | None:
-    """Results of softmaxes as `(num_layers, n_heads, Lt, Ls)`, if there are as many as that.
+    """Return results of softmaxes as `(num_layers, n_heads, Lt, Ls)`, if there are as many as that.
 
     Where target and source are equally long, self-attention has the same sizes and comes first.
     """
@@ -99,7 +99,7 @@ def _by_layer(
 
 @torch.no_grad()
 def self_attention(model: Any, pieces: Mapping[str, Any], ids: Tensor, n_heads: int) -> Tensor:
-    """The weights of a language model that reads `ids` `(1, L)`: `(layers, n_heads, L, L)`.
+    """Return the weights of a language model that reads `ids` `(1, L)`: `(layers, n_heads, L, L)`.
 
     `pieces` has the rotations of its queries and keys. Without layers if it cannot be had.
     """
@@ -144,7 +144,7 @@ def _rounded(numbers: Any) -> Any:
 
 
 def _causal(tensors: Mapping[str, Tensor], pieces: Mapping[str, Any], n_heads: int) -> Tensor:
-    """The weights `(H, L, L)` of one layer, from the projections' results `(1, L, ...)`."""
+    """Return the weights `(H, L, L)` of one layer, from the projections' results `(1, L, ...)`."""
     length, width = tensors["q_proj"].shape[-2:]
     d_head = width // n_heads
     angles = pieces["rotary_angles"](d_head, length)
@@ -157,7 +157,7 @@ def _causal(tensors: Mapping[str, Tensor], pieces: Mapping[str, Any], n_heads: i
 
 
 def _watch(attention: Any, tensors: dict[str, Tensor]) -> list[Any]:
-    """Keeps what leaves the projections of queries and keys; returns handles to remove."""
+    """Keep the outputs of the query and key projections; return the hooks' handles."""
     maps = {name: getattr(attention, name) for name in ("q_proj", "k_proj")}
 
     def watch(name: str) -> Any:

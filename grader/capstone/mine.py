@@ -68,7 +68,7 @@ class Mine(TorchFunctionMode):
                     self.used[exercise] += 1
 
     def _made(self, module: nn.Module) -> tuple[str, nn.Module | None]:
-        """The exercise that is about a module of torch, and the student's in its place."""
+        """Return the exercise that is about a module of torch, and the student's in its place."""
         kind, modules = type(module), self.modules
         replacement: nn.Module | None = None
         exercise = ""

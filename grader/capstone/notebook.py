@@ -95,7 +95,7 @@ def register(shell: Any) -> None:
 
 
 def run(namespace: Mapping[str, Any], task: Task, plan: Plan) -> Trained | None:
-    """Trains what the names define, shows how it goes and what came of it; None if it failed."""
+    """Train what the names define and show how it goes; return None if it failed."""
     own = {
         name: {entry: namespace[entry] for entry in entries}
         for name, entries in task.entries.items()
@@ -153,7 +153,7 @@ def _trained(
 
 
 def _asking(modules: Mapping[str, ModuleType]) -> advice.Ask:
-    """What looks for known mistakes in these modules."""
+    """Return a function that looks for known mistakes in these modules."""
 
     def ask(exercise: str, content: bytes) -> list[str]:
         if exercise not in modules:
@@ -164,7 +164,7 @@ def _asking(modules: Mapping[str, ModuleType]) -> advice.Ask:
 
 
 def _train(task: Task, learner: Learner, exam: Exam, history: list[Progress]) -> bool:
-    """Trains, and says whether it was interrupted."""
+    """Train, and return whether it was interrupted."""
     from IPython.display import display
 
     shown = display({"text/plain": "learning …"}, raw=True, display_id=True)

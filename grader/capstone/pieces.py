@@ -43,7 +43,7 @@ class Pieces(Package):
     def __init__(
         self, sources: Sources, change: Callable[[str, ModuleType], None] | None = None
     ) -> None:
-        """Makes `exercises` a package whose modules come from here; runs none of them.
+        """Make `exercises` a package whose modules come from here; run none of them.
 
         `change` gets the name of each exercise and its module, before others import from it.
         """
@@ -57,28 +57,28 @@ class Pieces(Package):
         sys.meta_path.insert(0, self)
 
     def close(self) -> None:
-        """Forgets the modules and the package; what was there before is there again."""
+        """Forget the modules and the package; what was there before is there again."""
         sys.meta_path.remove(self)
         modules.forget(_imported())
         sys.modules.update(self.before)
 
     def module(self, exercise: str) -> Any:
-        """The module of an exercise. Raises what the student's code raises."""
+        """Return the module of an exercise. Raises what the student's code raises."""
         return importlib.import_module(f"{PACKAGE}.{exercise}")
 
     def put(self, exercise: str, values: Mapping[str, Any]) -> ModuleType:
-        """Makes the module of an exercise of what is there already, such as a notebook's names."""
+        """Make the module of an exercise of what is there already, such as a notebook's names."""
         module = ModuleType(f"{PACKAGE}.{exercise}")
         vars(module).update(values)
         sys.modules[module.__name__] = module
         return module
 
     def holds(self, exercise: str) -> bool:
-        """Whether there is a file of the student's or of the kit's."""
+        """Return whether there is a file of the student's or of the kit's."""
         return exercise in self.sources.own or exercise in self.sources.kit
 
     def exec_module(self, module: ModuleType) -> None:
-        """Runs the student's file; what is not written there is then the kit's."""
+        """Run the student's file; what is not written there is then the kit's."""
         name = module.__name__.partition(".")[2]
         self._run(name, module)
         if self.change is not None:
@@ -147,7 +147,7 @@ def _place(frame: Any, line: int) -> tuple[str, int, str, str]:
 
 
 def entries_of(pieces: Pieces, exercises: Mapping[str, Sequence[str]]) -> dict[str, Any]:
-    """The entries of these exercises by name.
+    """Return the entries of these exercises by name.
 
     Raises what the student's code raises, and `AttributeError` for a name that it does not define.
     """
@@ -162,7 +162,7 @@ def entries_of(pieces: Pieces, exercises: Mapping[str, Sequence[str]]) -> dict[s
 
 
 def _imported() -> dict[str, ModuleType]:
-    """The package `exercises` and its modules as they are now."""
+    """Return the package `exercises` and its modules as they are now."""
     return {
         name: module for name, module in sys.modules.items() if name.partition(".")[0] == PACKAGE
     }

@@ -16,7 +16,7 @@ class NoProseError(Exception):
 
 
 def whole() -> str:
-    """All topics in alphabetical order. Raises `NoProseError` where there are none."""
+    """Return all topics in alphabetical order. Raises `NoProseError` where there are none."""
     try:
         topics: dict[str, str] = importlib.import_module("pydoc_data.topics").topics
     except ImportError:
@@ -28,7 +28,7 @@ def whole() -> str:
 
 
 def parts(text: str) -> tuple[str, str]:
-    """The text to learn from, and the last part, which is held out.
+    """Return the text to learn from, and the last part, which is held out.
 
     Python's reference repeats itself. A paragraph that has a line of the held-out part is therefore
     left out of the text to learn from.

@@ -24,12 +24,12 @@ SAMPLES, SAMPLE = 4, 600  # parts of the text and their characters, scored on th
 
 
 def context(position: int) -> int:
-    """Where the window begins in which the token at `place` is scored."""
+    """Return where the window begins in which the token at `place` is scored."""
     return max(0, (position // STRIDE + 1) * STRIDE - WINDOW)
 
 
 def zlib_bits(text: str) -> float:
-    """The bits that a character of the text costs when zlib compresses it."""
+    """Return the bits that a character of the text costs when zlib compresses it."""
     return 8 * len(zlib.compress(text.encode(), 9)) / len(text)
 
 
@@ -43,14 +43,14 @@ class ProseExam:
         self.sample = [text[start : start + min(part, SAMPLE)] for start in starts]
 
     def progress(self, report: Report, before: Progress | None) -> Progress:
-        """A report, with the bits of a character of the samples at the last look."""
+        """Return a report, with the bits of a character of the samples at the last look."""
         bits = before.bits if before else math.nan
         if report.scores:
             bits = _bits(report.scores, "".join(self.sample))
         return Progress(report.step, report.seconds, report.loss, report.rate, bits=bits)
 
     def hold(self, trained: Trained, examinee: Examinee) -> Learnt:
-        """Has the text scored, and checks what it says on some tokens of it."""
+        """Have the text scored, and check the scores of some of its tokens."""
         scored = examinee.scored(self.text)
         refuted = self._wrong_tokens(scored)
         positions = secrets.SystemRandom().sample(
@@ -67,7 +67,7 @@ class ProseExam:
         )
 
     def _wrong_tokens(self, scored: Scored) -> str:
-        """Why these are not the tokens of the text, in a sentence; "" if they are."""
+        """Return why these are not the tokens of the text, in a sentence; "" if they are."""
         try:
             tokens = [bytes.fromhex(token) for token in scored.vocabulary]
             whole = b"".join(tokens[token] for token in scored.ids)
@@ -83,7 +83,7 @@ def _bits(scores: Sequence[float], text: str) -> float:
 
 
 def _wrong_score(scored: Scored, position: int, examinee: Examinee) -> str:
-    """Why a token's score is not believed, in a sentence; "" if it is.
+    """Return why a token's score is not believed, in a sentence; "" if it is.
 
     The token is asked again, with what stands before it in its window alone.
     """

@@ -55,7 +55,7 @@ class ProseLearner(LanguageTraining):
         settings: Settings = SETTINGS,
         merges: int = MERGES,
     ) -> None:
-        """Learns the merges, makes the model and draws its weights."""
+        """Learn the merges, make the model and draw its weights."""
         super().__init__(pieces, plan, sign)
         self.merges, self.note = subword_training.trained(
             pieces["train_merges"], plan.text, merges, sign
@@ -71,17 +71,17 @@ class ProseLearner(LanguageTraining):
             raise ContractError("subwords", f"Your encode makes {len(self.text)} tokens of it all.")
 
     def tokens(self) -> Tensor:
-        """Parts of the text, from anywhere."""
+        """Return parts of the text, from anywhere."""
         starts = torch.randint(len(self.text) - LENGTH, (BATCH, 1), generator=self.draw)
         return self.text[starts + torch.arange(LENGTH + 1)]
 
     def look(self, report: Report) -> Report:
-        """The report with the scores of the sample."""
+        """Return the report with the scores of the sample."""
         scores = [score for ids in self.seen for score in self.scores(ids)]
         return replace(report, scores=scores)
 
     def encode(self, text: str) -> list[int]:
-        """The text's ids, by the student's `encode`."""
+        """Return the text's ids, by the student's `encode`."""
         ids = self.pieces["encode"](text, self.merges)
         known = range(len(self.vocabulary))
         if not isinstance(ids, (list, tuple)) or not all(type(token) is int for token in ids):
@@ -93,20 +93,20 @@ class ProseLearner(LanguageTraining):
         return list(ids)
 
     def decode(self, ids: Sequence[int]) -> str:
-        """The text of these ids, by the student's `decode`."""
+        """Return the text of these ids, by the student's `decode`."""
         text = self.pieces["decode"](list(ids), self.merges)
         if not isinstance(text, str):
             raise ContractError("subwords", f"Your decode gives {described(text)}, not a text.")
         return text
 
     def scored(self, text: str) -> Scored:
-        """The text as tokens, and how probable the model finds each."""
+        """Return the text as tokens, and how probable the model finds each."""
         ids = self.encode(text)
         return Scored(ids, [token.hex() for token in self.vocabulary], self.scores(ids))
 
     @torch.no_grad()
     def scores(self, ids: Sequence[int]) -> list[float]:
-        """The logarithm of each token's probability, given those before it in its window."""
+        """Return the logarithm of each token's probability, given those before it in its window."""
         scores = [-math.log(self.vocab_size)] * min(1, len(ids))
         parts = [
             ids[context(position) : position + STRIDE] for position in range(0, len(ids), STRIDE)
@@ -124,7 +124,7 @@ class ProseLearner(LanguageTraining):
         return scores
 
     def predicted(self, ids: Sequence[int]) -> Prediction:
-        """The logarithms of the probabilities of what follows these tokens."""
+        """Return the logarithms of the probabilities of what follows these tokens."""
         if not ids:
             return Prediction([-math.log(self.vocab_size)] * self.vocab_size)
         with torch.no_grad():
@@ -132,17 +132,17 @@ class ProseLearner(LanguageTraining):
         return Prediction(chances)
 
     def chances(self, ids: Tensor) -> Tensor:
-        """The logarithms of all probabilities at each position, `(B, L, vocab_size)`."""
+        """Return the logarithms of all probabilities at each position, `(B, L, vocab_size)`."""
         self.model.eval()
         logits = self.logits(ids)
         return F.log_softmax(logits.double(), dim=-1).nan_to_num(nan=LEAST).clamp(LEAST, 0.0)
 
     def behaviour(self) -> Behaviour:
-        """What the model does with the text, and what `generate` writes."""
+        """Return what the model does with the text, and what `generate` writes."""
         return replace(language_behaviour.measure(self, caches=True), greedy=self.is_greedy())
 
     def shown(self) -> Sequence[str]:
-        """A beginning."""
+        """Return a beginning."""
         return [PROMPT]
 
     def conclude(self, stopped: bool) -> Trained:
@@ -151,7 +151,7 @@ class ProseLearner(LanguageTraining):
         return replace(trained, notes=[note for note in (self.note, self.pace()) if note])
 
     def answer(self, text: str) -> Translation:
-        """How the model goes on with a text."""
+        """Return how the model goes on with a text."""
         plan = self.plan
         ids = self.encode(text)[-(self.settings.max_len - WRITTEN) :]
         more = {"temperature": plan.temperature, "top_k": plan.top_k, "top_p": plan.top_p}
@@ -159,7 +159,7 @@ class ProseLearner(LanguageTraining):
         return Translation(text, self.decode(drawn[len(ids) :]))
 
     def generate(self, ids: Sequence[int], count: int, **options: Any) -> list[int]:
-        """The ids and what follows them, by the student's `generate`."""
+        """Return the ids and what follows them, by the student's `generate`."""
         self.model.eval()
         tokens = self.pieces["generate"](self.model, torch.tensor([list(ids)]), count, **options)
         if not isinstance(tokens, Tensor) or tokens.dim() != 2 or tokens.size(0) != 1:
@@ -168,7 +168,7 @@ class ProseLearner(LanguageTraining):
         return [int(token) for token in tokens[0].tolist()]
 
     def is_greedy(self) -> bool:
-        """Whether `generate` at temperature 0 writes the most probable tokens."""
+        """Return whether `generate` at temperature 0 writes the most probable tokens."""
         ids = self.text[:WINDOW].tolist()
         tokens = self.generate(ids, GREEDY, temperature=0.0)
         chances = self.predictions(tokens)
@@ -185,7 +185,7 @@ class ProseLearner(LanguageTraining):
 
     @torch.no_grad()
     def pace(self) -> str:
-        """How many tokens it writes in a second with caches and without, in a sentence."""
+        """Return how many tokens it writes in a second with caches and without, in a sentence."""
         ids = self.text[:BEFORE][None]
         paces = []
         for cached in (True, False):

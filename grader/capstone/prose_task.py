@@ -37,29 +37,29 @@ class ProseTask(LanguageTask):
     )
 
     def exam(self, plan: Plan) -> Exam:
-        """The last part of the text."""
+        """Return the last part of the text."""
         del plan
         return ProseExam(prose.parts(prose.whole())[1])
 
     def material(self, plan: Plan) -> str:
-        """The text without its last part."""
+        """Return the text without its last part."""
         del plan
         return prose.parts(prose.whole())[0]
 
     def shown(self, answer: Translation) -> str:
-        """The beginning and how the model goes on."""
+        """Return the beginning and the model's continuation."""
         return answer.source + answer.target
 
     def measured(self, event: Progress) -> str:
-        """The bits of a character of unseen text."""
+        """Return the bits of a character of unseen text."""
         return f"{event.bits:.2f} bits a character" if event.bits == event.bits else ""
 
     def has_learnt(self, learnt: Learnt) -> bool:
-        """Whether it predicts unseen text well, and writes what it predicts."""
+        """Return whether it predicts unseen text well, and writes what it predicts."""
         return learnt.bits <= LEARNT and bool(learnt.behaviour.greedy and learnt.behaviour.cached)
 
     def lines(self, learnt: Learnt) -> Iterator[Line]:
-        """What a character of unseen text costs, and a text that the model wrote."""
+        """Yield what a character of unseen text costs, and a text that the model wrote."""
         if learnt.refuted:
             yield f"How well it predicts cannot be measured, {after(learnt)}:", WARNING
             yield f"  {learnt.refuted}", WARNING
@@ -75,7 +75,7 @@ class ProseTask(LanguageTask):
                 yield f"  {line}", PLAIN
 
     def figures(self, learnt: Learnt, history: Sequence[Progress]) -> dict[str, Any]:
-        """The loss, and the bits of a character of unseen text."""
+        """Return the loss, and the bits of a character of unseen text."""
         del learnt
         bits = drawing.looks(
             history,

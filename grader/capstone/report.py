@@ -53,7 +53,7 @@ def as_json(
 
 
 def jsonable(value: Any) -> Any:
-    """Data as JSON has it: a number that is not finite is null."""
+    """Return data as JSON has it: a number that is not finite is null."""
     if isinstance(value, dict):
         return {key: jsonable(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
@@ -62,7 +62,7 @@ def jsonable(value: Any) -> Any:
 
 
 def write(folder: Path, text: str) -> Path:
-    """Writes `result.json` into the folder, whole or not at all. Raises OSError."""
+    """Write `result.json` into the folder, whole or not at all. Raises OSError."""
     file = folder / "result.json"
     new = folder / "result.json.new"
     new.write_text(text, encoding="utf-8")

@@ -71,7 +71,7 @@ class Session:
         threading.Thread(target=self._listen, args=(reading,), daemon=True).start()
 
     def begin(self, job: dict[str, Any], seconds: float = STEP_SECONDS) -> None:
-        """Starts the training. One step may take the code so many `seconds` of CPU time."""
+        """Start the training. One step may take the code so many `seconds` of CPU time."""
         self.silence = LAST_RESORT * seconds + SILENCE
         planned = job["plan"]["seconds"]
         self.limit = time.monotonic() + planned + 2 * self.silence
@@ -87,12 +87,12 @@ class Session:
         return event
 
     def stop(self) -> None:
-        """Asks for the end of the training, with what was learnt so far."""
+        """Ask for the end of the training, with what was learnt so far."""
         self.limit = min(self.limit, time.monotonic() + 2 * self.silence)
         self._say({"stop": True})
 
     def translate(self, text: str) -> Translation | Failure:
-        """What the trained model makes of a text."""
+        """Return what the trained model makes of a text."""
         return self._ask({"translate": text}, Translation)
 
     def faults(self) -> list[Fault]:
@@ -101,7 +101,7 @@ class Session:
         return event.faults if isinstance(event, Faults) else []
 
     def diagnose(self, exercise: str, known: bytes) -> list[str]:
-        """Which of the `known` mistakes the student's piece has, in words of that file.
+        """Return which of the `known` mistakes the student's piece has, in words of that file.
 
         `known` is the content of the exercise's file of mistakes.
         """
@@ -110,7 +110,7 @@ class Session:
         return event.mistakes if isinstance(event, Named) else []
 
     def answers(self, texts: Sequence[str]) -> list[str]:
-        """The model's answers to the questions of an exam."""
+        """Return the model's answers to the questions of an exam."""
         answers = _examined(self._ask({"answers": list(texts)}, Answers, "answering")).texts
         if len(answers) != len(texts):
             message = f"It gave {len(answers)} answers to {len(texts)} questions."
@@ -118,15 +118,15 @@ class Session:
         return answers
 
     def scored(self, text: str) -> Scored:
-        """The text as tokens, and how probable the model finds each."""
+        """Return the text as tokens, and how probable the model finds each."""
         return _examined(self._ask({"scored": text}, Scored, "reading unseen text"))
 
     def predicted(self, ids: Sequence[int]) -> Prediction:
-        """What the model expects after these tokens."""
+        """Return what the model expects after these tokens."""
         return _examined(self._ask({"predicted": list(ids)}, Prediction, "predicting"))
 
     def close(self) -> None:
-        """Ends the process."""
+        """End the process."""
         with contextlib.suppress(OSError, ValueError):
             self.writing.close()
         self.end()
@@ -145,14 +145,14 @@ class Session:
     def _ask(
         self, question: dict[str, Any], kind: type[T], doing: str = "translating"
     ) -> T | Failure:
-        """Asks a question of the process; the answer is of the kind wanted, or a failure."""
+        """Ask a question of the process; the answer is of the kind wanted, or a failure."""
         self.limit = time.monotonic() + self.silence
         self._say(question)
         answer: T | Failure = self._next(doing, kind)
         return answer
 
     def _next(self, doing: str, *kinds: type[Event]) -> Any:
-        """The next event, if it is of a kind that is wanted now."""
+        """Return the next event, if it is of a kind that is wanted now."""
         deadline = min(time.monotonic() + self.silence, self.limit)
         line: str | None = ""
         while line == "":
@@ -179,14 +179,14 @@ class Session:
 
 
 def _examined(event: T | Failure) -> T:
-    """The event. Raises `BrokenOffError` for a failure."""
+    """Return the event. Raises `BrokenOffError` for a failure."""
     if isinstance(event, Failure):
         raise BrokenOffError(event)
     return event
 
 
 def own_process() -> Session:
-    """A session with a process of its own, on any system: for one's own code."""
+    """Return a session with a process of its own, on any system: for one's own code."""
     # Threads that wait for each other must not burn the time of other programs.
     environment = {**os.environ, "OMP_WAIT_POLICY": "PASSIVE", "PYTHONIOENCODING": "utf-8"}
     child = Program(command("grader.capstone.child"), environment, apart=True)
@@ -213,7 +213,7 @@ def own_process() -> Session:
 
 
 def session_on(sock: Any, ending: Callable[[], str], close: Callable[[], None]) -> Session:
-    """A session with a process at the other end of a socket, such as one in a jail."""
+    """Return a session with a process at the other end of a socket, such as one in a jail."""
     sock.settimeout(None)
     reading = sock.makefile("r", encoding="utf-8", errors="replace")
     return Session(reading, sock.makefile("w", encoding="utf-8"), ending, close)

@@ -26,7 +26,7 @@ def train(
     session: Callable[[], AbstractContextManager[Any]],
     show: Callable[[int, Progress], None],
 ) -> list[Outcome]:
-    """Trains all at once, each in a process of its own; Ctrl-C ends both early.
+    """Train all at once, each in a process of its own; Ctrl-C ends both early.
 
     `show` gets the number of a trial and how far it is.
     """
@@ -48,13 +48,13 @@ def train(
 
 
 def question(part: Part) -> str:
-    """What somebody is asked before the training."""
+    """Return what somebody is asked before the training."""
     choices = "   ".join(f"{number} {text}" for number, text in enumerate(EXPECTATIONS, 1))
     return f"Without {part.name}, what will it learn in the same time?   {choices}"
 
 
 def told(part: Part, outcomes: Sequence[Outcome], expected: str) -> Iterator[Line]:
-    """What came of both trainings, what was expected, and the reason."""
+    """Yield what came of both trainings, what was expected, and the reason."""
     for name, outcome in zip((WHOLE, f"without {part.name}"), outcomes, strict=True):
         if isinstance(outcome, Failure):
             yield f"{name}: your code could not go on ({outcome.doing}): {outcome.said}", ALARM
@@ -70,7 +70,7 @@ def told(part: Part, outcomes: Sequence[Outcome], expected: str) -> Iterator[Lin
 
 
 def figures(part: Part, trials: Sequence[Trial]) -> dict[str, Any]:
-    """Both curves in one picture: the loss, and the share of exact translations."""
+    """Return both curves in one picture: the loss, and the share of exact translations."""
     names = (WHOLE, f"without {part.name}")
 
     def lines(value: Callable[[Progress], float]) -> dict[str, Any]:
@@ -99,7 +99,7 @@ def figures(part: Part, trials: Sequence[Trial]) -> dict[str, Any]:
 def as_json(
     part: Part, trials: Sequence[Trial], outcomes: Sequence[Outcome], expected: str, seed: int
 ) -> str:
-    """Both trainings as a report."""
+    """Return both trainings as a report."""
     runs = [
         {
             "exact_match": outcome.exact if isinstance(outcome, Learnt) else None,

@@ -52,7 +52,7 @@ class Layer(nn.Module):
         self.weights: Any = None  # the student's, of the last call
 
     def forward(self, ids: Tensor) -> Tensor:
-        """The logits `(B, L, 10)` of what follows each of the ids `(B, L)`."""
+        """Return the logits `(B, L, 10)` of what follows each of the ids `(B, L)`."""
         x = self.token(ids) + self.position.weight[: ids.size(1)]
         projections = (self.q_proj, self.k_proj, self.v_proj)
         heads = [
@@ -73,7 +73,7 @@ class SortLearner(Learner):
     """A layer that learns to sort."""
 
     def __init__(self, pieces: Mapping[str, Any], plan: Plan, sign: Sign = silent) -> None:
-        """Makes the layer and draws its weights."""
+        """Make the layer and draw its weights."""
         super().__init__(pieces, plan if plan.steps else replace(plan, steps=STEPS), sign)
         self.data = Sequences(plan.seed)
         torch.manual_seed(plan.seed)
@@ -81,16 +81,16 @@ class SortLearner(Learner):
         self.optimiser = torch.optim.Adam(self.model.parameters(), lr=0.0, betas=(0.9, 0.98))
 
     def example(self) -> Sequence[Tensor]:
-        """Some sequences."""
+        """Return some sequences."""
         return [torch.tensor([sorting.encode(digits) for digits in sorting.unseen(4)])]
 
     def rate(self) -> float:
-        """The learning rate of this step: up for a short while, then down along a cosine."""
+        """Return the learning rate of this step: up for a short while, then down along a cosine."""
         share = min(1.0, max(self.step / STEPS, self.seconds / self.plan.seconds))
         return RATE * min(1.0, self.step / WARMUP) * (1 + math.cos(math.pi * share)) / 2
 
     def advance(self) -> list[float]:
-        """One step of Adam."""
+        """Return one step of Adam."""
         self.sign()
         self.step += 1
         loss = self.loss_of(self.data.next(BATCH))
@@ -101,7 +101,7 @@ class SortLearner(Learner):
         return [loss.item()]
 
     def loss_of(self, sequences: Sequence[str]) -> Tensor:
-        """The cross-entropy of the sorted digits; the unsorted ones nobody can guess."""
+        """Return the cross-entropy of the sorted digits; the unsorted ones nobody can guess."""
         labels = torch.tensor([list(map(int, sorting.in_order(digits))) for digits in sequences])
         read = torch.tensor([sorting.encode(digits) for digits in sequences])
         logits = self.model(torch.cat([read, labels[:, :-1]], dim=1))
@@ -116,17 +116,17 @@ class SortLearner(Learner):
         return ["".join(map(str, row)) for row in ids[:, COUNT + 1 :].tolist()]
 
     def shown(self) -> Sequence[str]:
-        """Some sequences."""
+        """Return some sequences."""
         return SHOWN
 
     def answer(self, text: str) -> Translation:
-        """The digits as the layer sorts them, and what each of its heads attended to."""
+        """Return the digits as the layer sorts them, and what each of its heads attended to."""
         (written,) = self.answers([text])
         return looking.seen(Translation(text, written), self._weights(text, written))
 
     @torch.no_grad()
     def _weights(self, digits: str, written: str) -> Tensor:
-        """The student's weights while the digits were written: `(1, heads, COUNT, LENGTH)`.
+        """Return the student's weights while the digits were written: `(1, heads, COUNT, LENGTH)`.
 
         Without heads if they are no weights.
         """
@@ -140,7 +140,7 @@ class SortLearner(Learner):
 
     @torch.no_grad()
     def behaviour(self) -> Behaviour:
-        """Whether a later digit changes what the layer says before it."""
+        """Return whether a later digit changes what the layer says before it."""
         ids = torch.tensor([sorting.encode(digits) for digits in self.data.next(32)])
         changed = ids.clone()
         changed[:, COUNT - 1] = (changed[:, COUNT - 1] + 1) % 10

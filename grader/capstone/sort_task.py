@@ -32,13 +32,13 @@ class SortTask(AnswerTask):
     )
 
     def exam(self, plan: Plan) -> Exam:
-        """Sequences whose digits training never sees, in any order."""
+        """Return sequences whose digits training never sees, in any order."""
         sequences = sorting.unseen(plan.unseen or UNSEEN)
         questions = [Example(digits, sorting.in_order(digits), "", "") for digits in sequences]
         return AnswerExam(questions, LOOK_COUNT)
 
     def question(self, typed: str) -> str:
-        """The digits alone."""
+        """Return the digits alone."""
         return sorting.read(typed)
 
     def shown(self, answer: Translation) -> str:
@@ -48,7 +48,7 @@ class SortTask(AnswerTask):
         return answer.target + note
 
     def symptoms(self, learnt: Learnt, history: Sequence[Progress]) -> Iterator[Symptom]:
-        """What the layer does that one which learns does not, the most telling first."""
+        """Yield the symptoms that a layer which learns does not have, the most telling first."""
         yield from symptoms.infinite_loss(learnt, *self.entries)
         if learnt.behaviour.future:
             yield Symptom(
@@ -60,5 +60,5 @@ class SortTask(AnswerTask):
         yield from symptoms.nothing_learnt(learnt, history, "attention")
 
     def read(self, answer: Translation) -> list[str]:
-        """The digits, and what had been written behind them."""
+        """Return the digits, and what had been written behind them."""
         return [*answer.source, "|", *answer.target[:-1]]

@@ -17,7 +17,7 @@ HELD_OUT = 10  # one sequence in so many is never trained on
 
 
 def read(typed: str) -> str:
-    """The digits of what somebody typed. Raises ValueError with a sentence."""
+    """Return the digits of what somebody typed. Raises ValueError with a sentence."""
     digits = "".join(typed.split()).replace(",", "")
     if len(digits) != COUNT or not (digits.isascii() and digits.isdigit()):
         raise ValueError(f"Type {COUNT} digits, such as 31415926.")
@@ -25,12 +25,12 @@ def read(typed: str) -> str:
 
 
 def in_order(digits: str) -> str:
-    """The digits, sorted."""
+    """Return the digits, sorted."""
     return "".join(sorted(digits))
 
 
 def encode(digits: str) -> list[int]:
-    """The ids of digits, followed by the separator."""
+    """Return the ids of digits, followed by the separator."""
     return [*map(int, digits), SEPARATOR]
 
 
@@ -45,12 +45,12 @@ class Sequences:
         self.random = random.Random(f"sorting {seed}")
 
     def next(self, count: int) -> list[str]:
-        """The next so many sequences to learn from."""
+        """Return the next so many sequences to learn from."""
         return _chosen(self.random, count, held_out=False)
 
 
 def unseen(count: int) -> list[str]:
-    """Always the same sequences, which no training sees."""
+    """Return the same sequences every time; training never sees them."""
     return _chosen(random.Random("held out"), count, held_out=True)
 
 

@@ -45,7 +45,7 @@ def trained(
 
 
 def _checked(merges: Any, count: int) -> Merges:
-    """The merges. Raises `ContractError` if they are something else."""
+    """Return the merges. Raises `ContractError` if they are something else."""
     message = f"Your train_merges gives {described(merges)}; a list of pairs of bytes is expected."
     if not isinstance(merges, (list, tuple)) or len(merges) > count:
         raise ContractError("subwords", message)

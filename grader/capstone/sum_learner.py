@@ -36,13 +36,13 @@ class SumLearner(LanguageTraining):
     """A language model that learns to add."""
 
     def __init__(self, pieces: Mapping[str, Any], plan: Plan, sign: Sign = silent) -> None:
-        """Makes the model and draws its weights."""
+        """Make the model and draw its weights."""
         super().__init__(pieces, plan, sign)
         self.data = Sums(plan.seed, plan.unseen or UNSEEN)
         self.make(SETTINGS, len(sums.CHARACTERS))
 
     def tokens(self) -> Tensor:
-        """Sums with their answers."""
+        """Return sums with their answers."""
         return torch.tensor(
             [
                 sums.encode(sums.from_last_digit(example.question) + example.answer)
@@ -66,15 +66,15 @@ class SumLearner(LanguageTraining):
         return [sums.decode(row) for row in ids[:, QUESTION:].tolist()]
 
     def behaviour(self) -> Behaviour:
-        """What the model does with sums."""
+        """Return what the model does with sums."""
         return language_behaviour.measure(self)
 
     def shown(self) -> Sequence[str]:
-        """Some sums."""
+        """Return some sums."""
         return [example.question for example in SHOWN]
 
     def answer(self, text: str) -> Translation:
-        """What the model makes of a question, and what it attended to while it wrote."""
+        """Return what the model makes of a question, and what it attended to while it wrote."""
         (written,) = self.answers([text])
         ids = torch.tensor([sums.encode(sums.from_last_digit(text) + written)])
         weights = looking.self_attention(self.model, self.pieces, ids[:, :-1], SETTINGS.n_heads)

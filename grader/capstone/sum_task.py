@@ -29,7 +29,7 @@ class SumTask(LanguageTask, AnswerTask):
     exact = "Sums added without a fault"
 
     def exam(self, plan: Plan) -> Exam:
-        """Sums that training never sees."""
+        """Return sums that training never sees."""
         held_out = Sums(plan.seed, plan.unseen or UNSEEN).held_out
         questions = [
             Example(task.question, task.answer, "", _carries(task.carries)) for task in held_out
@@ -37,11 +37,11 @@ class SumTask(LanguageTask, AnswerTask):
         return AnswerExam(questions, LOOK_COUNT)
 
     def question(self, typed: str) -> str:
-        """The sum with its zeros, such as `045+678=`."""
+        """Return the sum with its zeros, such as `045+678=`."""
         return sums.read(typed).question
 
     def shown(self, answer: Translation) -> str:
-        """The sum from its first digit, and what is right if that is something else."""
+        """Return the sum from its first digit, and what is right if that is something else."""
         written = answer.target[::-1]
         right = sums.read(answer.source).total
         if written == f"{right:0{sums.ANSWER}}":
@@ -49,19 +49,19 @@ class SumTask(LanguageTask, AnswerTask):
         return f"{written}   (wrong: it is {right})"
 
     def shares(self, learnt: Learnt) -> Mapping[str, float]:
-        """The share of right sums by carries, if some are right and others are not."""
+        """Return the share of right sums by carries, if some are right and others are not."""
         return learnt.languages if 0 < learnt.exact < 1 else {}
 
     def wrong(self, example: Example) -> str:
-        """A sum as the model wrote it, with the digits in their usual order."""
+        """Return a sum as the model wrote it, with the digits in their usual order."""
         return f"{example.source}{example.got[::-1]}, not {example.expected[::-1]}"
 
     def read(self, answer: Translation) -> list[str]:
-        """The question as the model reads it, and what it had written."""
+        """Return the question as the model reads it, and what it had written."""
         return list(sums.from_last_digit(answer.source) + answer.target[:-1])
 
     def caption(self, answer: Translation) -> str:
-        """The sum, and the order in which it was written."""
+        """Return the sum, and the order in which it was written."""
         return f"{answer.source}{answer.target[::-1]}, written from the last digit"
 
 

@@ -62,7 +62,7 @@ class Sums:
         self._is_held_out = frozenset(numbers)
 
     def next(self, count: int) -> list[Sum]:
-        """The next sums to learn from; they never end, and none is held out."""
+        """Return the next sums to learn from; they never end, and none is held out."""
         drawn: list[Sum] = []
         while len(drawn) < count:
             number = self.random.randrange(BELOW * BELOW)
@@ -77,17 +77,17 @@ def from_last_digit(question: str) -> str:
 
 
 def encode(text: str) -> list[int]:
-    """The ids of the characters of questions and answers."""
+    """Return the ids of the characters of questions and answers."""
     return [CHARACTERS.index(character) for character in text]
 
 
 def decode(ids: list[int]) -> str:
-    """The characters of these ids; an id that has none shows as `?`."""
+    """Return the characters of these ids; an id that has none shows as `?`."""
     return "".join(CHARACTERS[token] if 0 <= token < len(CHARACTERS) else "?" for token in ids)
 
 
 def read(typed: str) -> Sum:
-    """The sum that somebody typed. Raises ValueError with a sentence if it is none."""
+    """Return the sum that somebody typed. Raises ValueError with a sentence if it is none."""
     match = _TYPED.fullmatch(typed)
     numbers = [int(number[-9:]) for number in match.groups()] if match else [BELOW]
     if max(numbers) >= BELOW:

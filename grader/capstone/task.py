@@ -80,7 +80,7 @@ class Learner(ABC):
 
     @abstractmethod
     def example(self) -> Sequence[Any]:
-        """A few inputs of the model, as tensors."""
+        """Return a few inputs of the model, as tensors."""
 
     @abstractmethod
     def advance(self) -> list[float]:
@@ -88,26 +88,26 @@ class Learner(ABC):
 
     @abstractmethod
     def behaviour(self) -> Behaviour:
-        """What the trained model does, measured from outside."""
+        """Return what the trained model does, measured from outside."""
 
     @abstractmethod
     def shown(self) -> Sequence[str]:
-        """Texts whose answers are shown at the end."""
+        """Return texts whose answers are shown at the end."""
 
     @abstractmethod
     def answer(self, text: str) -> Translation:
-        """What the trained model makes of a text that somebody typed."""
+        """Return what the trained model makes of a text that somebody typed."""
 
     def answers(self, texts: Sequence[str]) -> list[str]:
-        """What the model makes of the questions of an exam. Not every task has it."""
+        """Return what the model makes of the questions of an exam. Not every task has it."""
         raise NotImplementedError
 
     def scored(self, text: str) -> Scored:
-        """A text as tokens, and how probable the model finds each. Not every task has it."""
+        """Return a text as tokens, and how probable the model finds each. Not every task has it."""
         raise NotImplementedError
 
     def predicted(self, ids: Sequence[int]) -> Prediction:
-        """What the model expects after these tokens. Not every task has it."""
+        """Return what the model expects after these tokens. Not every task has it."""
         raise NotImplementedError
 
     def run(self, stopped: Callable[[], bool], tell: Callable[[Report], None]) -> None:
@@ -128,12 +128,12 @@ class Learner(ABC):
                 tell(self.look(report) if is_look and self.plan.sample else report)
 
     def is_done(self) -> bool:
-        """Whether the plan's steps or seconds are over."""
+        """Return whether the plan's steps or seconds are over."""
         last = bool(self.plan.steps) and self.step >= self.plan.steps
         return last or self.seconds >= self.plan.seconds
 
     def look(self, report: Report) -> Report:
-        """The report with what the model makes of the plan's sample."""
+        """Return the report with what the model makes of the plan's sample."""
         return replace(report, answers=self.answers(self.plan.sample))
 
     def conclude(self, stopped: bool) -> Trained:
@@ -166,23 +166,23 @@ class Task(ABC):
 
     @abstractmethod
     def exam(self, plan: Plan) -> Exam:
-        """The unseen examples that the model is measured on."""
+        """Return the unseen examples that the model is measured on."""
 
     def material(self, plan: Plan) -> str:
-        """The text to learn from; "" where the learner makes its examples itself."""
+        """Return the text to learn from; "" where the learner makes its examples itself."""
         del plan
         return ""
 
     def question(self, typed: str) -> str:
-        """What the model reads of what somebody typed. Raises ValueError with a sentence."""
+        """Return what the model reads of what somebody typed. Raises ValueError with a sentence."""
         return typed
 
     @abstractmethod
     def shown(self, answer: Translation) -> str:
-        """The model's answer as it is shown."""
+        """Return the model's answer as it is shown."""
 
     def numbers(self, event: Progress) -> str:
-        """How the training goes, on one line."""
+        """Return how the training goes, on one line."""
         measured = self.measured(event)
         return f"step {event.step}   loss {event.loss:.3f}   rate {event.rate:.4f}" + (
             f"   {measured}" if measured else ""
@@ -190,26 +190,26 @@ class Task(ABC):
 
     @abstractmethod
     def measured(self, event: Progress) -> str:
-        """What the last look at unseen examples measured; "" before the first."""
+        """Return what the last look at unseen examples measured; "" before the first."""
 
     @abstractmethod
     def has_learnt(self, learnt: Learnt) -> bool:
-        """Whether the model is so good that nothing can be wrong with its pieces."""
+        """Return whether the model is so good that nothing can be wrong with its pieces."""
 
     @abstractmethod
     def lines(self, learnt: Learnt) -> Iterator[Line]:
-        """What came of the training, as lines and how each is printed."""
+        """Return what came of the training, as lines and how each is printed."""
 
     @abstractmethod
     def symptoms(self, learnt: Learnt, history: Sequence[Progress]) -> Iterator[Symptom]:
-        """What the model does that one which learns does not, the most telling first."""
+        """Return the symptoms that a model which learns does not have, the most telling first."""
 
     @abstractmethod
     def figures(self, learnt: Learnt, history: Sequence[Progress]) -> dict[str, Any]:
-        """The pictures by file name."""
+        """Return the pictures by file name."""
 
 
 def after(learnt: Learnt) -> str:
-    """How long the training took, as in "after 900 steps and 30 s, stopped early"."""
+    """Return how long the training took, as in "after 900 steps and 30 s, stopped early"."""
     early = ", stopped early" if learnt.stopped else ""
     return f"after {learnt.step} steps and {learnt.seconds:.0f} s{early}"

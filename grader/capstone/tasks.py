@@ -16,12 +16,12 @@ DEFAULT = NAMES[0]
 
 
 def find(name: str) -> Task:
-    """The task called `name`. Raises `KeyError` if there is none."""
+    """Return the task called `name`. Raises `KeyError` if there is none."""
     return {task.name: task for task in _ALL}[name]
 
 
 def unknown(name: str) -> str:
-    """The sentence on a name that no task has: the nearest one, and which there are."""
+    """Return the sentence on a name that no task has: the nearest one, and which there are."""
     near = difflib.get_close_matches(name.lower(), NAMES, 1)
     question = f" Did you mean {near[0]}?" if near else ""
     return f"There is no task {name!r}.{question} There are: {', '.join(NAMES)}."

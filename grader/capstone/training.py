@@ -22,7 +22,7 @@ MEAN_OVER = 100  # steps that the weights to translate with are a mean of, rough
 
 
 def tensors(pairs: Sequence[Pair], longest: int = 0) -> tuple[Tensor, Tensor]:
-    """The ids of sources and targets, `(B, Ls)` and `(B, Lt)`."""
+    """Return the ids of sources and targets, `(B, Ls)` and `(B, Lt)`."""
     sources = dates.padded([dates.encode_source(pair.source) for pair in pairs], longest)
     targets = [dates.encode_target(pair.target) for pair in pairs]
     return torch.tensor(sources), torch.tensor(targets)
@@ -36,7 +36,7 @@ class Training(Learner):
     """
 
     def __init__(self, pieces: Mapping[str, Any], plan: Plan, sign: Sign = silent) -> None:
-        """Makes the model and draws its weights."""
+        """Make the model and draw its weights."""
         super().__init__(pieces, plan, sign)
         self.data = Dates(plan.seed)
         self.batches = self.data.batches(BATCH)
@@ -51,7 +51,7 @@ class Training(Learner):
         self.has_means = False
 
     def example(self) -> Sequence[Tensor]:
-        """Some dates, and what the decoder reads of them."""
+        """Return some dates, and what the decoder reads of them."""
         src, tgt = tensors(self.data.held_out_pairs(4))
         return [src, tgt[:, :-1]]
 
@@ -64,14 +64,14 @@ class Training(Learner):
             self._translate_with_means(True)
 
     def look(self, report: Report) -> Report:
-        """The report with what the mean weights make of the plan's sample."""
+        """Return the report with what the mean weights make of the plan's sample."""
         self._translate_with_means(True)
         report = super().look(report)
         self._translate_with_means(False)
         return report
 
     def advance(self) -> list[float]:
-        """One step of Adam, by the student's schedule."""
+        """Return one step of Adam, by the student's schedule."""
         self.sign()
         self.step += 1
         loss = self.loss_of(*tensors(next(self.batches)))
@@ -84,7 +84,7 @@ class Training(Learner):
         return [loss.item()]
 
     def _translate_with_means(self, means: bool) -> None:
-        """Puts the mean weights into the model and keeps those that it had, or the reverse."""
+        """Swap the model's weights for their running means, or swap them back."""
         if means is self.has_means:
             return
         self.has_means = means
@@ -94,13 +94,13 @@ class Training(Learner):
             mean.copy_(before)
 
     def rate(self, step: int) -> float:
-        """The learning rate of a step, by the student's schedule."""
+        """Return the learning rate of a step, by the student's schedule."""
         rate = self.pieces["noam_rate"](step, SIZES["d_model"], WARMUP)
         call = f"noam_rate({step}, {SIZES['d_model']}, {WARMUP})"
         return contract.learning_rate(rate, "training", call)
 
     def loss_of(self, src: Tensor, tgt: Tensor) -> Tensor:
-        """The student's loss of a batch, which can be followed backwards."""
+        """Return the student's loss of a batch, which can be followed backwards."""
         decoder_input, labels = self.forced(tgt)
         shape = (*labels.shape, dates.target_size())
         output = self.model(src, decoder_input)
@@ -143,5 +143,5 @@ class Training(Learner):
         return [[int(token) for token in row] for row in rows.tolist()]
 
     def answers(self, texts: Sequence[str]) -> list[str]:
-        """The ISO forms that the model writes for these sources."""
+        """Return the ISO forms that the model writes for these sources."""
         return [dates.decode_target(ids) for ids in self.translate(texts)]

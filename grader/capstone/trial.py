@@ -20,7 +20,7 @@ class Trial:
     def __init__(
         self, task: Task, model: WholeModel, plan: Plan, without: str = "", own: Sequence[str] = ()
     ) -> None:
-        """Makes the exam, and what the training process is given. Raises what they raise.
+        """Make the exam, and what the training process is given. Raises what they raise.
 
         The part called `without` is left out of the model, see `ablations`; the exercises `own`
         take the place of torch's, see `mine`.
@@ -43,7 +43,7 @@ class Trial:
     def outcome(
         self, session: Session, show: Callable[[Progress], None] = lambda _: None
     ) -> Learnt | Failure:
-        """Trains, holds the exam, and asks what is wrong with the pieces of a bad model.
+        """Train, hold the exam, and ask what is wrong with the pieces of a bad model.
 
         Ctrl-C ends the training early; the second one goes through.
         """
@@ -53,7 +53,7 @@ class Trial:
         return replace(outcome, faults=[*session.faults(), *outcome.faults])
 
     def trained(self, session: Session, show: Callable[[Progress], None]) -> Learnt | Failure:
-        """Trains and holds the exam; Ctrl-C as in `outcome`."""
+        """Train and hold the exam; Ctrl-C as in `outcome`."""
         session.begin(self.job)
         stopping = False
         while True:

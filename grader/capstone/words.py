@@ -19,7 +19,7 @@ def told(
     folder: Path,
     test: str,
 ) -> list[Line]:
-    """What came of it, and which exercises to look at, as lines and how each is printed.
+    """Return what came of it, and which exercises to look at, as lines and how each is printed.
 
     The student's files are in `folder`; `test` tests an exercise, as in "pytest test_{}.py".
     """
@@ -54,7 +54,7 @@ def _either(names: Sequence[str]) -> str:
 
 
 def answered(task: Task, answer: Translation | Failure, question: str = "") -> str:
-    """An answer as it is shown, behind what was `asked`."""
+    """Return an answer as it is shown, behind what was `asked`."""
     if isinstance(answer, Failure):
         return f"Your code could not go on: {answer.said}"
     return (f"{question} → " if question else "") + task.shown(answer)

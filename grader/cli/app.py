@@ -47,12 +47,12 @@ def options(
 
 
 def names(does: str) -> Any:
-    """The option `--exercise NAME` of a command that `does` something with each."""
+    """Return the option `--exercise NAME` of a command that `does` something with each."""
     return typer.Option("--exercise", metavar="NAME", help=f"{does}; may be given several times.")
 
 
 def table() -> Any:
-    """The option `--csv FILE` of a command that has the results of a class."""
+    """Return the option `--csv FILE` of a command that has the results of a class."""
     return typer.Option(
         "--csv",
         metavar="FILE",

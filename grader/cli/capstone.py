@@ -186,7 +186,7 @@ def capstone(
 
 
 def _given(task: Task, options: Mapping[str, Any]) -> dict[str, Any]:
-    """The options that were given, which only a model that writes has a use for."""
+    """Return the options that were given, which only a model that writes has a use for."""
     values = {name: value for name, value in options.items() if value is not None}
     if values and task.name != "prose":
         names = " and ".join(f"--{name.replace('_', '-')}" for name in values)
@@ -205,7 +205,7 @@ def _ablate(
     isolation: Isolation,
     out: Path,
 ) -> None:
-    """Trains the model with and without a part, side by side."""
+    """Train the model with and without a part, side by side."""
     from grader import pictures
     from grader.capstone import side_by_side
     from grader.capstone.exam import Learnt

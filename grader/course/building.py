@@ -210,5 +210,5 @@ def _tag(
 
 
 def source_path(course: Path, assignment: str) -> Path:
-    """Where nbgrader looks for the instructor's version."""
+    """Return where nbgrader looks for the instructor's version."""
     return course / "source" / assignment / f"{assignment}.ipynb"

@@ -127,7 +127,7 @@ def as_typed(source: str, reason: Exception) -> str:
 
 
 def markdown(source: str, attachments: Mapping[str, Any] | None = None) -> str:
-    """Markdown as HTML without scripts, styles of its own and pictures from elsewhere."""
+    """Return Markdown as HTML without scripts, styles of its own and pictures from elsewhere."""
     renderer = _Renderer(escape=False, attachments=attachments or {}, exclude_anchor_links=True)
     rendered = MarkdownWithMath(renderer=renderer).render(_TEX_COMMANDS.sub(r"\\ ", source))
     return renderer.with_formulas(_clean(rendered, [*html.TAGS, "img"], _allowed))
@@ -142,11 +142,11 @@ class _Renderer(IPythonRenderer):
         self._formulas: list[str] = []
 
     def inline_math(self, body: str) -> str:
-        """A formula in a line of text."""
+        """Return a formula in a line of text."""
         return self._kept(body, block=False) or str(super().inline_math(body))
 
     def block_math(self, body: str) -> str:
-        """A formula on lines of its own."""
+        """Return a formula on lines of its own."""
         return self._kept(body, block=True) or str(super().block_math(body))
 
     def _kept(self, body: str, block: bool) -> str:
@@ -157,7 +157,7 @@ class _Renderer(IPythonRenderer):
         return f"{self._mark}-{len(self._formulas) - 1}-"
 
     def with_formulas(self, text: str) -> str:
-        """The text with the formulas in their places."""
+        """Return the text with the formulas in their places."""
         return re.sub(rf"{self._mark}-(\d+)-", lambda match: self._formulas[int(match[1])], text)
 
 
@@ -168,7 +168,7 @@ def usual_markdown(source: str) -> str:
 
 
 def piece(source: str) -> str:
-    """HTML that a cell put out, with our own styles and nothing that runs or loads."""
+    """Return HTML that a cell put out, with our own styles and nothing that runs or loads."""
     return _clean(source, list(html.TAGS), _allowed_in_output)
 
 

@@ -110,7 +110,7 @@ def _read(pipe: FileIO, pieces: bytearray, deadline: float) -> bool:
 
 
 def _work(writer: int, render: Callable[[str], str], source: str, seconds: float) -> NoReturn:
-    """The child's life: lays out, writes, and ends, or is ended by a limit."""
+    """Lay out, write, and end, unless a limit ends the child first."""
     status = 1
     try:
         signal.signal(signal.SIGPROF, signal.SIG_DFL)

@@ -34,7 +34,7 @@ _VALUE = re.compile(r"[\w .%#()\[\]{}|+-]{0,60}")
 
 @lru_cache(maxsize=2048)
 def mathml(tex: str, block: bool) -> str | None:
-    """The formula as MathML, or None where it is too long or cannot be read."""
+    """Return the formula as MathML, or None where it is too long or cannot be read."""
     if len(tex) > MAX_LENGTH:
         return None
     try:

@@ -56,7 +56,7 @@ class _Table(ExportPlugin):
         raise NotImplementedError
 
     def head(self, assignments: list[Any]) -> Iterator[list[str]]:  # noqa: ARG002 - for others
-        """Rows before the first student's."""
+        """Yield rows before the first student's."""
         yield from ()
 
     def _warn_of_ungraded(self, gradebook: Gradebook, assignment: str) -> None:

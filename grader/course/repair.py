@@ -38,7 +38,7 @@ class RepairCells(NbGraderPreprocessor):
     def preprocess(
         self, nb: NotebookNode, resources: dict[str, Any]
     ) -> tuple[NotebookNode, dict[str, Any]]:
-        """Repairs the notebook; one with no exercise of the kit is treated as nbgrader does."""
+        """Repair the notebook; one with no exercise of the kit is treated as nbgrader does."""
         if not self.parent.exercises(resources):
             for step in _STOCK:
                 nb, resources = step(parent=self.parent)(nb, resources)

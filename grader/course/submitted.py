@@ -268,8 +268,8 @@ def contents_of(folder: Path) -> str:
 
 
 def files_to_refuse(folder: Path) -> list[Path]:
-    """What in a folder is neither a plain file nor a folder, but for notebooks, which are read so
-    that no link is followed.
+    """Return what in a folder is neither a plain file nor a folder, but for notebooks, which are
+    read so that no link is followed.
     """
     return [
         Path(parent) / name

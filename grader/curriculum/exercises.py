@@ -136,7 +136,7 @@ def find(name: str) -> Exercise:
 
 
 def unknown(name: str) -> str:
-    """The sentence on a name that no exercise has: the nearest one, and which there are."""
+    """Return the sentence on a name that no exercise has: the nearest one, and which there are."""
     near = difflib.get_close_matches(name.lower(), NAMES, 1)
     question = f" Did you mean {near[0]}?" if near else ""
     return f"There is no exercise {name!r}.{question} There are: {', '.join(NAMES)}."

@@ -16,7 +16,7 @@ FILE = Path(__file__).with_name("ordinary.json")
 
 
 def is_ordinary(name: str, exercise: str) -> bool:
-    """Whether right answers call this operator (`aten::exp`) or function of torch."""
+    """Return whether right answers call this operator (`aten::exp`) or function of torch."""
     known = _made()
     if name in known["not in"].get(exercise, ()):
         return False
@@ -56,7 +56,7 @@ _SPECIAL = re.compile(r"\b__\w+__\b")
 
 
 def imported(text: str) -> set[str]:
-    """The modules that a source imports, by the first parts of their names."""
+    """Return the modules that a source imports, by the first parts of their names."""
     names = set()
     for match in _IMPORT.finditer(text):
         for name in (match[1] or match[2]).split(","):
@@ -65,7 +65,7 @@ def imported(text: str) -> set[str]:
 
 
 def special(text: str) -> set[str]:
-    """The names in a source that begin and end with two underscores."""
+    """Return the names in a source that begin and end with two underscores."""
     return set(_SPECIAL.findall(text))
 
 

@@ -435,7 +435,7 @@ def hint_for(error: str, line: str = "") -> str:
 
 
 def _first(hints: tuple[Hint, ...], error: str, line: str) -> str:
-    """What the first hint that matches says; "" if none does."""
+    """Return what the first hint that matches says; "" if none does."""
     for hint in hints:
         matched, there = re.search(hint.pattern, error), re.search(hint.at, line)
         if matched and there:

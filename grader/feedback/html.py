@@ -192,14 +192,14 @@ def _legend(kind: str, values: list[float]) -> str:
 
 
 def printable(value: Any) -> Any:
-    """Text without the control characters that HTML forbids or that turn text around."""
+    """Return text without the control characters that HTML forbids or that turn text around."""
     if not isinstance(value, str) or isinstance(value, Markup):
         return value
     return words.printable(value)
 
 
 def prose(text: str) -> Markup:
-    """Text of ours, in which `backticks` mark code, escaped."""
+    """Return text of ours, in which `backticks` mark code, escaped."""
     return Markup(re.sub(r"`([^`\n]+)`", r"<code>\1</code>", str(escape(printable(text)))))
 
 

@@ -237,7 +237,7 @@ def exercise_result(data: Any) -> ExerciseResult:
 
 
 def _submission(data: Any) -> dict[str, Any]:
-    """The fields of a submission, without what the JSON has in another form."""
+    """Return the fields of a submission, without what the JSON has in another form."""
     exercises = [_exercise(exercise) for exercise in data["exercises"]]
     together = data["together"] and _found(data["together"])
     return {**data, "exercises": exercises, "integration": together}
@@ -269,6 +269,6 @@ def weighed(result: ExerciseResult, worth: float) -> ExerciseResult:
 
 
 def points(result: ExerciseResult | SubmissionResult | CheckResult) -> str:
-    """Points as "12.5 of 15"; "?" where the grader failed."""
+    """Return points as "12.5 of 15"; "?" where the grader failed."""
     earned = "?" if result.points is None else format(round(result.points, 4), "g")
     return f"{earned} of {result.max_points:g}"

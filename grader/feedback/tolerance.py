@@ -50,7 +50,7 @@ def measured() -> Iterator[list[float]]:
 
 
 def note(difference: Tensor, limit: Tensor) -> None:
-    """Keeps, where somebody measures, what a comparison has found."""
+    """Keep, where somebody measures, what a comparison has found."""
     noted = _noted.get()
     if noted is not None:
         shares = torch.where(difference == 0, 0.0, difference / limit)

@@ -72,7 +72,7 @@ def _places(noticed: StudentError | Use, sources: Mapping[str, str]) -> tuple[Pl
 
 
 def _made(told: str, exercise: str, source: str) -> tuple[Place, ...]:
-    """The line that makes the parameter with whose name a text begins, if a single one can.
+    """Return the line that makes the parameter with whose name a text begins, if a single one can.
 
     Of `layers.0.self_attn.q_proj.weight`, that is the one that makes `q_proj`, or where another
     exercise does that, `self_attn`.

@@ -227,7 +227,7 @@ class Judge:
             return replace(result, remarks=(*remarks, failed))
 
     def _unusual_calls(self, examination: ExerciseRun, result: ExerciseResult) -> list[str]:
-        """Remarks on what the answer calls that no known right answer does.
+        """Return remarks on what the answer calls that no known right answer does.
 
         It runs once more for each view, in a new process: there it cannot know what it was asked
         before, and what earned points has to be right there, too.
@@ -262,7 +262,7 @@ class Judge:
         view: View,
         seconds: float,
     ) -> list[TorchCall] | None:
-        """The unusual calls of one view; None if the process hung or died.
+        """Return the unusual calls of one view; None if the process hung or died.
 
         Raises `_OtherwiseError` if what earned points is wrong there.
         """

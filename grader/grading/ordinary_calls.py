@@ -52,7 +52,7 @@ _DERIVATIVES = ("_backward_data", "_backward")
 
 
 def remarks(exercise: str, calls: Iterable[TorchCall]) -> list[str]:
-    """The remarks on these calls, those that came most often first."""
+    """Return the remarks on these calls, those that came most often first."""
     times: Counter[tuple[str, str | None, int | None]] = Counter()
     for call in unusual(exercise, calls):
         times[call.name, call.file, call.line] += call.times
@@ -65,7 +65,7 @@ def remarks(exercise: str, calls: Iterable[TorchCall]) -> list[str]:
 
 
 def needs_watching(exercise: str, texts: Iterable[str]) -> bool:
-    """Whether an answer may call what is not ordinary, by the words in its texts.
+    """Return whether an answer may call what is not ordinary, by the words in its texts.
 
     A call needs a name: one of torch's that does not stand in right answers, or a way to make names
     out of text. Most answers have neither, and need not be run once more to be watched.
@@ -90,7 +90,7 @@ def needs_watching(exercise: str, texts: Iterable[str]) -> bool:
 
 @cache
 def _as_name(character: str) -> str:
-    """A character as Python reads it in a name.
+    """Return a character as Python reads it in a name.
 
     One by one, since a text of combining marks takes time that grows with the square of its length,
     and no two characters that are not ASCII become one that is.
@@ -100,19 +100,19 @@ def _as_name(character: str) -> str:
 
 @cache
 def _own(word: str) -> re.Pattern[str]:
-    """Finds a word where it cannot be the name of something in a module: not behind a point."""
+    """Find a word where it cannot be the name of something in a module: not behind a dot."""
     before = r"\b(?:class|def|return|in|is|not|and|or)[ ]+|[(=\[{*:\"'`+\-/<>@][ ]*"
     return re.compile(rf"(?:{before}){word}\b")
 
 
 def words_of(text: str) -> set[str]:
-    """The words of a source, as Python reads them."""
+    """Return the words of a source, as Python reads them."""
     return set(_WORD.findall(text))
 
 
 @cache
 def names_of_torch() -> frozenset[str]:
-    """The names of what torch has in public: modules, functions, methods, operators."""
+    """Return the names of what torch has in public: modules, functions, methods, operators."""
     names = {info.name for info in pkgutil.iter_modules(torch.__path__)}
     names |= _defined_in(_UNLOADED)
     names |= {
@@ -133,7 +133,7 @@ def names_of_torch() -> frozenset[str]:
 
 
 def _defined_in(module: str) -> set[str]:
-    """The name of a module, and of each function and class in it, which is not imported."""
+    """Return the name of a module, and of each function and class in it, which is not imported."""
     spec = find_spec(module)
     tree = ast.parse(Path(spec.origin).read_text(encoding="utf-8") if spec and spec.origin else "")
     kinds = (ast.FunctionDef, ast.ClassDef)
@@ -142,12 +142,12 @@ def _defined_in(module: str) -> set[str]:
 
 @cache
 def _handed_out(exercise: str) -> frozenset[str]:
-    """The lines of the stub, whose text names what may not be used."""
+    """Return the lines of the stub, whose text names what may not be used."""
     return frozenset(line.strip() for line in stubs.as_handed_out(exercise).split("\n"))
 
 
 def unusual(exercise: str, calls: Iterable[TorchCall]) -> list[TorchCall]:
-    """The calls that are not ordinary in an exercise. A derivative is as its function is."""
+    """Return the calls that are not ordinary in an exercise. A derivative is as its function is."""
     return [
         call
         for call in calls

@@ -175,7 +175,7 @@ class _Names:
         return made
 
     def imports(self, token: str) -> list[bytes]:
-        """Code that imports what the released notebook imports, under the token's names."""
+        """Return code that imports what the released notebook imports, under the token's names."""
         made = []
         for name, node in self._imports.items():
             if isinstance(node, ast.ImportFrom):

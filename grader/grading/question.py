@@ -116,7 +116,7 @@ class Question(Probe):
             return self.read(self._answered(module))
 
     def answered(self, module: Any) -> list[Any]:
-        """What code in this process replies; the reference's own reply where it is that."""
+        """Return what code in this process replies; the reference's own reply where it is that."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return list(self._answered(module))

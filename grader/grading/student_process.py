@@ -30,7 +30,7 @@ _BINDING = re.compile(r"^(?:async[ \t]+)?(?:def|class)[ \t]+(\w+)|^(\w+)[ \t]*="
 
 
 def references(exercise: str, sources: Mapping[str, str]) -> tuple[str, ...]:
-    """The exercises of which an answer gets the reference, in curriculum order.
+    """Return the exercises of which an answer gets the reference, in curriculum order.
 
     These are what the exercise needs, and those before it that the answer imports and that were
     not handed in with it.
@@ -43,7 +43,7 @@ def references(exercise: str, sources: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def _imported(source: str) -> set[str]:
-    """The modules of the package `exercises` that a source seems to import, by name."""
+    """Return the modules of the package `exercises` that a source seems to import, by name."""
     found = _IMPORTED.findall(source)
     return {module for module, _ in found} | {
         word for _, names in found for word in words_of(names)
@@ -184,5 +184,5 @@ class StudentProcess:
 
 
 def _bound(text: str) -> set[str]:
-    """The names that a cell seems to bind at its top level."""
+    """Return the names that a cell seems to bind at its top level."""
     return {match[1] or match[2] for match in _BINDING.finditer(text)}

@@ -117,7 +117,7 @@ def _of_arguments(
 
 @cache
 def _arguments(exercise: str) -> frozenset[str]:
-    """The arguments of the functions that an exercise asks for, each after its function."""
+    """Return the arguments of the functions that an exercise asks for, each after its function."""
     tree = ast.parse(stubs.reference_source(exercise))
     owners = [("", tree.body)]
     owners += [(f"{node.name}.", node.body) for node in tree.body if isinstance(node, ast.ClassDef)]

@@ -282,7 +282,7 @@ def _judge(plan: Plan, recordings: Recordings, host: Host | None) -> Judge:
 
 
 def _hosts(plan: Plan, count: int) -> Sequence[Host | None]:
-    """Sandboxes, fewer where this machine has no room for so many.
+    """Return sandboxes, fewer where this machine has no room for so many.
 
     None in their place where not one can be started: a worker then tries again, and says why.
     """

@@ -249,7 +249,7 @@ class Shell(InteractiveShell):  # type: ignore[misc]
         self.configurables.append(self.extension_manager)
 
     def enter(self) -> None:
-        """Becomes the shell of this process, as others do when they are made."""
+        """Become the shell of this process, as others do when they are made."""
         folder = os.getcwd()
         self.ipython_dir = os.path.join(folder, ".ipython")
         super().init_profile_dir(None)

@@ -43,7 +43,7 @@ def attention_heads(
     row_axis: str = "",
     column_axis: str = "",
 ) -> Figure:
-    """What each head of each layer attends to, a row of matrices for each layer.
+    """Return what each head of each layer attends to, a row of matrices for each layer.
 
     `weights[layer][head]` is `(rows, columns)`; `rows` name the queries, `columns` the keys.
     """

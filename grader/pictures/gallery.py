@@ -90,7 +90,7 @@ def _short(number: float | int | bool) -> float | int | bool:
 
 
 def _as_text(data: dict[str, list[dict[str, Any]]]) -> str:
-    """JSON with a line for each panel."""
+    """Return JSON with a line for each panel."""
     parts = []
     for name, panels in data.items():
         lines = ",\n  ".join(json.dumps(panel, separators=(",", ":")) for panel in panels)

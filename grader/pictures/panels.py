@@ -74,7 +74,7 @@ _MAY_BE_ONE = {"generator.weight": "tgt_embedding.token.embedding.weight"}
 
 
 def wave(*shape: int, seed: float = 0.0) -> Tensor:
-    """Numbers that look drawn at random and are the same on every machine, in float32."""
+    """Return numbers that look drawn at random and are the same on every machine, in float32."""
     count = torch.Size(shape).numel()
     steps = torch.arange(count, dtype=torch.float64) + 1
     return (1.4 * torch.sin(steps * (1.7 + 0.31 * seed) + seed)).reshape(shape).float()
@@ -132,10 +132,10 @@ def shares(numbers: Tensor, bound: float) -> Tensor:
 
 
 def numbered(name: str, count: int) -> tuple[str, ...]:
-    """Names such as "token 0", "token 1"."""
+    """Return names such as "token 0", "token 1"."""
     return tuple(f"{name} {index}" for index in range(count))
 
 
 def floats(values: Iterable[float]) -> tuple[float, ...]:
-    """Places on an axis, without the digits that a step of 0.1 leaves."""
+    """Return places on an axis, without the digits that a step of 0.1 leaves."""
     return tuple(round(float(value), 6) for value in values)

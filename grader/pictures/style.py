@@ -126,7 +126,7 @@ def readable(labels: Sequence[str]) -> list[str]:
 
 
 def spelled(title: str) -> str:
-    """A title in which every character can be seen, with a note if some are spelled out.
+    """Return a title in which every character can be seen, with a note if some are spelled out.
 
     Kana and the characters of Japanese dates are transliterated, others shown by their codes.
     """

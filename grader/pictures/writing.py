@@ -74,7 +74,7 @@ class _Round(nn.Module):
         self.blocks = nn.ModuleList()
 
     def forward(self, ids: Tensor, caches: Any = None) -> Tensor:
-        """Logits that rule out all tokens but the next of the list."""
+        """Return logits that rule out all tokens but the next of the list."""
         del caches
         return 1000.0 * torch.eye(len(_TOKENS))[(ids + 1) % len(_TOKENS)]
 

@@ -172,7 +172,7 @@ def listed(called: dict[str, set[str]]) -> dict[str, Any]:
 
 
 def _is_in(name: str, modules: Iterable[str]) -> bool:
-    """Whether it is a function of one of these modules."""
+    """Return whether it is a function of one of these modules."""
     return any(name.startswith(f"{module}.") for module in modules)
 
 
@@ -200,7 +200,7 @@ def right_answers(exercise: str, tests: Path) -> Iterator[str]:
 def calls(
     exercise: str, source: str, recordings: Sequence[Recording], host: Host
 ) -> list[TorchCall]:
-    """What an answer calls in any case of any check. Raises what its import raises."""
+    """Return what an answer calls in any case of any check. Raises what its import raises."""
     seen = []
     for view in get_args(View):
         budget = Budget("The answer", 240.0, 60.0)

@@ -257,7 +257,7 @@ def drawn(exercise: str, tests: Path, seed: int, sample: int | None) -> Iterator
 
 
 def _slips(exercise: str, tests: Path, seed: int) -> Iterator[Case]:
-    """Slips of the pen in right answers by others. A statement that is gone is on no line."""
+    """Yield slips of the pen in right answers by others. A statement that is gone is on no line."""
     slips = []
     for file in sorted((tests / "variants" / exercise).glob("*.py")):
         # One statement a line, so that a slip is on the line that it is found on.

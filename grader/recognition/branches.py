@@ -34,14 +34,14 @@ class Split:
 
 
 def share(known: Fingerprints, student: Prints, explained: Sequence[Tensor]) -> float:
-    """How much of what is wrong, 0 to 1, is explained by one or another of these."""
+    """Return how much of what is wrong, 0 to 1, is explained by one or another of these."""
     wrong = student.differs(known.right)
     together = torch.stack([torch.zeros_like(wrong), *explained]).any(dim=0)
     return float((wrong & together).float() @ known.weights / (wrong.float() @ known.weights))
 
 
 def enough(known: Fingerprints, marks: Prints, causes: Sequence[Explanation]) -> bool:
-    """Whether these explain enough of what is wrong in a branch.
+    """Return whether these explain enough of what is wrong in a branch.
 
     Two that show nothing but what is there need less: where both act, neither looks as it does
     alone.
@@ -52,7 +52,7 @@ def enough(known: Fingerprints, marks: Prints, causes: Sequence[Explanation]) ->
 
 
 def splits(known: Fingerprints, student: Prints) -> list[Split]:
-    """The ways to look at an answer by configuration, the one that explains most first."""
+    """Return the ways to look at an answer by configuration, the one that explains most first."""
     wrong = student.differs(known.right)
     total = float((wrong * known.weights).sum())
     splits = []
@@ -84,7 +84,7 @@ def splits(known: Fingerprints, student: Prints) -> list[Split]:
 
 
 def _with_the_same(split: Split, splits: Sequence[Split]) -> Split:
-    """The split, its branch with those that cannot be told from it by what was asked."""
+    """Return the split, its branch with those that cannot be told from it by what was asked."""
     if not split.clean or len(split.sides) != 1:
         return split
     ((branch, marks),) = split.sides
@@ -99,7 +99,7 @@ def _with_the_same(split: Split, splits: Sequence[Split]) -> Split:
 
 
 def inside_only(known: Fingerprints, student: Prints, branch: Branch) -> Prints:
-    """The marks that an answer leaves in a branch.
+    """Return the marks that an answer leaves in a branch.
 
     A check that is passed says nothing if it looks at other configurations as well: what a mistake
     leaves may be refused for what it leaves in those.
@@ -114,7 +114,7 @@ def inside_only(known: Fingerprints, student: Prints, branch: Branch) -> Prints:
 def denied(
     known: Fingerprints, student: Prints, name: str, branch: Branch, mixed: bool = False
 ) -> bool:
-    """Whether the answer does not have a mistake outside of a branch, where that would show.
+    """Return whether the answer does not have a mistake outside of a branch, where that would show.
 
     A function that does not take the branch's argument is outside of it as well. If what is wrong
     there is `mixed` with something that nobody knows, only what is right counts.
@@ -132,6 +132,6 @@ def denied(
 
 
 def _others(outside: Sequence[Tensor], number: int) -> Tensor:
-    """Which keys are of this branch, and not of all."""
+    """Return which keys are of this branch, and not of all."""
     branches = [out for index, out in enumerate(outside) if index != number]
     return ~outside[number] & torch.stack(branches).any(dim=0)

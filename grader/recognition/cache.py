@@ -34,7 +34,7 @@ ROOMS = ("checks", "curriculum", "feedback", "grading", "recognition", "remote")
 
 
 def file(exercise: str, kind: str) -> Path:
-    """The file of this kind for an exercise, whether it is there or not."""
+    """Return the file of this kind for an exercise, whether it is there or not."""
     root = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     return root / "transformer-by-hand" / f"{exercise}-{_version(exercise)}.{kind}"
 
@@ -82,7 +82,7 @@ def unsealed(path: Path) -> bytes | None:
 
 @contextmanager
 def made_once(path: Path) -> Iterator[None]:
-    """Lets one process at a time make this file; the others wait, and then find it there."""
+    """Let one process at a time make this file; the others wait, and then find it there."""
     locked = path.with_name(f"{path.name}.lock")
     with contextlib.ExitStack() as stack:
         with contextlib.suppress(OSError):
@@ -112,14 +112,14 @@ def _version(exercise: str) -> str:
 
 
 def mistake_files(exercise: str) -> list[Path]:
-    """The files that hold the known mistakes of an exercise."""
+    """Return the files that hold the known mistakes of an exercise."""
     known = _KIT / "curriculum" / "mistakes"
     return [known / f"{exercise}.toml", *sorted((known / "forms" / exercise).glob("*.txt"))]
 
 
 @functools.cache
 def _kit_digest() -> str:
-    """A digest of the Python files of `ROOMS`, by name and content."""
+    """Return a digest of the Python files of `ROOMS`, by name and content."""
     digest = hashlib.sha256()
     for path in sorted(path for room in ROOMS for path in (_KIT / room).rglob("*.py")):
         content = hashlib.sha256(path.read_bytes()).hexdigest()

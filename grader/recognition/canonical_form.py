@@ -46,7 +46,7 @@ class Mark:
     rounding: float = 0.0
 
     def equals(self, mark: Mark) -> bool:
-        """Whether both are the same but for rounding."""
+        """Return whether both are the same but for rounding."""
         if self.code != mark.code or len(self.values) != len(mark.values):
             return False
         size = max(self.size, mark.size, SMALLEST_SIZE)
@@ -60,7 +60,7 @@ Marks = dict[str, Mark]
 
 
 def marks(request: Request, reply: Any, right: Any) -> Marks:
-    """The marks of a reply, by the path of the leaf: "" is the form of the whole.
+    """Return the marks of a reply, by the path of the leaf: "" is the form of the whole.
 
     `right` is the reference's reply to the same request. Where the form is another than its, there
     are no leaves to compare, and the form is the only mark.
@@ -83,7 +83,7 @@ def marks(request: Request, reply: Any, right: Any) -> Marks:
 
 
 def raised(reply: Any) -> bool:
-    """Whether the reply is an exception."""
+    """Return whether the reply is an exception."""
     return isinstance(reply, dict) and isinstance(reply.get("error"), dict)
 
 
@@ -250,7 +250,7 @@ def depends_on(request: Request) -> tuple[set[Any], set[Any]]:
 
 
 def told(requests: Sequence[Request], replies: Iterable[Any]) -> Iterator[tuple[Any, bool]]:
-    """Each reply, and whether it says anything.
+    """Yield each reply, and whether it says anything.
 
     What a crash before it has hidden does not, nor that there was too little memory for it.
     """

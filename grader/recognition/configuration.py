@@ -34,7 +34,7 @@ class _Object:
 
 
 def settings(module: Any, requests: Sequence[Request]) -> list[Settings]:
-    """The configuration of every request. `module` is the reference, for its signatures."""
+    """Return the configuration of every request. `module` is the reference, for its signatures."""
     objects: dict[Any, _Object] = {}
     graphs: dict[Any, Settings] = {}
     settings: list[Settings] = []

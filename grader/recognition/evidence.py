@@ -67,7 +67,7 @@ def explain(
     correct: Says = not_known,
     has: Says = not_known,
 ) -> list[Explanation]:
-    """What explains the marks of a student's answer, each taken out before the next.
+    """Return what explains the marks of a student's answer, each taken out before the next.
 
     `better_pair` looks further where no single mistake explains what is left without a rest; the
     mistakes in `refused` are not there, whatever the marks look like. Those whose line is `correct`
@@ -91,7 +91,7 @@ def explain(
 
 
 def alike(known: Fingerprints, name: str, student: Prints) -> list[str]:
-    """The mistakes that look the same as this one where the student's code said anything."""
+    """Return the mistakes that look the same as this one where the student's code said anything."""
     # Only where their code said anything is there something to compare.
     rows = known.known[:, student.said]
     names = [name]
@@ -132,7 +132,7 @@ class Evidence:
         self.covered = torch.zeros_like(self.wrong)
 
     def agreeing(self, prints: Prints) -> Tensor:
-        """Where these marks are the student's, and that speaks for who left them."""
+        """Return where these marks are the student's, and that speaks for who left them."""
         known, student = self.known, self.student
         same = prints.same(student)
         # What a crash leaves as it was speaks for a mistake that crashes there as well.
@@ -145,7 +145,7 @@ class Evidence:
         return same
 
     def take_out(self, explanation: Explanation) -> None:
-        """Counts this as explained from now on.
+        """Count this as explained from now on.
 
         Where the mistake shows, no other one can be seen as it is: there nothing speaks for or
         against the next.
@@ -154,7 +154,7 @@ class Evidence:
         self.covered |= explanation.shown
 
     def telling(self, explained: Tensor) -> Tensor:
-        """What speaks for a mistake of what it explains, by row.
+        """Return what speaks for a mistake of what it explains, by row.
 
         Many faults end in the same exception, and many in an output of nothing but zeros: zeros
         count beside something else, and once a mistake was found.
@@ -173,19 +173,19 @@ class Evidence:
         return elsewhere
 
     def probes(self) -> list[int]:
-        """The probes in which something is left to explain, the cheapest first."""
+        """Return the probes in which something is left to explain, the cheapest first."""
         numbers = set(self.checks[self.left].tolist())
         return sorted(numbers, key=lambda number: self.known.probes[number].cost)
 
     def mostly(self, prints: Prints, where: Tensor) -> bool:
-        """Whether these marks explain nearly all that is wrong in one probe."""
+        """Return whether these marks explain nearly all that is wrong in one probe."""
         wrong = self.left[where]
         same = wrong & prints.same(self.student[where])
         weights = self.weights[where]
         return bool((same * weights).sum() >= CLEAN * (wrong * weights).sum())
 
     def complete(self, prints: Prints) -> bool:
-        """Whether these are the student's marks, all of them, where something is left."""
+        """Return whether these are the student's marks, all of them, where something is left."""
         return bool(prints.same(self.student)[self.left].all())
 
     def best(
@@ -247,7 +247,7 @@ class Evidence:
         )
 
     def near(self) -> list[str]:
-        """The mistakes that show where the answer is wrong, whatever they show there."""
+        """Return the mistakes that show where the answer is wrong, whatever they show there."""
         shown = self.shown
         explained = self._weight(shown & self.left)
         size = self._weight(shown).clamp(min=1e-9)
@@ -262,7 +262,7 @@ class Evidence:
         return names
 
     def promising(self, pairs: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
-        """Those of the pairs that may explain most of what is left, the likeliest first.
+        """Return those of the pairs that may explain most of what is left, the likeliest first.
 
         Where only one of two mistakes makes a difference by itself, both together make the same, as
         a rule; where both do, they may make any.

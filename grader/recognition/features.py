@@ -133,7 +133,7 @@ class Probe:
         return Prints.of([mark for _, by_path in self._right_marks for mark in by_path.values()])
 
     def read(self, replies: Iterable[Any]) -> Prints:
-        """The marks of somebody's replies. What a crash has hidden has none.
+        """Return the marks of somebody's replies. What a crash has hidden has none.
 
         A reply that is the reference's own object is not looked at.
         """
@@ -180,7 +180,7 @@ class Prints:
 
     @classmethod
     def of(cls, columns: Sequence[Mark | None]) -> Prints:
-        """These marks; nothing said where there is none."""
+        """Return these marks; nothing said where there is none."""
         nothing = Mark(UNSAID)
         cells = [mark or nothing for mark in columns]
         zeros = (0.0,) * PROJECTIONS
@@ -203,7 +203,7 @@ class Prints:
 
     @classmethod
     def join(cls, parts: Sequence[Prints]) -> Prints:
-        """What one answer says to several probes."""
+        """Return what one answer says to several probes."""
         return cls._of(torch.cat, parts)
 
     @classmethod
@@ -220,7 +220,7 @@ class Prints:
         return Prints(self.codes[index], self.values[index], self.size[index], self.rounding[index])
 
     def replaced(self, columns: Sequence[int], replacement: Prints) -> Prints:
-        """These marks with others in some of the columns."""
+        """Return these marks with others in some of the columns."""
         if not columns:
             return self
         where = torch.tensor(columns)
@@ -236,7 +236,7 @@ class Prints:
         return Prints(*parts)
 
     def without(self, columns: Tensor) -> Prints:
-        """These marks with nothing said where `columns` is true."""
+        """Return these marks with nothing said where `columns` is true."""
         return Prints(
             torch.where(columns, UNSAID, self.codes), self.values, self.size, self.rounding
         )
@@ -247,7 +247,7 @@ class Prints:
         return self.codes != UNSAID
 
     def same(self, prints: Prints) -> Tensor:
-        """Where both say the same, but for rounding."""
+        """Return where both say the same, but for rounding."""
         size = torch.maximum(self.size, prints.size).clamp(min=SMALLEST_SIZE)
         limit = torch.maximum(self.rounding, prints.rounding) * size
         # What was not kept of one of them is NaN.
@@ -255,11 +255,11 @@ class Prints:
         return (self.codes == prints.codes) & self.said & (apart <= limit)
 
     def equal(self, prints: Prints) -> Tensor:
-        """Where both say the same, or both nothing."""
+        """Return where both say the same, or both nothing."""
         return self.same(prints) | (~self.said & ~prints.said)
 
     def differs(self, prints: Prints) -> Tensor:
-        """Where both say something, and not the same."""
+        """Return where both say something, and not the same."""
         return self.said & prints.said & ~self.same(prints)
 
 
@@ -334,11 +334,11 @@ class Fingerprints:
         )
 
     def outside(self, branch: Branch) -> Tensor:
-        """Which of the keys are of requests in another configuration than the branch's."""
+        """Return which of the keys are of requests in another configuration than the branch's."""
         return torch.tensor([out for probe in self.probes for out in probe.outside(branch)])
 
     def without(self, argument: str) -> Tensor:
-        """Which of the keys are of calls of what does not take this argument."""
+        """Return which of the keys are of calls of what does not take this argument."""
         lacks = [lack for probe in self.probes for lack in probe.without(argument)]
         return torch.tensor(lacks) & self.calls
 
@@ -358,16 +358,16 @@ class Fingerprints:
         return Prints.join([self.right[None], self.known])
 
     def forms(self, name: str) -> list[int]:
-        """The rows of a mistake, one for each form in which it is known."""
+        """Return the rows of a mistake, one for each form in which it is known."""
         return [row for row, feature in enumerate(self.names) if feature == name]
 
     def accepts(self, name: str) -> bool:
-        """Whether a mistake returns something where an error is due."""
+        """Return whether a mistake returns something where an error is due."""
         rows = self.forms(name)
         return bool((self.known.codes[rows] == ACCEPTED)[self.shown[rows]].any())
 
     def only_accepts(self, name: str) -> bool:
-        """Whether a mistake does nothing but return something where an error is due."""
+        """Return whether a mistake does nothing but return something where an error is due."""
         rows = self.forms(name)
         return bool((self.known.codes[rows] == ACCEPTED)[self.shown[rows]].all())
 

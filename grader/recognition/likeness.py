@@ -50,7 +50,7 @@ class Change:
 
 
 def words(code: str) -> Words:
-    """What a line is made of."""
+    """Return what a line is made of."""
     # Without the boundary, a long name would be looked through from each of its letters.
     called = {part for pair in re.findall(r"\.(\w+)|\b(\w+)\(", code) for part in pair}
     return {
@@ -77,7 +77,7 @@ def parsed(source: str | bytes) -> ast.Module:
 
 
 def _is_of_usual_size(tree: ast.Module) -> bool:
-    """Whether a tree has no more nodes, levels and digits than an answer can have."""
+    """Return whether a tree has no more nodes, levels and digits than an answer can have."""
     level: list[ast.AST] = [tree]
     count = depth = 0
     while level:
@@ -125,18 +125,18 @@ def ruled_out(source: str, needs: Mapping[str, str], denials: Mapping[str, str])
 
 
 def is_text(node: ast.stmt) -> bool:
-    """Whether a statement is a docstring, or another value that stands alone."""
+    """Return whether a statement is a docstring, or another value that stands alone."""
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
 
 
 def simple_statements(source: str) -> list[tuple[int, str]]:
-    """The simple statements of a source: the line that each begins on, and its text."""
+    """Return the simple statements of a source: the line that each begins on, and its text."""
     nodes = (node for node in ast.walk(parsed(source)) if isinstance(node, _SIMPLE))
     return [(node.lineno, ast.unparse(node)) for node in nodes]
 
 
 def likely_line(source: str, wrong: Iterable[Words], excluded: Collection[int] = ()) -> int | None:
-    """The number of the line that is most like one of the wrong ones, and not `excluded`.
+    """Return the number of the line that is most like one of the wrong ones, and not `excluded`.
 
     None where no line is like them, or a second one nearly as much, or the source is no Python, too
     long or too deep.
@@ -168,7 +168,7 @@ class Lines:
         self.common = Counter(word for made_of in self.lines for word in made_of)
 
     def correct(self, changes: Iterable[Change]) -> bool:
-        """Whether the line that a mistake changes is in the source, as it should be.
+        """Return whether the line that a mistake changes is in the source, as it should be.
 
         False where one of its forms may be there of which no line can say so: one that only removes
         lines which are not all in the source, or only adds some that are, or that changes none but
@@ -194,7 +194,7 @@ class Lines:
 
 
 def _lines(tree: ast.AST) -> Iterator[tuple[int, Words]]:
-    """Every simple statement, and what the others begin with, by the number of its line."""
+    """Yield every simple statement, and what the others begin with, by the number of its line."""
     for node in ast.walk(tree):
         if isinstance(node, (ast.If, ast.While)):
             yield node.lineno, words(ast.unparse(node.test))
@@ -219,10 +219,10 @@ def _likeness(made_of: Words, wrong: Words, common: Counter[int]) -> float:
 
 
 def packed(lines: Sequence[Words]) -> list[list[tuple[int, float]]]:
-    """The lines as lists of pairs, which any format can hold."""
+    """Return the lines as lists of pairs, which any format can hold."""
     return [list(line.items()) for line in lines]
 
 
 def unpacked(lines: Iterable[Iterable[tuple[int, float]]]) -> list[Words]:
-    """The inverse of `packed`."""
+    """Return the inverse of `packed`."""
     return [dict(line) for line in lines]

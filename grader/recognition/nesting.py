@@ -22,7 +22,7 @@ Step = tuple[str, str]
 
 
 def steps(source: str) -> frozenset[Step]:
-    """The pairs of steps of which the second gives the first what it works on."""
+    """Return the pairs of steps of which the second gives the first what it works on."""
     try:
         return frozenset(_steps(parsed(source)))
     except RecursionError:
@@ -80,7 +80,7 @@ def _pairs(node: ast.AST, outer: str) -> Iterator[Step]:
 
 
 def _step(node: ast.AST) -> str:
-    """What a call or a sum is, in the words that all sources share; "" for anything else."""
+    """Return what a call or a sum is, in the words that all sources share; "" for anything else."""
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
         return "+"
     if not isinstance(node, ast.Call):

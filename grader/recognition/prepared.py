@@ -38,12 +38,12 @@ _TEXTS = (ast.Module, ast.ClassDef, ast.FunctionDef)
 
 
 def file(exercise: str) -> Path:
-    """The file of an exercise, whether it is there or not."""
+    """Return the file of an exercise, whether it is there or not."""
     return FOLDER / f"{exercise}.hints"
 
 
 def content(exercise: str) -> bytes | None:
-    """The content of the file of an exercise; None if there is none that can be used."""
+    """Return the content of the file of an exercise; None if there is none that can be used."""
     kept = sound(file(exercise))
     is_edition = not _CHECKS.is_dir()  # which has nothing else
     return kept if kept is not None and (is_edition or _keys(kept)[0] == key(exercise)) else None
@@ -56,7 +56,7 @@ def with_marks(exercise: str) -> bytes | None:
 
 
 def sound(file: Path) -> bytes | None:
-    """The content of a file, whatever it was made of; None if it is not there or damaged."""
+    """Return the content of a file, whatever it was made of; None if it is not there or damaged."""
     try:
         content = file.read_bytes()
         _frame(content)
@@ -66,19 +66,19 @@ def sound(file: Path) -> bytes | None:
 
 
 def packed(exercise: str, data: Any) -> bytes:
-    """The content of a file with this data."""
+    """Return the content of a file with this data."""
     frame = wire.encode(data)
     keys = f"{key(exercise)} {marks_key(exercise)}"
     return f"{keys} {zlib.crc32(frame):08x}\n".encode() + frame
 
 
 def unpacked(content: bytes) -> Any:
-    """The inverse of `packed`. Raises `ValueError` or `WireError` for what is damaged."""
+    """Return the inverse of `packed`. Raises `ValueError` or `WireError` for what is damaged."""
     return wire.decode_trusted(wire.body(_frame(content)))
 
 
 def _keys(content: bytes) -> list[str]:
-    """What all of the content was made of, and its marks."""
+    """Return what all of the content was made of, and its marks."""
     return content.partition(b"\n")[0].decode(errors="replace").split(" ")[:2]
 
 
@@ -122,14 +122,14 @@ def _digest(*parts: str) -> str:
 
 
 def _edits(known: Path) -> str:
-    """How each mistake in a file is made, without what is said of it."""
+    """Return how each mistake in a file is made, without what is said of it."""
     rows = tomllib.loads(known.read_text(encoding="utf-8"))["mistake"]
     made = [{key: value for key, value in row.items() if key not in _SAID} for row in rows]
     return json.dumps(made, sort_keys=True)
 
 
 def _checks(exercise: str) -> list[Path]:
-    """The modules of an exercise's checks, without the framework, which is that of all."""
+    """Return the modules of an exercise's checks, without the framework, which is that of all."""
     waiting, modules = [exercise], dict[str, Path]()
     while waiting:
         name = waiting.pop()
@@ -149,7 +149,7 @@ def _imported(path: Path) -> Iterator[str]:
 
 
 def _code(path: Path) -> str:
-    """The lines of a module, without docstrings, whole lines of comment and empty ones.
+    """Return the lines of a module, without docstrings, whole lines of comment and empty ones.
 
     They are the same in every version of Python, as no tree of it would be.
     """
@@ -168,5 +168,5 @@ def _blank(lines: list[str], first: int, last: int) -> None:
 
 
 def stale(exercises: Sequence[str]) -> list[str]:
-    """Those of the exercises whose file cannot be used as it is."""
+    """Return those of the exercises whose file cannot be used as it is."""
     return [name for name in exercises if content(name) is None]

@@ -22,7 +22,7 @@ _SORT = ("sort", "unique", "heap", "smallest", "bisect")
 
 
 def unused(source: str) -> frozenset[str]:
-    """The arguments that no line of their function reads, each after its function and class.
+    """Return the arguments that no line of their function reads, each after its function and class.
 
     Nothing is said of a function that does nothing but raise, or reads its arguments unnamed.
     """
@@ -71,7 +71,7 @@ def _kept(function: ast.FunctionDef, idle: AbstractSet[str]) -> Iterator[tuple[s
 
 
 def left_out(source: str) -> frozenset[str]:
-    """The arguments that nothing reads, and "sorting" if nothing sorts."""
+    """Return the arguments that nothing reads, and "sorting" if nothing sorts."""
     nodes = list(ast.walk(parsed(source)))
     called = {node.id for node in nodes if isinstance(node, ast.Name)}
     called |= {node.attr for node in nodes if isinstance(node, ast.Attribute)}
@@ -80,12 +80,12 @@ def left_out(source: str) -> frozenset[str]:
 
 
 def _is_module(owner: ast.ClassDef) -> bool:
-    """Whether nothing that a class inherits from can read its attributes."""
+    """Return whether nothing that a class inherits from can read its attributes."""
     return all(ast.unparse(base).rpartition(".")[2] in ("Module", "object") for base in owner.bases)
 
 
 def _idle_attributes(tree: ast.Module) -> AbstractSet[str]:
-    """The attributes that no line of the file reads."""
+    """Return the attributes that no line of the file reads."""
     attributes = [node for node in ast.walk(tree) if isinstance(node, ast.Attribute)]
     read = {node.attr for node in attributes if not isinstance(node.ctx, ast.Store)}
     if "__dict__" in read or _names(tree) & {"getattr", *_READS_ALL}:
@@ -122,7 +122,7 @@ def _unused(
 
 
 def _only_keeps(statement: ast.stmt, idle: AbstractSet[str]) -> TypeGuard[ast.Assign]:
-    """Whether it does no more than to keep a name in an attribute that nothing reads."""
+    """Return whether it does no more than to keep a name in an attribute that nothing reads."""
     return (
         isinstance(statement, ast.Assign)
         and isinstance(statement.value, ast.Name)
@@ -131,7 +131,7 @@ def _only_keeps(statement: ast.stmt, idle: AbstractSet[str]) -> TypeGuard[ast.As
 
 
 def _read(body: Sequence[ast.stmt]) -> set[str]:
-    """The names that these statements read."""
+    """Return the names that these statements read."""
     parts = [node for statement in body for node in ast.walk(statement)]
     return {
         node.id
@@ -141,7 +141,7 @@ def _read(body: Sequence[ast.stmt]) -> set[str]:
 
 
 def _flags(function: ast.FunctionDef) -> set[str]:
-    """The arguments of a function that are True or False by default."""
+    """Return the arguments of a function that are True or False by default."""
     listed = function.args.args
     defaults = zip(reversed(listed), reversed(function.args.defaults), strict=False)
     return {
@@ -154,7 +154,7 @@ def _flags(function: ast.FunctionDef) -> set[str]:
 def _branches(
     body: Sequence[ast.stmt], flags: set[str]
 ) -> Iterator[tuple[str, Sequence[ast.stmt]]]:
-    """The two ways through a body whose first `if` asks for a flag, each with it in words."""
+    """Yield the two ways through a body whose first `if` asks for a flag, each with it in words."""
     for index, statement in enumerate(body):
         if not isinstance(statement, ast.If):
             continue
@@ -177,7 +177,7 @@ def _asked_flag(statement: ast.If) -> tuple[str, bool]:
 
 
 def lines_elsewhere(source: str, configurations: Collection[str]) -> frozenset[int]:
-    """The lines that do not run in a configuration, such as "with `norm_first=False`".
+    """Return the lines that do not run in a configuration, such as "with `norm_first=False`".
 
     They are those in the other block of an `if` that asks for it.
     """

@@ -33,7 +33,7 @@ class Usage:
         )
 
     def values(self) -> tuple[float, float, float]:
-        """CPU time, idle time, time on the wall."""
+        """Return CPU time, idle time, time on the wall."""
         return self.processor, self.idle, self.wall
 
 

@@ -82,7 +82,7 @@ def _without_workers(begin: Callable[..., None]) -> Callable[..., None]:
 
 
 def warm_further() -> None:
-    """Touches what few students use and takes 0.4 s: `autograd.grad` with cotangents."""
+    """Warm up `autograd.grad` with cotangents, which takes 0.4 s and few students use."""
     x = torch.ones(1, requires_grad=True)
     torch.autograd.grad(x.exp(), x, torch.ones(1))
 

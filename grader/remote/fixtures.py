@@ -53,7 +53,7 @@ class Continuer(nn.Module):
         self.lm_head = nn.Linear(in_features=d_model, out_features=vocab_size, bias=False)
 
     def forward(self, ids: Tensor, caches: Any = None) -> Tensor:
-        """Logits `(B, L, vocab_size)` of the tokens given."""
+        """Return logits `(B, L, vocab_size)` of the tokens given."""
         past = 0 if caches is None else caches[0].length
         if past + ids.size(1) > len(self.place):
             raise ValueError(f"{past + ids.size(1)} tokens are more than {len(self.place)}")

@@ -188,7 +188,7 @@ def operators(pattern: str) -> list[str]:
 
 
 def operators_meant(targets: Sequence[str]) -> set[str]:
-    """All overloads that are replaced where these operators are forbidden."""
+    """Return all overloads that are replaced where these operators are forbidden."""
     return set(_with_their_kind(dict.fromkeys(targets, _refuse)))
 
 

@@ -58,7 +58,7 @@ class Watch(Protocol):
 
 
 def watch(view: View, ordinary: Ordinary) -> Watch:
-    """What notes operators, or functions of watched modules."""
+    """Return a mode that notes operators, or functions of watched modules."""
     return _Operators(ordinary) if view == "operators" else _Entries(ordinary)
 
 
@@ -125,7 +125,7 @@ class _Entries:
             _note(self.calls, name, frame.f_back)
 
     def _name(self, frame: FrameType) -> str:
-        """The name of a function of the kit's or of a watched module, "" for any other."""
+        """Return the name of a function of the kit's or of a watched module, "" for any other."""
         file = file_of(frame)
         if file == REFERENCE:
             return ""

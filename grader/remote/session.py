@@ -312,7 +312,7 @@ class TorchCall:
 
 
 def torch_calls(told: Any) -> list[TorchCall]:
-    """The calls that a process tells of, checked before they are used. Raises `Lost`."""
+    """Return the calls that a process tells of, checked before they are used. Raises `Lost`."""
     if type(told) is not list or any(type(call) is not tuple or len(call) != 4 for call in told):
         raise Malformed
     if any([*map(type, call[:3])] not in _USE_TYPES or type(call[3]) is not int for call in told):
@@ -330,7 +330,7 @@ def _texts(value: Any) -> list[str]:
 
 
 def clean(text: str, limit: int = 500) -> str:
-    """Text from a student's process made fit to show: no control characters, not too long.
+    """Return text from a student's process made fit to show: no control characters, not too long.
 
     Nor is it too high: of many lines the first are kept, of blank ones none.
     """

@@ -110,7 +110,7 @@ def close_executors() -> None:
 
 
 def refuse_addresses() -> None:
-    """Refuses, in this process and from now on, what ctypes and cffi reach compiled code by."""
+    """Block, in this process from now on, the ways in which ctypes and cffi reach compiled code."""
     # For whoever imports it all the same: torch's compiler does.
     sys.modules["_lsprof"] = ModuleType("_lsprof")
     vars(sys.modules["_lsprof"])["Profiler"] = type("Profiler", (), {})

@@ -38,7 +38,7 @@ def follow(
     files: Callable[[str], str | None],
     noting: bool = False,
 ) -> Trace:
-    """Has the requests answered, and gives what ran meanwhile.
+    """Have the requests answered, and return what ran meanwhile.
 
     `files` gives the name for a file whose code is followed, None for others. With `noting` the
     values are noted, which takes longer.
@@ -104,7 +104,7 @@ class _Notes:
         return self.event
 
     def note(self, tensor: Tensor) -> None:
-        """Notes a tensor that the line before has made."""
+        """Note a tensor that the line before has made."""
         if not LEAST <= tensor.numel() <= LARGEST or len(self.trace.values) >= MOST:
             return
         if tensor.is_complex():

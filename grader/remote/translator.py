@@ -44,6 +44,6 @@ class Translator(nn.Module):
         return torch.tanh(fainter @ self.target[tgt] + self.place[: tgt.size(1)] + heard)
 
     def forward(self, src: Tensor, tgt: Tensor) -> Tensor:
-        """Logits (B, Lt, tgt_vocab_size)."""
+        """Return logits (B, Lt, tgt_vocab_size)."""
         logits: Tensor = self.generator(self.decode(tgt, self.encode(src), src))
         return logits

@@ -208,7 +208,7 @@ def _unnamed(submissions: Sequence[SubmissionResult]) -> list[Unnamed]:
 
 
 def _merged(unnamed: Sequence[Unnamed]) -> list[Unnamed]:
-    """One of those that say the same of several exercises of the same submissions."""
+    """Return one note for those that say the same of several exercises of the same submissions."""
     together: dict[str, Unnamed] = {}
     for each in unnamed:
         title = each.check.title if each.check else ""
@@ -245,7 +245,7 @@ def _twins(submissions: Sequence[SubmissionResult]) -> list[Twins]:
 
 
 def _says(exercise: ExerciseResult) -> str:
-    """The first thing that is wrong with an answer, in a sentence."""
+    """Return the first thing that is wrong with an answer, in a sentence."""
     for diagnosis in exercise.diagnoses:
         return diagnosis.message.partition("\n")[0]
     findings = [exercise.finding, *(check.finding for check in exercise.checks)]

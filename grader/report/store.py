@@ -86,7 +86,7 @@ class Store:
             raise StoreError(_damaged(self.path, error)) from None
 
     def remove(self) -> None:
-        """Deletes the store, once its results are safe elsewhere."""
+        """Delete the store, once its results are safe elsewhere."""
         self.close()
         self.path.unlink()
 

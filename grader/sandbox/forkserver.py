@@ -231,7 +231,7 @@ class ForkServer:
         return f"the fork server {when}: {self.process.last_words() or reason or 'it was killed'}"
 
     def close(self) -> None:
-        """Hangs up. The last judge ends the fork server and all its children."""
+        """Hang up. The last judge ends the fork server and all its children."""
         self.control.sock.close()
         self.process.leave()
         if self.process.users == 0 and self.scratch is not None:

@@ -57,7 +57,7 @@ class Host:
     def several(
         cls, count: int, program: str, isolation: str, expected: Sequence[str] = ()
     ) -> list[Host]:
-        """Hosts for as many judges, which cost one `import torch` between them."""
+        """Return hosts for as many judges, which cost one `import torch` between them."""
         limits = Limits()
         servers = ForkServer.several(isolation, limits, program, count, expected)
         return [cls(program, isolation, limits, server, expected) for server in servers]

@@ -150,7 +150,7 @@ def bubblewrap(command: list[str], program: str) -> list[str]:
 
 
 def enclosed(program: str, megabytes: int) -> list[str]:
-    """The command line that runs a Python program of the kit's in a jail of its own.
+    """Return the command line that runs a Python program of the kit's in a jail of its own.
 
     All of the kit can be read in it, and nothing else of the user's; there is no network and no
     other process, and what is written is gone with it.

@@ -22,7 +22,7 @@ _ACCESS_VIOLATION = 3221225477  # as Windows calls a segmentation fault
 
 
 def command(module: str, *arguments: str) -> list[str]:
-    """The command line that calls `main` of a module of this kit, wherever it is started.
+    """Return the command line that calls `main` of a module of this kit, wherever it is started.
 
     Nothing that lies in the current folder is imported in the place of something else.
     """

@@ -192,7 +192,7 @@ def _run(job: dict[str, Any], folder: Path, say: Say) -> None:
 
 
 def _drawn(exercise: str, workspace: Workspace, file: Path) -> list[str]:
-    """What `grader show` says of an exercise, once it is drawn into the file."""
+    """Return what `grader show` says of an exercise, once it is drawn into the file."""
     from grader.board import showing
 
     def answers(name: str) -> Any:

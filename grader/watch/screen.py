@@ -141,7 +141,7 @@ def _points(hidden: Hidden) -> str:
 
 
 def next_save(exercise: str, workspace: Workspace) -> Line:
-    """What to do next, where every save is tested."""
+    """Return what to do next, where every save is tested."""
     if not exercise:
         return [("All exercises are done.", "title")]
     file = workspace.shown(workspace.code_path(exercise))

@@ -94,7 +94,7 @@ class Watch:
         self.times = Times(cache / "times.json", time.monotonic())
 
     def run(self, start: str = "") -> int:
-        """Watches; `start` is the exercise to begin with. Returns an exit status."""
+        """Watch, beginning with the exercise `start`. Return an exit status."""
         runs = Runs(self.workspace.folder, lambda *heard: self.events.put(RunReported(*heard)))
         saves = Saves(self.workspace.folder, lambda *heard: self.events.put(Saved(*heard)))
         self.runs = runs

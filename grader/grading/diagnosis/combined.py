@@ -29,13 +29,13 @@ class Combined:
         self._held_out_prints: dict[tuple[Names | int, int], Prints | None] = {}
 
     def made(self, mistakes: Names) -> bool:
-        """Whether there is a form of the answer that takes all of these mistakes."""
+        """Return whether there is a form of the answer that takes all of these mistakes."""
         if len(mistakes) == 1:
             return self._row(*mistakes) is not None
         return self._module(tuple(sorted(mistakes))) is not None
 
     def prints(self, mistakes: Names, number: int, goal: Goal) -> Prints | None:
-        """What all of these mistakes at once answer to the probe of that number.
+        """Return what all of these mistakes at once answer to the probe of that number.
 
         None if no form of the answer takes them all, or if the `goal` is missed before all
         is answered.
@@ -56,7 +56,7 @@ class Combined:
         return self.known[key]
 
     def held_out(self, made: Names | int, number: int) -> Prints | None:
-        """What an answer says to the held-out probe of that number.
+        """Return what an answer says to the held-out probe of that number.
 
         It is the one with these mistakes at once (the right one, if there are none), or the known
         one of a row.
@@ -73,7 +73,7 @@ class Combined:
         return self._held_out_prints[key]
 
     def _row(self, name: str) -> int | None:
-        """The row of one mistake in the first form that takes it."""
+        """Return the row of one mistake in the first form that takes it."""
         if name not in self.rows:
             variant = together([self.library.mistakes[name]])
             sources = [variant.source for variant in self.library.variants]

@@ -57,7 +57,7 @@ def compose(
     begun: Sequence[str],
     refused: AbstractSet[str] = frozenset(),
 ) -> Composed | None:
-    """Mistakes that together explain what is wrong: more than the one begun with, or None.
+    """Return mistakes that together explain what is wrong: more than the one begun with, or None.
 
     Where none is begun with, the ones that explain most by themselves are tried; those in `refused`
     are not. Where two are, nothing is: of 27 answers in which that was tried none had a third.
@@ -139,7 +139,7 @@ class _Composition:
         return Composed(**{**vars(first), "either": (*state.either, last)})
 
     def _likeliest(self, begun: Names, tried: Sequence[str], left: Tensor) -> list[str]:
-        """Those of the mistakes that let most come out in a short check."""
+        """Return those of the mistakes that let most come out in a short check."""
         strong = left & ~self.evidence.crashed
         goals = {number: self._goal(strong, number) for number in self._probes(left)[:2]}
         gains: list[tuple[float, str]] = []
@@ -168,7 +168,7 @@ class _Composition:
     def _composed(
         self, names: Names, either: tuple[Names, ...], least: float = 0.0, whole: int = 0
     ) -> Composed | None:
-        """These mistakes in one answer.
+        """Return these mistakes in one answer.
 
         None if no form takes them, or if they explain less than `least` or fewer checks than
         `whole`; that is seen before all is asked.
@@ -212,7 +212,7 @@ class _Composition:
         )
 
     def _denied(self, same: Tensor) -> Tensor:
-        """Where what a mistake shows cannot be hidden by another one."""
+        """Return where what a mistake shows cannot be hidden by another one."""
         return ~self.evidence.wrong | (self.discrete & ~same)
 
     def _near(self, left: Tensor) -> list[str]:
@@ -228,7 +228,7 @@ class _Composition:
         return [name for name in dict.fromkeys(names) if name not in self.refused]
 
     def _probes(self, where: Tensor) -> list[int]:
-        """The checks in which something is, the shortest first."""
+        """Return the checks in which something is, the shortest first."""
         some = set(self.library.checks[where].tolist())
         return sorted(some, key=lambda number: int((self.library.checks == number).sum()))
 

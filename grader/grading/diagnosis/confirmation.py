@@ -45,7 +45,7 @@ def confirmed(
     explains: Tensor,
     replied: Callable[[int], Prints],
 ) -> tuple[str, ...]:
-    """Those of the mistakes that other examples confirm, in their order.
+    """Return those of the mistakes that other examples confirm, in their order.
 
     `student` are the marks of the student's answer, of which the mistakes explain those that
     `explains` says; `replied` gives its marks in the held-out example of a number. A mistake that
@@ -83,7 +83,7 @@ def _is_confirmed(alone: _Balance | None, beside: _Balance | None, only: bool) -
 
 
 def _compatible(combined: Combined, names: Sequence[str]) -> tuple[str, ...]:
-    """The mistakes without those that cannot be in one answer with one before."""
+    """Return the mistakes without those that cannot be in one answer with one before."""
     library = combined.library.mistakes
     mistakes: list[str] = []
     for name in names:
@@ -104,13 +104,13 @@ def _nearest(combined: Combined, name: str, student: Prints, explains: Tensor) -
 
 
 def _own(combined: Combined, row: int, student: Prints) -> Tensor:
-    """What of the student's marks a mistake leaves by itself."""
+    """Return what of the student's marks a mistake leaves by itself."""
     library = combined.library
     return library.shown[row] & library.known[row].same(student)
 
 
 def _added(combined: Combined, name: str, rest: Names, student: Prints, explains: Tensor) -> Tensor:
-    """What of the marks that are explained a mistake leaves beside the others only."""
+    """Return what of the marks that are explained a mistake leaves beside the others only."""
     library = combined.library
     more = torch.zeros_like(explains)
     if not rest or not combined.made((*rest, name)) or not combined.made(rest):
@@ -127,7 +127,7 @@ def _added(combined: Combined, name: str, rest: Names, student: Prints, explains
 
 
 def _held_out(combined: Combined, there: Tensor) -> list[int]:
-    """The numbers of examples of the checks in which something is."""
+    """Return the numbers of examples of the checks in which something is."""
     library = combined.library
     numbers = sorted(set(library.checks[there].tolist()), key=lambda n: library.probes[n].cost)
     held_out: list[int] = []
@@ -146,7 +146,7 @@ def _best_balance(
     held_out: Sequence[int],
     replied: Callable[[int], Prints],
 ) -> _Balance | None:
-    """How the form that other examples speak for most stands to the student's answer."""
+    """Return how the form that other examples speak for most stands to the student's answer."""
     balances = [_balance(combined, row, (), held_out, replied) for row in rows]
     found = [balance for balance in balances if balance is not None]
     return max(found, key=lambda balance: balance.near - balance.far, default=None)
@@ -159,7 +159,7 @@ def _balance(
     held_out: Sequence[int],
     replied: Callable[[int], Prints],
 ) -> _Balance | None:
-    """How an answer with mistakes stands to the student's; None if there is no such answer.
+    """Return how an answer with mistakes stands to the student's; None if there is no such answer.
 
     `made` is the one with mistakes, as `Combined.held_out` takes it; `without` the other one.
     """

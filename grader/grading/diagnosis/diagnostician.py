@@ -115,7 +115,7 @@ class Diagnostician:
         graded: Graded = lambda _: None,
         reading: Reading | None = None,
     ) -> Diagnosed:
-        """The mistakes that explain a student's replies, the one that explains most first.
+        """Return the mistakes that explain a student's replies, the one that explains most first.
 
         `passed` says which checks were passed and which failed; others are not asked for. `ask`
         puts a question to the student's code and returns its replies, or None if it did not survive
@@ -254,7 +254,7 @@ class Diagnostician:
         return whole
 
     def _in_branches(self, student: Prints, split: Split, answer: _Answer) -> _Causes:
-        """The mistakes of each branch, with the branch unless they are everywhere."""
+        """Return the mistakes of each branch, with the branch unless they are everywhere."""
         library = self.library
         either: dict[tuple[str, ...], Branch | None] = {}
         parts = [torch.zeros_like(student.said)]
@@ -273,7 +273,7 @@ class Diagnostician:
         return _Causes(list(either.items()), torch.stack(parts).any(dim=0))
 
     def _enough(self, marks: Prints, found: _Causes) -> bool:
-        """Whether these explain enough of what is wrong in a branch to be named with it."""
+        """Return whether these explain enough of what is wrong in a branch to be named with it."""
         if share(self.library, marks, [found.explains]) >= ENOUGH_THERE:
             return True
         alone = explain(self.library, marks)
@@ -342,7 +342,7 @@ class Diagnostician:
         return len(set(self.library.checks[explained[0].explains].tolist()))
 
     def _unexplained(self, student: Prints, explained: Tensor) -> tuple[str, ...]:
-        """The checks in which most of what is wrong is none of this."""
+        """Return the checks in which most of what is wrong is none of this."""
         library = self.library
         wrong = student.differs(library.right)
         left = wrong & ~explained
@@ -356,7 +356,7 @@ class Diagnostician:
     def prints(
         self, passed: Mapping[str, bool], ask: Ask, graded: Graded = lambda _: None
     ) -> Prints:
-        """What the student's code answers to every probe, as far as it survives them.
+        """Return what the student's code answers to every probe, as far as it survives them.
 
         A check that was passed was answered right, whatever the contract leaves free there. Once
         the replies leave no doubt which mistake it is, the rest is not asked.
@@ -412,25 +412,25 @@ class Diagnostician:
                     found[number] = replies
 
     def _fail_no_more(self, passed: Mapping[str, bool]) -> Tensor:
-        """The answers with a mistake that pass every check that the student's passes."""
+        """Return the answers with a mistake that pass every check that the student's passes."""
         right = torch.tensor([bool(passed.get(probe.check)) for probe in self.library.probes])
         return (~(self.library.failed & right).any(dim=-1)).nonzero()[:, 0]
 
     def _agree(self, likely: Tensor, numbers: list[int]) -> bool:
-        """Whether these answers fail what has not been asked yet, and in the same way."""
+        """Return whether these answers fail what has not been asked yet, and in the same way."""
         if not len(likely) or not bool(self.library.failed[likely][:, numbers].all()):
             return False
         rows = self.library.known[likely][:, torch.isin(self.library.checks, torch.tensor(numbers))]
         return bool(rows.equal(rows[0]).all())
 
     def _shows_before(self, numbers: list[int]) -> bool:
-        """Whether there is no mistake that shows in these probes and in no other."""
+        """Return whether there is no mistake that shows in these probes and in no other."""
         others = [n for n in range(len(self.library.probes)) if n not in numbers]
         failed = self.library.failed
         return bool((failed[:, others].any(dim=-1) | ~failed[:, numbers].any(dim=-1)).all())
 
     def _doubtful(self, row: int, numbers: list[int], graded: Graded) -> int | None:
-        """Which of these probes may show more than that mistake; None if there is no doubt.
+        """Return which of these probes may show more than that mistake; None if there is no doubt.
 
         First those that another mistake shows in which has not been seen yet, and would not be seen
         in the graded replies either: the one that settles most of them for what it costs. Then
@@ -511,7 +511,7 @@ class Diagnostician:
     def _told_apart(
         self, names: list[str], passed: Mapping[str, bool], answer: _Answer, branch: Branch | None
     ) -> tuple[str, ...]:
-        """Those of the mistakes that remain after inputs on which they differ."""
+        """Return those of the mistakes that remain after inputs on which they differ."""
         library = self.library
         if len(names) < 2:
             return tuple(names)
@@ -547,7 +547,7 @@ class Diagnostician:
 
 
 def _unread_in(unread: AbstractSet[str], branch: Branch | None) -> AbstractSet[str]:
-    """The arguments that nothing reads in a branch, with those that nothing reads at all."""
+    """Return the arguments that nothing reads in a branch, with those that nothing reads at all."""
     if branch is None:
         return unread
     parts = [argument.partition(" ") for argument in unread]

@@ -104,17 +104,17 @@ class Library(Fingerprints):
         }
 
     def leaves_unread(self, names: Sequence[str]) -> AbstractSet[str]:
-        """The arguments that answers with one of these mistakes do not read."""
+        """Return the arguments that answers with one of these mistakes do not read."""
         made = [one.source for one in self.variants if not {*names}.isdisjoint(one.mistakes)]
         return frozenset().union(*(_left_out_by(self.exercise, source) for source in made))
 
     def never_reads(self, name: str) -> AbstractSet[str]:
-        """The arguments that no answer with this mistake reads, in whatever form."""
+        """Return the arguments that no answer with this mistake reads, in whatever form."""
         made = [one.source for one in self.variants if name in one.mistakes]
         return frozenset.intersection(*(_left_out_by(self.exercise, source) for source in made))
 
     def holds(self, source: str) -> bool:
-        """Whether an answer behaves as the reference does, or as one known mistake."""
+        """Return whether an answer behaves as the reference does, or as one known mistake."""
         module = reference.variant(self.exercise, source)
         if not isinstance(module, ModuleType):
             return True
@@ -123,13 +123,13 @@ class Library(Fingerprints):
         return bool(rows.equal(prints).all(dim=-1).any())
 
     def fails(self, names: Sequence[str]) -> set[str]:
-        """The checks that answers with one of these mistakes fail."""
+        """Return the checks that answers with one of these mistakes fail."""
         rows = [row for row, name in enumerate(self.names) if name in names]
         failed = self.failed[rows].any(dim=0).tolist()
         return {probe.check for probe, fails in zip(self.probes, failed, strict=True) if fails}
 
     def raises(self, names: Sequence[str]) -> set[str]:
-        """The checks in which answers with one of these mistakes raise an exception."""
+        """Return the checks in which answers with one of these mistakes raise an exception."""
         rows = [row for row, name in enumerate(self.names) if name in names]
         raises = (self.known[rows].raised & self.shown[rows]).any(dim=0)
         return {self.probes[number].check for number in self.checks[raises].tolist()}
@@ -150,7 +150,7 @@ class Library(Fingerprints):
         return list(dict.fromkeys(faults))
 
     def encoded(self) -> bytes:
-        """The library as bytes, without the mistakes' sources."""
+        """Return the library as bytes, without the mistakes' sources."""
         data = {
             "marks": self.marks,
             "failed": self.failed,
@@ -162,7 +162,7 @@ class Library(Fingerprints):
 
     @classmethod
     def decoded(cls, exercise: str, packed: bytes) -> Library:
-        """The library that `encoded` wrote."""
+        """Return the library that `encoded` wrote."""
         data = wire.decode_trusted(wire.body(zlib.decompress(packed)))
         probes, held_out = (
             [Question(**{**one, "requests": sendable(one["requests"])}) for one in data[name]]
@@ -178,7 +178,7 @@ def _left_out(source: str) -> frozenset[str]:
 
 
 def _left_out_by(exercise: str, source: str) -> frozenset[str]:
-    """What an answer with a known mistake leaves out, and the solution does not."""
+    """Return what an answer with a known mistake leaves out, and the solution does not."""
     return _left_out(source) - _left_out(stubs.reference_source(exercise))
 
 
@@ -201,7 +201,7 @@ def _prepared(exercise: str, probes: Sequence[Question]) -> tuple[Mapping[str, A
 def _asked(
     exercise: str, probes: Sequence[Question], recordings: Sequence[Recording]
 ) -> tuple[Mapping[str, Any], Tensor]:
-    """The marks of all edited answers, and which checks they fail. Takes seconds.
+    """Return the marks of all edited answers, and which checks they fail. Takes seconds.
 
     Raises `MistakeError` if one of them never ends.
     """
@@ -221,7 +221,7 @@ def _asked(
 
 
 def _fails(module: ModuleType, recording: Recording, probe: Probe, replies: Sequence[Any]) -> bool:
-    """Whether the check refuses these replies to its largest example."""
+    """Return whether the check refuses these replies to its largest example."""
     asked = [
         (request, reply)
         for before, request, reply in zip(
@@ -258,7 +258,7 @@ def _probe_data(probe: Probe) -> dict[str, Any]:
 
 
 def load(exercise: str) -> Library:
-    """The library of an exercise: from disk, where it is made at the first need."""
+    """Return the library of an exercise: from disk, where it is made at the first need."""
     file = cache.file(exercise, "fingerprints")
     prints = _read(exercise, file)
     if prints is not None:

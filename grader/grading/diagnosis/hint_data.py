@@ -46,12 +46,12 @@ def keep(exercise: str) -> None:
 
 
 def content(exercise: str) -> bytes:
-    """The content of the file: what comes with the kit, or else made now."""
+    """Return the content of the file: what comes with the kit, or else made now."""
     return prepared.content(exercise) or made(exercise)
 
 
 def made(exercise: str) -> bytes:
-    """The content of the file, made now."""
+    """Return the content of the file, made now."""
     library = fingerprints.load(exercise)
     requests = wire.encode([list(probe.requests) for probe in library.probes])
     data = {
@@ -69,7 +69,7 @@ def made(exercise: str) -> bytes:
 
 
 def words(exercise: str) -> dict[str, dict[str, str]]:
-    """What is said of each known mistake of an exercise, and of which code, by its name."""
+    """Return what is said of each known mistake of an exercise, and of which code, by its name."""
     keys = ("tells", "asks", "read", "nearly", "where", "unless")
     return {
         mistake.name: {key: getattr(mistake, key) for key in keys}

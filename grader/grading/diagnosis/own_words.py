@@ -42,7 +42,7 @@ def in_own_words(
     confirms: Callable[[int], bool] | None = None,
     configurations: Collection[str] = (),
 ) -> Diagnosis:
-    """The diagnosis with what it is seen by, in the results of the checks and in the source.
+    """Return the diagnosis with what it is seen by, in the results of the checks and in the source.
 
     A line that is only like a wrong one, not the same, is shown if it `confirms` that, where that
     can be asked; and none is that does not run in the `configurations` that the mistake is in.
@@ -87,13 +87,13 @@ def _is_known(names: Sequence[str], exercise: str, source: str, number: int) -> 
 
 @cache
 def wrong_lines(exercise: str, name: str) -> list[Words]:
-    """What the lines that a mistake changes are made of, as they are with it."""
+    """Return what the lines that a mistake changes are made of, as they are with it."""
     return [words(statement) for statement in _wrong_statements(exercise, name)]
 
 
 @cache
 def _wrong_statements(exercise: str, name: str) -> list[str]:
-    """The statements that no right form has, in the answers with a mistake.
+    """Return the statements that no right form has, in the answers with a mistake.
 
     Of several, those are left out that make another mistake by themselves.
     """
@@ -109,7 +109,7 @@ def _wrong_statements(exercise: str, name: str) -> list[str]:
 
 
 def _new(exercise: str, source: str) -> list[str]:
-    """The statements of a source that no right form has."""
+    """Return the statements of a source that no right form has."""
     right = _right_statements(exercise)
     changed = _statements(_changed(exercise, source))
     return [statement for statement in changed if statement not in right]
@@ -130,7 +130,7 @@ def _changed(exercise: str, source: str) -> str:
 
 
 def _functions(source: str) -> Iterator[tuple[ast.FunctionDef, str]]:
-    """The functions and methods whose bodies have lines of their own, each with its text."""
+    """Yield the functions and methods whose bodies have lines of their own, each with its text."""
     lines = source.splitlines()
     body = parsed(source).body
     body += [part for owner in body if isinstance(owner, ast.ClassDef) for part in owner.body]
@@ -162,7 +162,7 @@ def _alone(exercise: str) -> dict[str, set[str]]:
 
 @cache
 def changes(exercise: str, name: str) -> list[Change]:
-    """What a mistake changes in each of the right answers that it is made in."""
+    """Return what a mistake changes in each of the right answers that it is made in."""
     return [
         Change(*(list(filter(None, map(words, part))) for part in _difference(exercise, made)))
         for made in _sources(exercise)[name]
@@ -190,7 +190,7 @@ def _difference(exercise: str, source: str) -> tuple[list[str], list[str]]:
 
 @cache
 def _right_forms(exercise: str) -> list[Counter[str]]:
-    """The statements of each right answer that mistakes are made in."""
+    """Return the statements of each right answer that mistakes are made in."""
     return [_statements(form) for form in _right_sources(exercise)]
 
 
@@ -206,7 +206,7 @@ def _statements(source: str) -> Counter[str]:
 
 @cache
 def _sources(exercise: str) -> dict[str, list[str]]:
-    """The wrong answers that a mistake makes, by its name."""
+    """Return the wrong answers that a mistake makes, by its name."""
     sources = defaultdict(list)
     for variant in variants(exercise):
         for name in variant.mistakes:

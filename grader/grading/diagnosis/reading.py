@@ -42,7 +42,7 @@ class Reading:
         return ruled_out(self.source, _needs(self.exercise), _denials(self.exercise))
 
     def has(self, name: str) -> bool:
-        """Whether the source has what a mistake needs and no right answer has.
+        """Return whether the source has what a mistake needs and no right answer has.
 
         Not every mistake says of itself what it needs.
         """
@@ -60,7 +60,7 @@ class Reading:
         return not self.source or not names.isdisjoint(_CUTS)
 
     def correct(self, name: str) -> bool:
-        """Whether the line that a mistake changes is in the source, as it should be.
+        """Return whether the line that a mistake changes is in the source, as it should be.
 
         So it is if the mistake cuts a gradient off and nothing in the source does, or if no step
         works on the result of another as some do in every form of the mistake.
@@ -74,7 +74,7 @@ class Reading:
         return self.compared[name]
 
     def _in_another_order(self, name: str) -> bool:
-        """Whether every form of a mistake brings in an order of steps that the source lacks.
+        """Return whether every form of a mistake brings in an order of steps that the source lacks.
 
         Steps are sums, norms and dropouts here: other ones can be written in many ways.
         """
@@ -85,7 +85,7 @@ class Reading:
         return bool(self.source) and all(made and not made <= self._steps for made in brought)
 
     def nearest(self, names: Sequence[str]) -> tuple[str, ...]:
-        """Those of mistakes that look the same that the source speaks for.
+        """Return those of mistakes that look the same that the source speaks for.
 
         It has what one of them needs and the others don't; or its order of steps is that of one
         more than of the others, or in more steps.
@@ -109,7 +109,7 @@ class Reading:
         return steps(self.source)
 
     def like(self, other: Reading) -> bool:
-        """Whether this source says the same as another of all that was asked of that one."""
+        """Return whether this source says the same as another of all that was asked of that one."""
         ordered = "_steps" not in vars(other) or self._steps == other._steps
         return (
             ordered
@@ -121,13 +121,13 @@ class Reading:
 
 @cache
 def _needs(exercise: str) -> dict[str, str]:
-    """The pattern `where` of each mistake that has one, by the name of the mistake."""
+    """Return the pattern `where` of each mistake that has one, by the name of the mistake."""
     return {known.name: known.where for known in mistakes.load(exercise) if known.where}
 
 
 @cache
 def _telling(exercise: str) -> frozenset[str]:
-    """The mistakes of which the pattern `where` is in none of the right answers."""
+    """Return the mistakes of which the pattern `where` is in none of the right answers."""
     forms = (stubs.reference_source(exercise), *mistakes.forms(exercise).values())
     right = [without_texts(form) for form in forms]
     return frozenset(
@@ -139,13 +139,13 @@ def _telling(exercise: str) -> frozenset[str]:
 
 @cache
 def _denials(exercise: str) -> dict[str, str]:
-    """The pattern `unless` of each mistake that has one, by the name of the mistake."""
+    """Return the pattern `unless` of each mistake that has one, by the name of the mistake."""
     return {known.name: known.unless for known in mistakes.load(exercise) if known.unless}
 
 
 @cache
 def _detaching(exercise: str) -> frozenset[str]:
-    """The mistakes that cut a gradient off, whichever way they are made."""
+    """Return the mistakes that cut a gradient off, whichever way they are made."""
     return frozenset(
         mistake.name
         for mistake in mistakes.load(exercise)

@@ -35,7 +35,7 @@ class Requests:
         self.shown = self._any(library.shown)
 
     def of(self, probes: list[int]) -> Tensor:
-        """Which of the requests are of these probes."""
+        """Return which of the requests are of these probes."""
         return torch.isin(self.probes, torch.tensor(probes))
 
     def _any(self, marks: Tensor) -> Tensor:

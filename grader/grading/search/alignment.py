@@ -66,7 +66,7 @@ def _right(exercise: str) -> list[list[str]]:
 
 
 def _statements(source: str) -> list[Statement]:
-    """The statements in their order, but for texts that stand alone."""
+    """Return the statements in their order, but for texts that stand alone."""
     nodes = [node for node in ast.walk(parsed(source)) if isinstance(node, ast.stmt)]
     if len(nodes) > MOST:
         return []

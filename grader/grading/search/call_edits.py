@@ -49,7 +49,7 @@ _LOOKALIKES = (
 def call_edits(
     source: Source, scope: Scope, node: ast.Call, signatures: Signatures
 ) -> Iterator[Edit]:
-    """The edits of a call in a function."""
+    """Yield the edits of a call in a function."""
     name = called(node)
     text = source.segment(node)
     if name in _AXIS_CALLS:
@@ -130,7 +130,7 @@ def call_edits(
 
 
 def called(node: ast.Call) -> str:
-    """The name of the function or method that is called; "" where it has none."""
+    """Return the name of the function or method that is called; "" where it has none."""
     if isinstance(node.func, ast.Attribute):
         return node.func.attr
     return node.func.id if isinstance(node.func, ast.Name) else ""
@@ -164,7 +164,7 @@ def _axes(source: Source, node: ast.Call, name: str) -> Iterator[Edit]:
 
 
 def _positions_of_axes(node: ast.Call, name: str) -> list[ast.expr]:
-    """The arguments without a name that can be axes."""
+    """Return the arguments without a name that can be axes."""
     if isinstance(node.func, ast.Name) and hasattr(builtins, name):
         return []
     if any(keyword.arg in ("dim", "axis") for keyword in node.keywords):
@@ -205,7 +205,7 @@ def _shape(source: Source, node: ast.Call, name: str) -> Iterator[Edit]:
 
 
 def _without_call(source: Source, node: ast.Call, name: str, text: str) -> Iterator[Edit]:
-    """A call dropped, made twice, or another one of the same form in its place."""
+    """Yield a call dropped, made twice, or another one of the same form in its place."""
     kind = "transpose" if name in _PAIRED or name in ("t", "permute") else "extra call"
     receiver = receiver_of(source, node)
     inner = receiver if receiver is not None else source.segment(node.args[0]) if node.args else ""
@@ -222,7 +222,7 @@ def _without_call(source: Source, node: ast.Call, name: str, text: str) -> Itera
 
 
 def _exchanged(source: Source, node: ast.Call, name: str) -> Iterator[Edit]:
-    """Two methods called in the other order, and an operation taken out of a call."""
+    """Yield two methods called in the other order, and an operation taken out of a call."""
     inner = node.func.value if isinstance(node.func, ast.Attribute) else None
     if isinstance(inner, ast.Call):
         first = receiver_of(source, inner)
@@ -273,7 +273,7 @@ def _missing(source: Source, scope: Scope, node: ast.Call, name: str) -> Iterato
 def _asked_for(
     source: Source, scope: Scope, node: ast.Call, signatures: Signatures
 ) -> Iterator[Edit]:
-    """A call with an argument that the called signature has, and that is at hand here.
+    """Yield a call with an argument that the called signature has, and that is at hand here.
 
     At hand is what has the argument's name, in this function or as an attribute, or part of it:
     `src_mask` for `mask`.
@@ -294,7 +294,7 @@ def _asked_for(
 
 
 def _another(source: Source, scope: Scope, node: ast.Call) -> Iterator[Edit]:
-    """A call with another variable for an argument that is more than a name."""
+    """Yield a call with another variable for an argument that is more than a name."""
     for argument in node.args:
         if isinstance(argument, (ast.Call, ast.Attribute, ast.Subscript, ast.BinOp)):
             inside = {part.id for part in ast.walk(argument) if isinstance(part, ast.Name)}
@@ -304,7 +304,7 @@ def _another(source: Source, scope: Scope, node: ast.Call) -> Iterator[Edit]:
 
 
 def _elements(source: Source, node: ast.Call) -> Iterator[Edit]:
-    """One element for several, and several for one."""
+    """Yield one element for several, and several for one."""
     assert isinstance(node.func, ast.Attribute)
     changed = copy.deepcopy(node)
     assert isinstance(changed.func, ast.Attribute)
@@ -313,7 +313,7 @@ def _elements(source: Source, node: ast.Call) -> Iterator[Edit]:
 
 
 def _as_elsewhere(source: Source, scope: Scope, node: ast.Call) -> Iterator[Edit]:
-    """A call with the further arguments that another call of the same function has."""
+    """Yield a call with the further arguments that another call of the same function has."""
     function, name = ast.dump(node.func), called(node)
     given = {keyword.arg for keyword in node.keywords}
     for other in scope.nodes:
@@ -359,7 +359,7 @@ def _with(node: ast.Call, argument: str, position: int | None = None) -> str:
 
 
 def receiver_of(source: Source, node: ast.Call) -> str | None:
-    """What a method is called on, as text; None where that is a module, or `self`."""
+    """Return what a method is called on, as text; None where that is a module, or `self`."""
     if not isinstance(node.func, ast.Attribute):
         return None
     value = node.func.value
@@ -371,14 +371,14 @@ def receiver_of(source: Source, node: ast.Call) -> str | None:
 
 
 def atom(source: Source, node: ast.expr) -> str:
-    """The text of an expression, in brackets unless it stands for itself."""
+    """Return the text of an expression, in brackets unless it stands for itself."""
     text = source.segment(node)
     alone = (ast.Name, ast.Attribute, ast.Call, ast.Subscript, ast.Constant)
     return text if isinstance(node, alone) else f"({text})"
 
 
 def whole_number(node: ast.AST) -> int | None:
-    """The whole number that a piece of source is, with its sign."""
+    """Return the whole number that a piece of source is, with its sign."""
     sign = 1
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
         node, sign = node.operand, -1

@@ -23,7 +23,7 @@ Place = tuple[str, int]
 
 
 def right_values(exercise: str, requests: Sequence[dict[str, Any]]) -> list[Value]:
-    """What the lines of right answers make when these requests are answered."""
+    """Return what the lines of right answers make when these requests are answered."""
     sources = mistakes.forms(exercise).values()
     modules = [
         reference.module(exercise),

@@ -47,7 +47,7 @@ _SIGNS = {ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">"
 
 
 def edits(answer: Answer) -> list[Edit]:
-    """The edits of all texts of an answer, the likeliest first."""
+    """Return the edits of all texts of an answer, the likeliest first."""
     every = [
         replace(edit, file=name, more=tuple(source.line(start) for start, *_ in edit.others))
         for name, source in answer.sources.items()
@@ -64,7 +64,7 @@ def _edits(source: Source) -> list[Edit]:
 
 
 def _everywhere(habits: Sequence[Edit]) -> Iterator[Edit]:
-    """What is repeated is wrong everywhere: one edit in all the places where it fits alike.
+    """Yield one edit in all the places where it fits alike: what is repeated is wrong everywhere.
 
     Alike are also lines that differ in nothing but their names, as those of query, key and value.
     """
@@ -115,7 +115,7 @@ def _every(source: Source) -> Iterator[Edit]:
 
 
 def _at(source: Source, scope: Scope, node: ast.AST) -> Iterator[Edit]:
-    """The edits of one node."""
+    """Yield the edits of one node."""
     if isinstance(node, ast.Call):
         yield from call_edits(source, scope, node, source.signatures)
     elif isinstance(node, ast.BinOp):
@@ -163,7 +163,7 @@ def _at(source: Source, scope: Scope, node: ast.AST) -> Iterator[Edit]:
 
 
 def _slips(source: Source, node: ast.expr, kind: str, rank: int) -> Iterator[Edit]:
-    """The slips that the kit's own mutants are made by."""
+    """Yield the slips that the kit's own mutants are made by."""
     for _, change in slips(node):
         changed = copy.deepcopy(node)
         change(changed)
@@ -214,7 +214,7 @@ def _operation(source: Source, node: ast.BinOp) -> Iterator[Edit]:
 
 
 def _grouped(source: Source, node: ast.BinOp) -> Iterator[Edit]:
-    """A sum in brackets, where only its last or its first term was multiplied or divided."""
+    """Yield a sum in brackets, where only its last or its first term was multiplied or divided."""
     sums, products = (ast.Add, ast.Sub), (ast.Mult, ast.Div)
     if not isinstance(node.op, sums):
         return
@@ -232,7 +232,7 @@ def _grouped(source: Source, node: ast.BinOp) -> Iterator[Edit]:
 
 
 def _rounded(source: Source, node: ast.BinOp) -> Iterator[Edit]:
-    """The number itself, where it is rounded to a multiple: in `(n + 7) // 8 * 8`, `n`."""
+    """Yield the number itself, where it is rounded to a multiple: in `(n + 7) // 8 * 8`, `n`."""
     for whole, factor in ((node.left, node.right), (node.right, node.left)):
         inner = whole
         if isinstance(whole, ast.Call) and len(whole.args) == 1 and called(whole) in ROUNDING:
@@ -250,7 +250,7 @@ def _rounded(source: Source, node: ast.BinOp) -> Iterator[Edit]:
 
 
 def _put_through(source: Source, node: ast.BinOp) -> Iterator[Edit]:
-    """A call of all of an operation, where only one of its operands went through it."""
+    """Yield a call of all of an operation, where only one of its operands went through it."""
     left, right, sign = node.left, node.right, _sign(node)
     if isinstance(left, ast.Call) and len(left.args) == 1 and receiver_of(source, left) is None:
         whole = f"{source.segment(left.args[0])} {sign} {atom(source, right)}"
@@ -275,7 +275,7 @@ def _sign(node: ast.BinOp) -> str:
 
 
 def _mode(node: ast.expr) -> bool:
-    """Whether this is an argument that says which mode is meant, which is plain."""
+    """Return whether this is an argument that says which mode is meant, which is plain."""
     return isinstance(node, ast.Name) and bool(re.fullmatch(r"(?:is_)?train(?:ing)?", node.id))
 
 
@@ -351,7 +351,7 @@ def _subscript(source: Source, node: ast.Subscript) -> Iterator[Edit]:
 
 
 def _statements(source: Source, scope: Scope) -> Iterator[Edit]:
-    """Statements left out, exchanged, or made to count."""
+    """Yield statements left out, exchanged, or made to count."""
     for node in (scope.function, *scope.nodes):
         for name in ("body", "orelse"):
             body = getattr(node, name, None)
@@ -389,7 +389,7 @@ def _asked_again(source: Source, node: ast.If | ast.While) -> Iterator[Edit]:
 
 
 def _returns(source: Source, function: ast.FunctionDef) -> Iterator[Edit]:
-    """A function that gives nothing back, with one of its names returned."""
+    """Yield a function that gives nothing back, with one of its names returned."""
     nodes = [node for statement in function.body for node in code(statement)]
     if function.name == "__init__" or any(isinstance(node, ast.Return) for node in nodes):
         return

@@ -287,7 +287,7 @@ KINDS: dict[str, Kind] = {
 
 
 def nearly(kind: str, was: str, becomes: str, passes: str, others: Sequence[int] = ()) -> str:
-    """The last hint: the edit, of that kind, and the title of a check that passes with it.
+    """Return the last hint: the edit, of that kind, and the title of a check that passes with it.
 
     `others` are the lines that have to be fixed as well for that, if any.
     """

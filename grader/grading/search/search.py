@@ -149,7 +149,7 @@ class Search:
         return fix
 
     def _all_right(self, fix: Fix, explained: Sequence[Recording]) -> bool:
-        """Whether a fix leaves nothing wrong."""
+        """Return whether a fix leaves nothing wrong."""
         if len(fix.checks) < len(self.failing):
             return False
         channel = self._loaded()
@@ -212,7 +212,7 @@ class Search:
         return None
 
     def _worth_trying(self, number: int, target: Target, best: Fix) -> bool:
-        """Whether an edit may be better than the best so far.
+        """Return whether an edit may be better than the best so far.
 
         Where it is enough to drop something, another edit of that line may keep it.
         """
@@ -222,7 +222,7 @@ class Search:
         return KINDS[edit.kind].keeps and (edit.file, edit.line) == (first.file, first.line)
 
     def _helpful(self, steps: Sequence[tuple[bool, int, Target]]) -> Iterator[tuple[int, Target]]:
-        """The steps that break no check, those first with which more replies are right."""
+        """Yield the steps that break no check, those first with which more replies are right."""
         for agrees, number, target in sorted(steps, key=lambda step: not step[0]):
             if agrees or self._spares(number):
                 yield number, target
@@ -241,7 +241,7 @@ class Search:
         return None
 
     def _waves(self) -> Iterator[tuple[Target, int]]:
-        """The edits that can matter to each check, some for one before the next has its turn.
+        """Yield the edits that can matter to each check, some for one before the next has its turn.
 
         Each round takes one check more, the cheapest first; none once all that is left to try are
         the lines on which a right answer differs.
@@ -262,7 +262,7 @@ class Search:
                     orders.remove(one)
 
     def _order(self, target: Target) -> list[int]:
-        """The numbers of the edits that can matter to a check, the likeliest first.
+        """Return the numbers of the edits that can matter to a check, the likeliest first.
 
         Those of lines that do not run in it can not. A line that also runs where all is right is
         less likely to be wrong, and the one that raised is likelier.
@@ -286,11 +286,11 @@ class Search:
         return sorted(some, key=unlikely)
 
     def _differs(self, edit: Edit) -> bool:
-        """Whether a right answer that is nearly the same has something else on the line."""
+        """Return whether a right answer that is nearly the same has something else on the line."""
         return edit.file == self.exercise and edit.line in (self.differences or {})
 
     def _otherwise(self, edit: Edit) -> float:
-        """How much likelier an edit is for what a right answer has in its place."""
+        """Return how much likelier an edit is for what a right answer has in its place."""
         if not self._differs(edit):
             return 0.0
         wanted = (self.differences or {})[edit.line]
@@ -302,7 +302,7 @@ class Search:
         return runs / len(self.runs) if self.runs else 0.0
 
     def _trace(self) -> None:
-        """Notes the lines that run in some checks that pass."""
+        """Note the lines that run in some checks that pass."""
         counted = [recording for recording in self.passing if recording.check.points]
         short = sorted(counted, key=lambda check: cost(check.cases[0]))[:TRACED]
         channel = self._loaded()
@@ -333,7 +333,7 @@ class Search:
         return self.process.open()
 
     def _targets(self, traced: bool = True) -> Iterator[Target]:
-        """The failing checks, each with its first case that fails, the cheapest first."""
+        """Yield the failing checks, each with its first case that fails, the cheapest first."""
         for recording in self.failing:
             failing = (self._target(recording, case, (), traced) for case in recording.cases)
             target = next(filter(None, failing), None)
@@ -361,7 +361,7 @@ class Search:
         return target
 
     def _tried(self, numbers: tuple[int, ...], target: Target) -> _Outcome:
-        """What becomes of these edits: nothing if they break another check.
+        """Return what becomes of these edits: nothing if they break another check.
 
         The other checks run only where they help in the target.
         """
@@ -399,7 +399,7 @@ class Search:
     def _helped(
         self, numbers: tuple[int, ...], target: Target, replies: Sequence[object], channel: Channel
     ) -> _Outcome:
-        """Whether the target, which still fails, came nearer.
+        """Return whether the target, which still fails, came nearer.
 
         If more of its replies are right, and no check is broken, another one may pass already.
         """
@@ -416,12 +416,12 @@ class Search:
         return _Outcome(self.fixes[numbers], agrees=True, further=further)
 
     def _fixed(self, target: Target, channel: Channel) -> frozenset[str]:
-        """The names of the failing checks, but for the target's, that pass now."""
+        """Return the names of the failing checks, but for the target's, that pass now."""
         others = (recording for recording in self.failing if recording is not target.recording)
         return frozenset(check.check.name for check in others if self._whole(check, channel))
 
     def _spares(self, number: int) -> bool:
-        """Whether an edit breaks no check that passes."""
+        """Return whether an edit breaks no check that passes."""
         if (number,) not in self.spares:
             self.spares[(number,)] = False
             try:
@@ -441,7 +441,7 @@ class Search:
         self.process.leave()
 
     def _edit(self, channel: Channel, numbers: Sequence[int]) -> None:
-        """Loads the exercise with these edits. Raises `StudentError` for what it raises then."""
+        """Load the exercise with these edits. Raises `StudentError` for what it raises then."""
         channel.reload(
             self.exercise, self.answer.edited(*(self.edits[number] for number in numbers))
         )
@@ -450,7 +450,7 @@ class Search:
         return [body for frame, count in target.frames for body in channel.gather(frame, count)]
 
     def _breaks_none(self, numbers: tuple[int, ...], channel: Channel) -> bool:
-        """Whether these edits, which are loaded, break no check that passes."""
+        """Return whether these edits, which are loaded, break no check that passes."""
         if numbers not in self.spares:
             self.spares[numbers] = self._unbroken(channel)
         return self.spares[numbers]
@@ -459,7 +459,7 @@ class Search:
         return all(self._whole(recording, channel) for recording in self.passing)
 
     def _whole(self, recording: Recording, channel: Channel) -> bool:
-        """Whether a check is passed in all its cases."""
+        """Return whether a check is passed in all its cases."""
         bodies = [
             body for frame, count in recording.frames for body in channel.gather(frame, count)
         ]

@@ -27,7 +27,7 @@ def signatures(tree: ast.Module) -> Signatures:
 
 @cache
 def _taught() -> dict[str, tuple[str, ...]]:
-    """The names of all exercises with their arguments."""
+    """Return the names of all exercises with their arguments."""
     return {
         name: arguments
         for exercise in NAMES

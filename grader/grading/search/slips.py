@@ -38,7 +38,7 @@ Change = Callable[[ast.AST], None]
 
 
 def slips(node: ast.AST) -> Iterator[tuple[str, Change]]:
-    """The ways to break one node: what is done, and how to do it to a copy of the node."""
+    """Yield the ways to break one node: what is done, and how to do it to a copy of the node."""
     if isinstance(node, ast.BinOp) and type(node.op) in ARITHMETIC:
         other = ARITHMETIC[type(node.op)]
         yield f"{type(node.op).__name__} → {other.__name__}", _set("op", other())
@@ -66,7 +66,7 @@ def slips(node: ast.AST) -> Iterator[tuple[str, Change]]:
 
 
 def arguments(node: ast.Call) -> Iterator[tuple[str, Change]]:
-    """The call with an argument dropped, or two exchanged."""
+    """Yield the call with an argument dropped, or two exchanged."""
     for index in range(len(node.args)):
         yield f"argument {index} dropped", _drop("args", index)
     for index in range(len(node.args) - 1):

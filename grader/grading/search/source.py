@@ -82,23 +82,23 @@ class Source:
                 self.starts.append(position + 1)
 
     def span(self, node: ast.expr | ast.stmt) -> tuple[int, int]:
-        """Where a node begins and ends, in bytes."""
+        """Return where a node begins and ends, in bytes."""
         assert node.end_lineno is not None
         assert node.end_col_offset is not None
         start = self.starts[node.lineno - 1] + node.col_offset
         return start, self.starts[node.end_lineno - 1] + node.end_col_offset
 
     def line(self, position: int) -> int:
-        """The number of the line that a byte is on."""
+        """Return the number of the line that a byte is on."""
         return bisect_right(self.starts, position)
 
     def segment(self, node: ast.expr | ast.stmt) -> str:
-        """The text of a node."""
+        """Return the text of a node."""
         start, end = self.span(node)
         return self.bytes[start:end].decode()
 
     def replaced(self, node: ast.expr, kind: str, text: str, rank: int) -> Edit:
-        """The edit that puts another expression in an expression's place."""
+        """Return the edit that puts another expression in an expression's place."""
         start, end = self.span(node)
         was = self.segment(node)
         return Edit(node.lineno, kind, _short(was), _short(text), start, end, f"({text})", rank)
@@ -112,7 +112,7 @@ class Source:
         return Edit(first.lineno, kind, was, _short(becomes), start, end, text, rank)
 
     def edited(self, *edits: Edit) -> str:
-        """The text with these edits carried out. Raises `ValueError` where two overlap."""
+        """Return the text with these edits carried out. Raises `ValueError` where two overlap."""
         places = sorted(
             place for edit in edits for place in ((edit.start, edit.end, edit.text), *edit.others)
         )
@@ -175,7 +175,7 @@ class Answer:
             self.sources = {}
 
     def edited(self, *edits: Edit) -> dict[str, str]:
-        """The texts with these edits carried out. Raises `ValueError` where two overlap."""
+        """Return the texts with these edits carried out. Raises `ValueError` where two overlap."""
         texts = dict(self.texts)
         for name in {edit.file for edit in edits}:
             made = [edit for edit in edits if edit.file == name]
@@ -183,7 +183,7 @@ class Answer:
         return texts
 
     def whole(self, ran: Iterable[tuple[str, int]]) -> set[tuple[str, int]]:
-        """All lines of the statements that ran, of which some lines are given."""
+        """Return all lines of the statements that ran, of which some lines are given."""
         lines: dict[str, set[int]] = {}
         for name, line in ran:
             lines.setdefault(name, set()).add(line)
@@ -193,7 +193,7 @@ class Answer:
 
 
 def _words(tree: ast.Module) -> Iterator[str]:
-    """The names that a source reads, and the packages that it imports."""
+    """Yield the names that a source reads, and the packages that it imports."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Name):
             yield node.id
@@ -237,7 +237,7 @@ def _attributes(inside: ast.ClassDef) -> tuple[tuple[str, ...], tuple[str, ...]]
 
 
 def code(node: ast.AST) -> Iterator[ast.AST]:
-    """The nodes that run, in the order of the text: no annotations, docstrings or f-strings.
+    """Yield the nodes that run, in the order of the text: no annotations, docstrings or f-strings.
 
     The places of what stands in an f-string are not those of the text in every version of Python.
     """

@@ -16,7 +16,7 @@ BOOLEAN = r"mask|logical_|[=!<>]=|[<>]|tril|triu|ones|bool|\.eq\(|\.ne\("
 
 
 def value_edits(source: Source, scope: Scope, value: ast.expr) -> Iterator[Edit]:
-    """What a statement gives, put through one call more."""
+    """Yield what a statement gives, put through one call more."""
     text = source.segment(value)
     if isinstance(value, (ast.Tuple, ast.Constant)) or _in_place(value):
         return
@@ -50,7 +50,7 @@ def value_edits(source: Source, scope: Scope, value: ast.expr) -> Iterator[Edit]
 
 
 def _in_place(value: ast.expr) -> bool:
-    """Whether a value is that of a method that changes its tensor.
+    """Return whether a value is that of a method that changes its tensor.
 
     What is put around it may pass because it makes another tensor, whatever it computes.
     """
@@ -59,7 +59,7 @@ def _in_place(value: ast.expr) -> bool:
 
 
 def guarded(source: Source, scope: Scope, statement: ast.stmt) -> Iterator[Edit]:
-    """A statement that runs only where an argument was given that may be left out."""
+    """Yield a statement that runs only where an argument was given that may be left out."""
     listed = scope.function.args
     defaults = [*listed.defaults, *listed.kw_defaults]
     named = [*listed.args[len(listed.args) - len(listed.defaults) :], *listed.kwonlyargs]
@@ -72,7 +72,7 @@ def guarded(source: Source, scope: Scope, statement: ast.stmt) -> Iterator[Edit]
 
 
 def indented(source: Source, block: ast.For | ast.While | ast.If | ast.With) -> Iterator[Edit]:
-    """The last statement of a block after it, and the first of a loop before it."""
+    """Yield the last statement of a block after it, and the first of a loop before it."""
     first, last = block.body[0], block.body[-1]
     margin = " " * block.col_offset
     if first.lineno == block.lineno:
@@ -92,7 +92,7 @@ def indented(source: Source, block: ast.For | ast.While | ast.If | ast.With) -> 
 
 
 def taken_in(source: Source, body: Sequence[ast.AST]) -> Iterator[Edit]:
-    """A statement after a loop, taken into it as its last."""
+    """Yield a statement after a loop, taken into it as its last."""
     statements = [statement for statement in body if isinstance(statement, ast.stmt)]
     for block, after in pairwise(statements):
         simple = isinstance(after, (ast.Assign, ast.AugAssign, ast.Expr))
@@ -108,7 +108,7 @@ def taken_in(source: Source, body: Sequence[ast.AST]) -> Iterator[Edit]:
 
 
 def _moved(source: Source, statement: ast.stmt, block: ast.stmt) -> str:
-    """The text of a statement, indented as the block that it is in."""
+    """Return the text of a statement, indented as the block that it is in."""
     deeper, less = "\n" + " " * statement.col_offset, "\n" + " " * block.col_offset
     return source.segment(statement).replace(deeper, less)
 
@@ -148,7 +148,7 @@ def made_module(source: Source, scope: Scope, function: ast.FunctionDef) -> Iter
 
 
 def left_out(source: Source) -> Iterator[Edit]:
-    """A module that a class makes and calls, left out altogether."""
+    """Yield a module that a class makes and calls, left out altogether."""
     for made in (node for node in ast.walk(source.tree) if isinstance(node, ast.ClassDef)):
         nodes = [*ast.walk(made)]
         for node in nodes:

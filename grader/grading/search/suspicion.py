@@ -26,7 +26,7 @@ AROUND = ("comparison", "condition", "name", "unguarded")
 def suspects(
     fix: Fix, result: ExerciseResult, sources: Mapping[str, str]
 ) -> tuple[SuspectLine, ...]:
-    """The lines that edits which fix checks point at. `sources` are the student's files.
+    """Return the lines that edits which fix checks point at. `sources` are the student's files.
 
     A line that a diagnosis in what was `found` quotes is not shown a second time. Beside a named
     mistake, an edit that drops something may only make up for a part of that mistake.
@@ -46,7 +46,7 @@ def suspects(
 
 
 def _wrong(result: ExerciseResult) -> int:
-    """How many checks that give points are not passed."""
+    """Return how many checks that give points are not passed."""
     return sum(
         check.status is not Status.PASSED and check.max_points > 0 for check in result.checks
     )
@@ -68,7 +68,7 @@ def _avoids_only(fix: Fix, passing: Sequence[CheckResult], result: ExerciseResul
 
 
 def _by_chance(fix: Fix, passing: Sequence[CheckResult], result: ExerciseResult) -> bool:
-    """Whether edits that leave something wrong may say less than silence.
+    """Return whether edits that leave something wrong may say less than silence.
 
     A single check passes with many a variable in place of another, or with another comparison; and
     where an `assert` of the student's own raised, a line that meets its demand is not the cause.
@@ -88,7 +88,7 @@ def _by_chance(fix: Fix, passing: Sequence[CheckResult], result: ExerciseResult)
 
 
 def quotes(diagnosis: Diagnosis, edit: Edit) -> bool:
-    """Whether a diagnosis shows the line of an edit."""
+    """Return whether a diagnosis shows the line of an edit."""
     return bool(re.search(rf"\b{re.escape(edit.file)}\.py, line {edit.line}\b", diagnosis.shows))
 
 
@@ -115,14 +115,14 @@ def _suspect(
 
 
 def _more(passing: int, wrong: int, whole: bool) -> str:
-    """What comes of the edits: how many of the wrong checks pass."""
+    """Return what comes of the edits: how many of the wrong checks pass."""
     if whole or passing == wrong:
         return "you get all the points"
     return "one more check passes" if passing == 1 else f"{passing} more checks pass"
 
 
 def _told(kind: Kind, edit: Edit, others: Sequence[int], more: str) -> str:
-    """What was tried and came of it, in the student's words where they fit into a sentence.
+    """Return what was tried and came of it, in the student's words where they fit into a sentence.
 
     `others` are the lines that were edited as well.
     """

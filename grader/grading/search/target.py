@@ -102,7 +102,7 @@ class Target:
         return frozenset(agreeing)
 
     def error(self, replies: Sequence[Any]) -> StudentError | None:
-        """The first exception among the replies that is none of the reference's."""
+        """Return the first exception among the replies that is none of the reference's."""
         for reply, right in zip(replies, self.right, strict=False):
             if raised(reply) and not raised(right):
                 with contextlib.suppress(Interrupted):
@@ -110,7 +110,7 @@ class Target:
         return None
 
     def trace(self, replies: Sequence[Any], channel: Channel, made: dict[str, list[Value]]) -> None:
-        """Notes which lines run in the student's code as it is, and roughly where it goes wrong.
+        """Note which lines run in the student's code as it is, and roughly where it goes wrong.
 
         `made` keeps what right answers make, for others who fail the same.
         """
@@ -128,7 +128,7 @@ class Target:
         self.leaving, self.off = leaving(values, made[key], wrong, crashed)
 
     def accepts(self, replies: Sequence[Any], channel: Channel) -> bool:
-        """Whether the check is content with these replies.
+        """Return whether the check is content with these replies.
 
         Two results of NaN may be equal to it, but no NaN is right where the reference has none.
         Code that raises is asked in float32 as well, which takes long. It is, if it was before.
@@ -144,7 +144,7 @@ class Target:
 
 
 def _has_nan(value: Any) -> bool:
-    """Whether a number in it is NaN, however deep in dictionaries and lists."""
+    """Return whether a number in it is NaN, however deep in dictionaries and lists."""
     if isinstance(value, Tensor):
         return bool(value.isnan().any())
     if isinstance(value, Mapping):
@@ -160,7 +160,7 @@ def cost(case: Example) -> int:
 
 
 def place(error: StudentError | None) -> tuple[str, int] | None:
-    """The file or cell, and the line, at which something was raised."""
+    """Return the file or cell, and the line, at which something was raised."""
     if error is None or not error.file or not error.line:
         return None
     return PurePosixPath(error.file).stem, error.line
