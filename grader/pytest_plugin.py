@@ -1,8 +1,8 @@
 """The pytest plugin that runs the hidden checks on submissions, one item per check.
 
-    pytest --pyargs grader.checks --submission submissions/ada -k "attention and mask"
-    pytest --pyargs grader.checks --submission submissions/ada --in-process --pdb
-    pytest --pyargs grader.checks --submission submissions/ --junitxml grades.xml
+    pytest --pyargs grader.checks --submission=submissions/ada -k "attention and mask"
+    pytest --pyargs grader.checks --submission=submissions/ada --in-process --pdb
+    pytest --pyargs grader.checks --submission=submissions/ --junitxml grades.xml
 
 Verdicts are those of `grader grade` with the same seed (`--hypothesis-seed`). Points are properties
 of each item, `points` and `max_points`. A check that is worth no points never fails a run: what it
@@ -12,7 +12,7 @@ has to say is the reason of a skip.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -52,6 +52,28 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_load_initial_conftests(early_config: pytest.Config, args: list[str]) -> Generator[None]:
+    """Refuse what would let pytest itself run files of the submission, outside the jail.
+
+    It follows a pytest.ini beside whatever looks like a path among its arguments, and runs a
+    conftest.py in the current folder.
+    """
+    submission = early_config.known_args_namespace.submission
+    if submission and "--submission" in args:
+        raise pytest.UsageError(
+            f"Write --submission={submission}, with an equals sign. After a space, pytest takes "
+            "the path for tests of yours and follows a pytest.ini there."
+        )
+    here = early_config.invocation_params.dir.resolve()
+    if submission and here.is_relative_to((here / submission).resolve()):
+        raise pytest.UsageError(
+            "Run this from another folder: in the submission's own, pytest runs a conftest.py of "
+            "the student's outside the jail."
+        )
+    return (yield)
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Get ready to check what `--submission` names."""
     if config.getoption("submission"):
@@ -68,7 +90,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
     if checks is None:
         pytest.exit(
             "The hidden checks need something to check: pytest --pyargs grader.checks "
-            "--submission PATH"
+            "--submission=PATH"
         )
     exercise = file_path.stem
     if exercise in checks.exercises or (
@@ -86,7 +108,7 @@ def student(request: pytest.FixtureRequest) -> Iterator[Student]:
     """
     checks = request.config.pluginmanager.getplugin(_PLUGIN)
     if checks is None:
-        raise pytest.UsageError("The fixture `student` needs --submission PATH.")
+        raise pytest.UsageError("The fixture `student` needs --submission=PATH.")
     marker = request.node.get_closest_marker("exercise")
     if marker is None:
         raise pytest.UsageError(

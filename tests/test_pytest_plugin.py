@@ -1,4 +1,4 @@
-"""`pytest --pyargs grader.checks --submission PATH`: the hidden checks as ordinary tests."""
+"""`pytest --pyargs grader.checks --submission=PATH`: the hidden checks as ordinary tests."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def class_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_failing_check_shows_the_finding_and_the_mistake(class_folder: Path) -> None:
-    done = run(class_folder, "--submission", "ada", "-k", "attention and agrees")
+    done = run(class_folder, "--submission=ada", "-k", "attention and agrees")
     assert done.returncode == 1
     assert "1 failed" in done.stdout
     assert "numbers in your output are wrong" in done.stdout
@@ -70,32 +70,53 @@ def test_a_failing_check_shows_the_finding_and_the_mistake(class_folder: Path) -
 @pytest.mark.full(seconds=2)
 def test_checks_are_chosen_as_any_tests_are(class_folder: Path) -> None:
     listed = run(
-        class_folder, "--submission", "ada", "-k", "attention and mask", "--collect-only", "-q"
+        class_folder, "--submission=ada", "-k", "attention and mask", "--collect-only", "-q"
     )
     names = [line for line in listed.stdout.splitlines() if "::" in line]
     assert names
     assert all("attention" in name and "mask" in name for name in names)
-    stopped = run(class_folder, "--submission", "ada", "-k", "masks or attention", "-x")
+    stopped = run(class_folder, "--submission=ada", "-k", "masks or attention", "-x")
     assert "stopping after 1 failures" in stopped.stdout
 
 
 @pytest.mark.full(seconds=10)
 def test_workers_draw_the_same_cases(class_folder: Path) -> None:
-    done = run(class_folder, "--submission", "ada", "-k", "attention", "-n", "2", "-q")
-    single = run(class_folder, "--submission", "ada", "-k", "attention", "-q")
+    done = run(class_folder, "--submission=ada", "-k", "attention", "-n", "2", "-q")
+    single = run(class_folder, "--submission=ada", "-k", "attention", "-q")
     assert summary(done) == summary(single)
 
 
 def test_in_process_the_check_itself_fails(class_folder: Path) -> None:
-    done = run(class_folder, "--submission", "ada", "--in-process", "-k", "attention and agrees")
+    done = run(class_folder, "--submission=ada", "--in-process", "-k", "attention and agrees")
     assert done.returncode == 1
     assert "def test_agrees_with_torch" in done.stdout
+
+
+def test_pytest_follows_no_files_of_a_students(tmp_path: Path) -> None:
+    """A submission may hold what pytest would obey: settings, a plugin, a conftest.py."""
+    ada = submit(tmp_path / "ada", masks=stubs.reference_source("masks"))
+    trace = tmp_path / "trace"
+    (ada / "pytest.ini").write_text("[pytest]\npythonpath = .\naddopts = -p hostile\n")
+    for name in ("hostile", "conftest", "torch"):
+        (ada / f"{name}.py").write_text(f"open({str(trace)!r}, 'w')\n")
+    listed = run(tmp_path, "--submission=ada", "--collect-only", "-q", "-k", "masks")
+    assert listed.returncode == 0, listed.stdout + listed.stderr
+    assert not trace.exists()
+
+    (ada / "pytest.ini").unlink()
+    inside = run(ada, "--submission=.", "--collect-only")
+    assert inside.returncode == pytest.ExitCode.USAGE_ERROR
+    assert "from another folder" in inside.stderr
+    with_space = run(tmp_path, "--submission", "ada", "--collect-only")
+    assert with_space.returncode == pytest.ExitCode.USAGE_ERROR
+    assert "--submission=ada" in with_space.stderr
+    assert not trace.exists()
 
 
 def test_without_a_submission_it_says_what_is_missing(tmp_path: Path) -> None:
     done = run(tmp_path)
     assert done.returncode == 2
-    assert "--submission PATH" in done.stderr + done.stdout
+    assert "--submission=PATH" in done.stderr + done.stdout
 
 
 def test_a_test_of_ones_own_gets_the_student(class_folder: Path) -> None:
@@ -107,7 +128,7 @@ def test_a_test_of_ones_own_gets_the_student(class_folder: Path) -> None:
         "    _, weights = student.attention(x, x, x)\n"
         "    assert torch.allclose(weights.sum(-1), torch.ones(2, 3))\n"
     )
-    done = warm.run("-m", "pytest", "-q", "test_mine.py", "--submission", "ada", cwd=class_folder)
+    done = warm.run("-m", "pytest", "-q", "test_mine.py", "--submission=ada", cwd=class_folder)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
@@ -136,7 +157,7 @@ def test_verdicts_are_those_of_grader_grade(tmp_path: Path) -> None:
         for exercise in submission["exercises"]
     }
 
-    run(tmp_path, "--submission", "class", "--junitxml", "grades.xml", "-k", " or ".join(EXERCISES))
+    run(tmp_path, "--submission=class", "--junitxml", "grades.xml", "-k", " or ".join(EXERCISES))
     earned: defaultdict[tuple[str, str], float] = defaultdict(float)
     for case in ElementTree.parse(tmp_path / "grades.xml").iter("testcase"):
         properties = {item.get("name"): item.get("value") for item in case.iter("property")}
