@@ -26,7 +26,13 @@ from grader.cli.app import (
     require_targets,
     table,
 )
-from grader.cli.kept import given_by_hand, kept_report, put_aside, with_overrides
+from grader.cli.kept import (
+    given_by_hand,
+    keep_graded_before,
+    kept_report,
+    put_aside,
+    with_overrides,
+)
 from grader.course import CONFIG
 from grader.feedback.results import PassedOver, Report
 from grader.grading import run, workers
@@ -198,8 +204,9 @@ def _graded(
         with _writing(json), data.changing(json):
             report = with_overrides(report, json, terminal)
             data.write_json(report, json)
-        if run.complete(report):
-            store.remove()
+            if run.complete(report):
+                keep_graded_before(json, report, store.results().values(), terminal)
+                store.remove()
     return report
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
+from dataclasses import replace
 from pathlib import Path
 
 from grader.cli.app import UsageError
 from grader.feedback import records, results
-from grader.report import overrides
+from grader.report import data, overrides
 from grader.report.terminal import Terminal
 from grader.submission import Submission
 from grader.submission.files import listed
@@ -43,8 +44,7 @@ def put_aside(
         held = _not_made_anew(file, {work.name for work in submissions}, exercises)
         if not held:
             return
-        numbered = (file.with_name(f"{file.stem}-{n}{file.suffix}") for n in itertools.count(1))
-        aside = next(place for place in numbered if not place.exists())
+        aside = _free(file)
         given = overrides.path_of(file)
         if given.is_file():
             given.rename(overrides.path_of(aside))
@@ -54,6 +54,33 @@ def put_aside(
             f"{file} can't be put aside: {error.strerror}. Name another file."
         ) from None
     terminal.complain(f"{file} held {held}. It is kept as {aside}.")
+
+
+def keep_graded_before(
+    file: Path,
+    report: results.Report,
+    graded: Iterable[results.SubmissionResult],
+    terminal: Terminal,
+) -> None:
+    """Keep, beside `file`, what was `graded` before a run was stopped and isn't in its report now.
+
+    Says so. Raises `OSError`.
+    """
+    here = {result.submission for result in report.submissions}
+    gone = {result.submission: result for result in graded if result.submission not in here}
+    if gone:
+        aside = _free(file)
+        data.write_json(replace(report, submissions=(*gone.values(),), passed_over=()), aside)
+        terminal.complain(
+            f"Graded before the run was stopped, and not among the submissions now: "
+            f"{listed(gone)}. These grades are kept in {aside}."
+        )
+
+
+def _free(file: Path) -> Path:
+    """Return the first of `grades-1.json`, `grades-2.json` and so on that isn't there."""
+    numbered = (file.with_name(f"{file.stem}-{n}{file.suffix}") for n in itertools.count(1))
+    return next(place for place in numbered if not place.exists())
 
 
 def _not_made_anew(file: Path, names: AbstractSet[str], exercises: Sequence[str]) -> str:

@@ -6,6 +6,7 @@ import csv
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from dataclasses import replace
@@ -15,8 +16,10 @@ from typing import Any
 import pytest
 
 from grader import cli
+from grader.cli.kept import kept_report
 from grader.curriculum import mistakes, stubs
 from grader.curriculum.mistakes import variants
+from grader.grading import run, workers
 from grader.sandbox import jail
 from grader.submission import left_out
 from tests.tools import warm
@@ -220,6 +223,29 @@ def test_grades_that_a_run_would_lose_are_kept(grader: Grader, tmp_path: Path) -
     assert (tmp_path / "g-3.json").read_text() == "points: 7"
     again = grader("grade", "class", *options, cwd=tmp_path)
     assert (again.returncode, "is kept as" in again.stderr) == (0, False), "the same anew"
+
+
+def test_grades_of_students_who_are_gone_when_a_run_is_resumed_are_kept(
+    grader: Grader, tmp_path: Path
+) -> None:
+    for name in ("ada", "bob"):
+        hand_in(tmp_path / "class", name, masks=right("masks"))
+    options = ("--exercise", "masks", "--isolation", "process", "--json", "g.json")
+    assert grader("grade", "class/ada", *options, cwd=tmp_path).returncode == 0
+    (ada,) = kept_report(tmp_path / "g.json").submissions
+    (tmp_path / "g.json").unlink()
+    plan = workers.Plan(("masks",), seed=7, isolation="process", jobs=1, search=True)
+    store, _ = run.open_store(tmp_path / "g.json", plan, resume=False)
+    with store:
+        store.add("of the files that ada handed in", ada)
+    shutil.rmtree(tmp_path / "class" / "ada")
+
+    done = grader("grade", "class", *options, "--resume", cwd=tmp_path)
+    assert done.returncode == 0
+    assert "not among the submissions now: ada" in done.stderr
+    assert "kept in g-1.json" in done.stderr
+    assert kept_report(tmp_path / "g-1.json").submissions == (ada,)
+    assert [one.submission for one in kept_report(tmp_path / "g.json").submissions] == ["bob"]
 
 
 def test_a_class_or_one_submission_is_asked_with_both_commands(
