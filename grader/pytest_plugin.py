@@ -195,7 +195,7 @@ class HiddenChecks:
         return self._graded[key]
 
     def cause(self, submission: Submission, result: ExerciseResult) -> list[str]:
-        """The mistakes and lines that explain what is wrong, said at the first check that fails."""
+        """Return the mistakes and lines that explain what is wrong, for the first failing check."""
         key = (submission.name, result.exercise)
         if key in self._explained:
             return []
@@ -204,7 +204,7 @@ class HiddenChecks:
         return [*mistakes, *(line.message for line in result.lines)]
 
     def student(self, submission: Submission, exercise: str) -> Any:
-        """A context that holds a proxy to the submission's code, with this exercise loaded."""
+        """Return a context with a proxy to the submission's code, this exercise loaded."""
         from grader.grading import student_proxy
 
         if self.in_process:
@@ -231,7 +231,7 @@ class ExerciseChecks(pytest.Module):
     """The checks of one exercise, for every submission."""
 
     def collect(self) -> Iterable[pytest.Item]:
-        """An item for each check and submission. Raises `CurriculumError` for incomplete checks."""
+        """Yield an item per check and submission. Raises `CurriculumError`."""
         from grader.checks import framework
 
         checks: HiddenChecks = self.config.pluginmanager.getplugin(_PLUGIN)

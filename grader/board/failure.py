@@ -272,7 +272,7 @@ def _is_raised(frames: list[tuple[Any, Place]]) -> bool:
 def _is_own_raise(
     error: BaseException, frames: list[tuple[Any, Place]], workspace: Workspace
 ) -> bool:
-    """Whether a `raise` in the student's own line raised it, as a stub does, and not torch."""
+    """Return whether the student's own `raise` raised it, as a stub does, and not torch."""
     return _is_raised(frames) and _is_theirs(error, workspace)
 
 
@@ -297,7 +297,7 @@ def _unwrapped(error: BaseException) -> BaseException:
 
 
 def _smallest_case(error: BaseException) -> str:
-    """The arguments with which hypothesis found the failure, such as "length=1, pad_id=3"."""
+    """Return hypothesis's failing arguments, such as "length=1, pad_id=3"."""
     for note in getattr(error, "__notes__", ()):
         head, _, arguments = note.partition("(\n")
         if head.startswith("Falsifying example"):

@@ -118,7 +118,7 @@ def steps(
 
 
 def _place(names: Sequence[str], known: Known, source: str) -> str:
-    """The line of the student's that is most like those where the mistake is made, if one is."""
+    """Return the student's line that is most like those where the mistake is made, if any."""
     number = likely_line(source, [line for name in names for line in known.lines[name]])
     if number is None:
         return ""

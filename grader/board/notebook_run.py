@@ -112,7 +112,7 @@ def hinted(
 
 
 def _module(exercise: str, tests: str, namespace: dict[str, Any]) -> dict[str, Any]:
-    """The namespace of the test module: the notebook's answers, then what the tests define."""
+    """Return the test module's namespace: the notebook's answers, then the tests' own names."""
     names = [entry for name in (*closure(exercise), exercise) for entry in find(name).entries]
     module = {name: namespace[name] for name in names if name in namespace}
     module["__name__"] = f"tests_of_{exercise}"

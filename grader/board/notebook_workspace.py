@@ -60,7 +60,7 @@ class NotebookWorkspace(Workspace):
         return "\n".join(map(_source, files))
 
     def holds_code(self, path: str) -> Path | None:
-        """The exercise of a cell's code as a path, such as `attention`; None for other code."""
+        """Return the exercise of a cell's code as a path, such as `attention`, or None."""
         if not any(mark in path for mark in _CELL):
             return None
         return Path(_exercise_in(_source(path)))

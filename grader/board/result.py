@@ -71,7 +71,7 @@ class Result:
 
 
 def place_lines(place: Place) -> list[str]:
-    """A place in two lines, as terminals and editors follow it: where, and the line of code."""
+    """Return a place in two lines, as terminals and editors link it: where, and the code."""
     where = f"{place.file}:{place.line}" if place.line else place.file
     lines = [f"{where}, in {place.inside}" if place.inside else where]
     if place.source:

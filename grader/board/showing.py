@@ -160,7 +160,7 @@ def _words(error: BaseException, panel: Panel, exercise: str, workspace: Workspa
 
 
 def _of_folder(folder: Path) -> Answers:
-    """The files of a folder as the modules that they call themselves, whatever its name is."""
+    """Return a folder's files as the modules that they call themselves, whatever its name."""
     package = ModuleType(_PACKAGE)
     package.__path__ = [str(folder)]
     sys.modules[_PACKAGE] = package

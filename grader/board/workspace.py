@@ -80,7 +80,7 @@ class Workspace:
         return tuple(_unwritten(self._tree(exercise).body, ""))
 
     def exercise_of(self, test_path: Path) -> str | None:
-        """The exercise that a test file of this workspace tests; None for every other file."""
+        """Return the exercise that a test file of this workspace tests, or None."""
         return _exercise_of(self.folder, test_path)
 
     def code_path(self, exercise: str) -> Path:

@@ -84,7 +84,7 @@ def with_mistakes(
 
 
 def suspected(symptoms: Sequence[Symptom], own: Sequence[str], ask: Ask) -> list[Advice]:
-    """The first of somebody's `own` pieces that a symptom may come from and that looks known.
+    """Return the first of the student's `own` pieces that may cause a symptom and looks known.
 
     It is for mistakes that no public test sees. Only mistakes that need not be made ready are
     asked for.

@@ -35,7 +35,7 @@ def lowest_loss() -> float:
 
 
 def _by_script(embedding: Sequence[Sequence[float]]) -> dict[str, dict[str, Sequence[float]]]:
-    """The point of each source character by script; nothing if there aren't as many points."""
+    """Return each source character's point by script; nothing if the numbers differ."""
     characters = source_characters()
     if [len(point) for point in embedding] != [2] * len(characters):
         return {}

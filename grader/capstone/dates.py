@@ -53,7 +53,7 @@ class Style:
         )
 
     def writes(self, day: date) -> bool:
-        """Whether the style can tell which date is meant: two digits are a year of this century."""
+        """Return whether the style shows the whole date: two digits are a year of this century."""
         return "{yy}" not in self.template or day.year >= 2000
 
 
@@ -86,7 +86,7 @@ class Dates:
         return [self._pair(self.random.choice(self.known), self.random) for _ in range(count)]
 
     def held_out_pairs(self, count: int) -> list[Pair]:
-        """Always the same pairs, of dates that training never sees, every style in its turn."""
+        """Return a fixed set of pairs that training never sees, the styles in turn."""
         chance = random.Random("held out")
         days = (self.held_out[number % len(self.held_out)] for number in range(10 * count))
         pairs: list[Pair] = []
@@ -120,7 +120,7 @@ def tidy(text: str) -> str:
 
 @cache
 def source_characters() -> str:
-    """All characters in which dates are written, in order; the id of one is its place here."""
+    """Return all characters of dates in order; an id is an index into them."""
     names = "".join(
         word
         for tongue in LANGUAGES
@@ -166,7 +166,7 @@ def encode_target(text: str) -> list[int]:
 
 
 def decode_target(ids: Sequence[int]) -> str:
-    """What the ids after the start say, up to the end; ids that are no character show as `?`."""
+    """Return the text of the ids between start and end; unknown ids show as `?`."""
     written = list(ids[1:])
     if EOS in written:
         written = written[: written.index(EOS)]
@@ -174,6 +174,6 @@ def decode_target(ids: Sequence[int]) -> str:
 
 
 def padded(rows: Sequence[Sequence[int]], longest: int = 0) -> list[list[int]]:
-    """The rows, filled up with padding to the longest of them, or to `longest` if that is more."""
+    """Return the rows, padded to the longest of them, or to `longest` if that is more."""
     width = max(longest, *map(len, rows))
     return [[*row, *[PAD] * (width - len(row))] for row in rows]

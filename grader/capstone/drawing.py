@@ -24,7 +24,7 @@ def looks(
     title: str,
     y_axis: str,
 ) -> Any:
-    """What was measured of unseen examples at every look, or else at the end; `name` says what."""
+    """Return the measure `name` of unseen examples at each look, or else at the end."""
     events = [event for event in history if event.step % LOOK_EVERY == 0] or history[-1:]
     curve = [event.step for event in events], [measured(event) for event in events]
     return pictures.curves({name: curve}, title, x_axis="step", y_axis=y_axis)
@@ -33,7 +33,7 @@ def looks(
 def heads(
     answer: Translation, rows: Sequence[str], columns: Sequence[str], title: str
 ) -> Any | None:
-    """What each head of each layer attends to; None if that does not fit the rows and columns."""
+    """Return the attention of each head and layer; None if it doesn't fit rows and columns."""
     all_heads = [head for layer in answer.heads for head in layer]
     shape = [len(columns)] * len(rows)
     if not all_heads or any([len(row) for row in head] != shape for head in all_heads):

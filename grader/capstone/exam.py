@@ -94,7 +94,7 @@ class Exam(Protocol):
         """What the model is asked on the way."""
 
     def progress(self, report: Report, before: Progress | None) -> Progress:
-        """A report, with what it says at a look measured; else with what was measured before."""
+        """Return a report with measurements: new ones at a look, else the last ones."""
 
     def hold(self, trained: Trained, examinee: Examinee) -> Learnt:
         """Return the whole exam. Raises what the examinee's code raises."""

@@ -37,7 +37,7 @@ class Tests:
     answers: dict[str, str]
 
     def of(self, exercise: str) -> tuple[PublicTest, ...]:
-        """The public tests of an exercise that say something of what the model uses of it."""
+        """Return the public tests of an exercise that test what the model uses of it."""
         unused = set(find(exercise).entries) - set(self.entries[exercise])
         tests = public_tests(self.texts.get(exercise, ""))
         return tuple(test for test in tests if not unused & set(test.uses))
@@ -58,7 +58,7 @@ class PiecesWorkspace(Workspace):
 def faults(
     sources: Sources, tests: Tests, sign: Callable[[str], None] = lambda _: None
 ) -> list[Fault]:
-    """What is wrong with the student's pieces, the first thing of each, in curriculum order."""
+    """Return the first fault of each of the student's pieces, in curriculum order."""
     own = [name for name in tests.entries if name in sources.own]
     concerned = [name for name in tests.entries if {name, *closure(name)} & {*own}]
     workspace = PiecesWorkspace(sources.own)
@@ -129,7 +129,7 @@ def diagnosed(exercise: str, known: Known, sources: Sources, tests: Tests) -> li
 
 
 def named(known: Known, module: Any, source: str = "") -> list[str]:
-    """The known mistake that explains most of what a module answers, or two that look the same."""
+    """Return the known mistake that best explains a module's replies, or two that look the same."""
     with torch.random.fork_rng():
         mistakes = diagnose(known, module, source)
     return list(mistakes[0]) if mistakes else []

@@ -135,7 +135,7 @@ class LanguageTraining(Learner):
         return self.done() >= 1
 
     def done(self, more: int = 0) -> float:
-        """The share of the training that is done after so many steps `more`, by time or steps."""
+        """Return the share of the training that is done after `more` steps, by time or steps."""
         if self.plan.steps:
             return (self.step + more) / self.plan.steps
         return self.seconds / self.plan.seconds

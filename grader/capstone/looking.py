@@ -130,7 +130,7 @@ def self_attention(model: Any, pieces: Mapping[str, Any], ids: Tensor, n_heads: 
 
 
 def seen(answer: Translation, weights: Tensor) -> Translation:
-    """The answer with what each layer and head attends to: `(layers, heads, written, read)`."""
+    """Return the answer and the attention weights, `(layers, heads, written, read)`."""
     if not weights.numel():
         return answer
     mean = _rounded(weights[-1].mean(0).tolist())
@@ -171,7 +171,7 @@ def _watch(attention: Any, tensors: dict[str, Tensor]) -> list[Any]:
 
 
 def _from_projections(tensors: Mapping[str, Tensor], n_heads: int) -> Tensor:
-    """The weights `(H, Lq, Lk)` of one sentence, from the maps' results `(1, L, d_model)`."""
+    """Return one sentence's weights `(H, Lq, Lk)`, from the projections `(1, L, d_model)`."""
     query_key = (tensors[name][0] for name in ("q_proj", "k_proj"))
     heads = [torch.stack(result.chunk(n_heads, dim=-1)) for result in query_key]
     scores: Tensor = torch.einsum("hqd,hkd->hqk", *heads) * heads[0].size(-1) ** -0.5

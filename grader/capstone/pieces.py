@@ -107,7 +107,7 @@ def _is_piece(value: Any) -> bool:
 
 
 def failure(error: BaseException, doing: str) -> Failure:
-    """What went wrong in the student's code, in words, with their line and no stack trace."""
+    """Return what went wrong in the student's code, with their line and no stack trace."""
     kind = type(error).__name__
     try:
         text = " ".join(str(error).split())[:MAX_TEXT]
@@ -122,7 +122,7 @@ def failure(error: BaseException, doing: str) -> Failure:
 
 
 def standing(frame: Any) -> tuple[str, int, str, str]:
-    """Where in the student's files a running frame stands: file, line, its text, function."""
+    """Return a running frame's place in the student's files: file, line, its text, function."""
     place = ("", 0, "", "")
     for running, line in traceback.walk_stack(frame):
         if running.f_code.co_filename.startswith(f"{PACKAGE}/"):

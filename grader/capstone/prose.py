@@ -42,6 +42,6 @@ def parts(text: str) -> tuple[str, str]:
 
 
 def _telling(text: str) -> list[str]:
-    """The lines of a text, without spaces around them, that are long enough to be recognised."""
+    """Return the stripped lines of a text that are long enough to be recognised."""
     lines = (line.strip() for line in text.splitlines())
     return [line for line in lines if len(line) >= TELLING]

@@ -180,7 +180,7 @@ class ProseLearner(LanguageTraining):
 
     @torch.no_grad()
     def predictions(self, ids: Sequence[int]) -> Tensor:
-        """What is expected after each of these tokens but the last, `(L - 1, vocab_size)`."""
+        """Return the prediction after each of these tokens but the last, `(L - 1, vocab_size)`."""
         return self.chances(torch.tensor([list(ids[:-1])]))[0]
 
     @torch.no_grad()
@@ -205,7 +205,7 @@ class ProseLearner(LanguageTraining):
 
 
 def _equally_long(windows: Sequence[Sequence[int]]) -> list[list[list[int]]]:
-    """The windows in their order, those that follow each other and are equally long together."""
+    """Return the windows in order, consecutive ones of equal length grouped."""
     groups: list[list[list[int]]] = []
     for window in windows:
         if not groups or len(groups[-1][0]) != len(window):

@@ -24,7 +24,7 @@ def as_json(
     isolation: str,
     from_the_kit: Sequence[str],
 ) -> str:
-    """The whole report. It grows; nothing in it is renamed. A number that is none is null."""
+    """Return the whole report. Keys are added, never renamed; NaN is null."""
     learnt = isinstance(outcome, Learnt)
     last = history[-1] if history else None
     report: dict[str, Any] = {

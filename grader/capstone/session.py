@@ -79,7 +79,7 @@ class Session:
         self._say({**job, "patience": seconds})
 
     def hear(self) -> Report | Trained | Failure:
-        """What happens next: reports, and at last that the model is trained, or a failure."""
+        """Return the next event: reports, and at last a trained model or a failure."""
         event: Report | Trained | Failure = self._next("training", Report, Trained)
         self.reports -= 1
         if self.reports < 0:
@@ -96,7 +96,7 @@ class Session:
         return self._ask({"translate": text}, Translation)
 
     def faults(self) -> list[Fault]:
-        """What public tests say of the pieces; nothing if the process cannot say it any more."""
+        """Return what public tests say of the pieces; nothing if the process has ended."""
         event = self._ask({"faults": True}, Faults, "running the public tests")
         return event.faults if isinstance(event, Faults) else []
 

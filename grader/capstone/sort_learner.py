@@ -109,7 +109,7 @@ class SortLearner(Learner):
 
     @torch.no_grad()
     def answers(self, texts: Sequence[str]) -> list[str]:
-        """What the layer writes after each sequence: the most probable digits, one by one."""
+        """Return the most probable digits after each sequence, one by one."""
         ids = torch.tensor([sorting.encode(digits) for digits in texts])
         for _ in range(COUNT):
             ids = torch.cat([ids, self.model(ids)[:, -1:].argmax(-1)], dim=1)

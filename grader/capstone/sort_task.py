@@ -42,7 +42,7 @@ class SortTask(AnswerTask):
         return sorting.read(typed)
 
     def shown(self, answer: Translation) -> str:
-        """The digits as the layer wrote them, and what is right if that is something else."""
+        """Return the digits that the layer wrote, and the right ones if they differ."""
         right = sorting.in_order(answer.source)
         note = "" if answer.target == right else f"   (wrong: it is {right})"
         return answer.target + note

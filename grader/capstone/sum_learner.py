@@ -58,7 +58,7 @@ class SumLearner(LanguageTraining):
 
     @torch.no_grad()
     def answers(self, questions: Sequence[str]) -> list[str]:
-        """What the model writes after each question: the most probable digits, one by one."""
+        """Return the most probable digits after each question, one by one."""
         ids = torch.tensor([sums.encode(sums.from_last_digit(text)) for text in questions])
         for _ in range(ANSWER):
             logits = self.logits(ids)

@@ -117,7 +117,7 @@ class Training(Learner):
         return loss.reshape(())
 
     def forced(self, tgt: Tensor) -> tuple[Tensor, Tensor]:
-        """What the decoder reads and what it should say, by the student's `teacher_forcing`."""
+        """Return the decoder's inputs and labels, by the student's `teacher_forcing`."""
         pair = self.pieces["teacher_forcing"](tgt)
         if not isinstance(pair, (tuple, list)) or len(pair) != 2:
             raise ContractError("training", "Your teacher_forcing does not return two tensors.")
@@ -129,7 +129,7 @@ class Training(Learner):
 
     @torch.no_grad()
     def translate(self, sources: Sequence[str]) -> list[list[int]]:
-        """The ids that the student's `greedy_decode` writes for each source, the start included."""
+        """Return the ids that the student's `greedy_decode` writes for each source."""
         was_training = self.model.training
         self.model.eval()
         src = torch.tensor(dates.padded([dates.encode_source(source) for source in sources]))

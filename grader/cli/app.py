@@ -72,7 +72,7 @@ class Isolation(StrEnum):
 
 
 def exercises_named(names: list[str] | None) -> tuple[str, ...]:
-    """The exercises of these names, in the curriculum's order; the core eight where none is named.
+    """Return the named exercises in the curriculum's order; the core eight if none is named.
 
     Raises UsageError for a name that no exercise has.
     """
@@ -85,7 +85,7 @@ def exercises_named(names: list[str] | None) -> tuple[str, ...]:
 
 
 def _several(name: str) -> str:
-    """What to write instead of several exercises in one option; "" if it is something else."""
+    """Return what to write instead of several exercises in one option; "" if that's not it."""
     parts = re.split(r"[\s,;]+", name.strip())
     if len(parts) < 2 or not {*parts} <= {*curriculum.NAMES}:
         return ""

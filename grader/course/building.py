@@ -33,7 +33,7 @@ def notebook(
     points: Mapping[str, float] | None = None,
     questions: float = 0.0,
 ) -> NotebookNode:
-    """The instructor's version of an assignment, answers included, for `generate_assignment`.
+    """Return the instructor's version of an assignment, with answers, for `generate_assignment`.
 
     `points` are what the instructor gives for exercises, where not the kit's; `questions` are the
     points of what else they ask.

@@ -105,7 +105,7 @@ def ansi2html(context: Any, source: str) -> str:
 
 
 def _of_page(context: Any, render: Callable[[str], str], source: str) -> str:
-    """What `render` makes of the source, or the source, if that takes more than the page has."""
+    """Return what `render` makes of the source, or the source itself if the page's time is up."""
     allowance = context.get("resources", {}).get(ALLOWANCE) or limits.Allowance()
     try:
         return str(allowance.laid_out(render, source))

@@ -198,7 +198,7 @@ MEMBERS: tuple[Member, ...] = (
 
 
 def members(count: int) -> tuple[Member, ...]:
-    """A class of that size: the twelve, as far as they go, and some with what people get wrong."""
+    """Return a class of that size: the twelve as far as they go, then some with common mistakes."""
     crowd = (
         _ordinary(f"student{number:03}", number) for number in range(len(MEMBERS) + 1, count + 1)
     )

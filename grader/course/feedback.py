@@ -62,7 +62,7 @@ class Feedback(Exporter):
     def from_notebook_node(
         self, nb: NotebookNode, resources: Any = None, **options: Any
     ) -> tuple[str, dict[str, Any]]:
-        """The page of one student's notebook, with the grades that the preprocessors put in it."""
+        """Return the page of a student's notebook, with the grades from the preprocessors."""
         nb, resources = super().from_notebook_node(nb, resources, **options)
         page = templates(by_class, TEMPLATES).get_template("feedback.html.j2")
         about = resources["nbgrader"]

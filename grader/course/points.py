@@ -43,7 +43,7 @@ def of_notebook(notebook: NotebookNode) -> Worth:
 
 
 def of_submissions(path: Path) -> Worth | None:
-    """What the exercises are worth in the nbgrader course that `path` lies in, if it lies in one.
+    """Return what the exercises are worth in the nbgrader course around `path`, if there is one.
 
     None, too, where the course has several assignments and `path` is of no single one.
     """

@@ -182,7 +182,7 @@ class NoteUngraded(NbGraderPreprocessor):
 
 
 def _output(result: ExerciseResult) -> NotebookNode:
-    """One result: the number that nbgrader takes as the points, and the page for the student."""
+    """Return one result: the number that nbgrader takes as points, and the student's page."""
     assert result.points is not None
     points = round(min(max(result.points, 0.0), result.max_points), 4)
     data = {

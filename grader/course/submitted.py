@@ -297,7 +297,7 @@ def _notebook(cells: list[Cell]) -> NotebookNode:
 
 
 def new_cell(kind: str, source: str) -> NotebookNode:
-    """A cell as nbformat makes it. It is validated with the notebook, not by itself before that.
+    """Return a cell as nbformat makes it, not validated: the notebook is, as a whole.
 
     Validating cell by cell took as long as everything else done to a notebook here.
     """

@@ -36,13 +36,13 @@ def known(exercise: str) -> tuple[list[str], list[str], list[str]]:
 
 
 def is_ordinary_word(word: str, exercise: str) -> bool:
-    """Whether a name of torch's stands in right answers, where the exercise does not forbid it."""
+    """Return whether right answers use a name of torch that the exercise does not forbid."""
     known = _made()
     return word in known["words"] and word not in known["words not in"].get(exercise, ())
 
 
 def is_ordinary_text(text: str) -> bool:
-    """Whether right answers import what a text imports, and have the special names that it has."""
+    """Return whether right answers have all imports and special names of a text."""
     made = _made()
     return imported(text) <= set(made["imports"]) and special(text) <= set(made["special"])
 

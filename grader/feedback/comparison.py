@@ -513,7 +513,7 @@ def _share_of(wrong: Tensor) -> str:
 
 
 def _share(count: int, tensor: Tensor, subject: str) -> str:
-    """How many of the numbers, as the beginning of a sentence: "3 of 9 numbers in your x are"."""
+    """Return the beginning of a sentence with a count, "3 of 9 numbers in your x are"."""
     noun, total = ("entries" if tensor.dtype == torch.bool else "numbers"), tensor.numel()
     if total == 1:
         return f"Your {subject} is"

@@ -430,7 +430,7 @@ HINTS: tuple[Hint, ...] = (
 
 
 def hint_for(error: str, line: str = "") -> str:
-    """What "Type: text", raised at that line of the student's, means; "" when that is unknown."""
+    """Return what "Type: text", raised at that line of the student's, means; "" if unknown."""
     return _first(SLIPS, error, line) or torch_call(error, line) or _first(HINTS, error, line)
 
 

@@ -35,7 +35,7 @@ _OFF = (
 
 
 def _shaded(style: str) -> Iterator[tuple[str, str]]:
-    """The backgrounds of a cell: the further from zero, the stronger; another colour below it."""
+    """Yield the backgrounds of a cell: stronger away from zero, another colour below it."""
     for side, colour in (("above", "64,128,220"), ("below", "214,130,30")):
         for level in range(1, _LEVELS + 1):
             share = f"{level * 0.09:.2f}"
@@ -94,7 +94,7 @@ _LABELS = ("wrong", "True", "False")
 
 
 def allowed(tag: str, name: str, value: str) -> bool:
-    """Whether a sanitiser may let an attribute pass: our own styles, parts of tables and links."""
+    """Return whether a sanitiser may keep an attribute: of our styles, tables and links."""
     if name == "style":
         return value in _VALUES
     if tag in ("td", "th") and name in ("colspan", "rowspan"):
@@ -215,7 +215,7 @@ def by_class(name: str) -> Markup:
 
 @cache
 def environment(look: Callable[[str], Markup], *folders: Path) -> Environment:
-    """The templates in these folders and here, for a notebook (`inline`) or a page (`by_class`)."""
+    """Return the templates here and in these folders, for a notebook (`inline`) or a page."""
     made = Environment(
         loader=FileSystemLoader([*folders, TEMPLATES]),
         autoescape=True,

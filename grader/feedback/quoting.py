@@ -12,7 +12,7 @@ _FAR_FROM_ONE = 5e-3
 
 
 def numbers(finding: Finding | None) -> str:
-    """The most telling of the student's wrong numbers, in a sentence; "" where there are none.
+    """Return a sentence on the most telling of the wrong numbers; "" if there are none.
 
     Where there are none, as with a wrong shape, it is the headline.
     """

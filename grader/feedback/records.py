@@ -55,7 +55,7 @@ def _whole(digits: str) -> int:
 
 
 def fields(value: Any) -> Any:
-    """A dataclass as JSON can hold it. Numbers that JSON has no word for become "nan", "-inf"."""
+    """Return a dataclass as JSON can hold it: numbers unknown to JSON become "nan", "-inf"."""
     if dataclasses.is_dataclass(value):
         return {each.name: fields(getattr(value, each.name)) for each in dataclasses.fields(value)}
     if isinstance(value, (list, tuple)):

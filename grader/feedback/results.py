@@ -194,7 +194,7 @@ def report_from(data: Any) -> Report:
 
 
 def kept_result(text: str | bytes) -> SubmissionResult:
-    """The result that was kept as this JSON. Raises ValueError where it is something else."""
+    """Return the result saved as this JSON. Raises ValueError if it is anything else."""
     try:
         return submission_result(records.loaded(text))
     except _UNLIKE as error:
@@ -250,7 +250,7 @@ def _exercise(data: Any) -> dict[str, Any]:
 
 
 def _found(data: Any) -> dict[str, Any]:
-    """The fields with a finding: of a report older than findings, the message is all of one."""
+    """Return the fields with a finding, made from the message in reports older than findings."""
     finding = {"headline": data["message"]} if data["message"] else None
     return {**data, "finding": data.get("finding") or finding}
 

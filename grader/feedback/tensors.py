@@ -20,7 +20,7 @@ _PAIR = (
 
 
 def type_name(value: object) -> str:
-    """The name of the type of `value`, printable and short, without asking `value` anything."""
+    """Return the type name of `value`, printable and short, without running its code."""
     name = cast(str, type.__dict__["__name__"].__get__(type(value)))
     if name == "Opaque":  # other than plain data, only the name of the type leaves the sandbox
         held = object.__getattribute__(value, "__dict__").get("type_name")

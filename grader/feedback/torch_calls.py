@@ -24,7 +24,7 @@ _ARGUMENT = r"[(,]\s*(?:\w+ (?:of \w+ )?)?(\w+)\s*(?:=|(?=[,)]))"
 
 
 def torch_call(error: str, line: str) -> str:
-    """What a call of torch's own lacks: for a keyword that it does not know, the nearest it does.
+    """Return what a call to torch lacks: for an unknown keyword, the nearest known one.
 
     `error` is "Type: text", `line` the student's line: it tells torch's `nn.Linear` from a class of
     the student's that is called the same. "" for another error.
@@ -61,7 +61,7 @@ def _called(name: str, line: str) -> tuple[str, Any] | None:
 
 
 def _keywords(target: Callable[..., Any], error: str) -> list[str]:
-    """The names of the arguments, out of the `def` line, the message or the documentation."""
+    """Return the names of the arguments, from the `def` line, the message or the documentation."""
     try:
         names = list(inspect.signature(target).parameters)
     except ValueError:

@@ -283,7 +283,7 @@ class ExerciseRun:
         return None
 
     def seen(self) -> list[TorchCall] | None:
-        """What of torch was called in the checks, with a `view`; None if the process is gone."""
+        """Return the calls to torch in the checks, with a `view`; None if the process is gone."""
         if self.channel is None:
             return None
         self.channel.budget = Budget("The reply", 1.0, 1.0)

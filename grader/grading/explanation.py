@@ -57,7 +57,7 @@ def _raised(error: StudentError, sources: Mapping[str, str]) -> Finding:
 def explain_use(
     uses: Sequence[Use], exercise: str, sources: Mapping[str, str], imported: bool
 ) -> Finding:
-    """The finding of calls that the exercise rules out, noticed in a call or at its import."""
+    """Return the finding for forbidden calls, noticed in a call or during the import."""
     headline = rule(exercise).message([use.name for use in uses])
     places = (place for use in uses for place in _places(use, sources))
     return Finding(headline, None, AT_IMPORT if imported else "", tuple(dict.fromkeys(places)))

@@ -127,7 +127,7 @@ class Judge:
         budget: Budget,
         past_errors: bool = False,
     ) -> StudentProcess:
-        """A process for the submission, with these exercises' rules. No code is in it yet."""
+        """Return a process for the submission, with these exercises' rules and no code yet."""
         if submission.layout is None:
             return StudentProcess(submission.sources, rules, self.host, budget, self.times)
         texts = submission.layout.texts()
@@ -280,7 +280,7 @@ class Judge:
     def _explained(
         self, wrong: ExerciseResult, examination: ExerciseRun, searches: bool
     ) -> ExerciseResult:
-        """The result with the mistakes that explain what is wrong, and the lines to look at."""
+        """Return the result with the mistakes that explain what is wrong, and lines to look at."""
         name, results = wrong.exercise, wrong.checks
         passed = {
             result.check: result.status is Status.PASSED

@@ -69,7 +69,7 @@ class Recording:
         return replace(self, cases=cases, frames=frames(cases))
 
     def answered(self, replies: list[Any]) -> Iterator[tuple[Example, list[Any]]]:
-        """Each case with the replies to its requests, out of those to all of them in order."""
+        """Yield each case with the replies to its requests, taken in order from all replies."""
         position = 0
         for case in self.cases:
             yield case, replies[position : position + len(case.requests)]
@@ -135,7 +135,7 @@ def _record(check: Check, answer: Any, number: int) -> Recording:
 
 
 def frames(cases: Sequence[Example]) -> tuple[tuple[bytes, int], ...]:
-    """The frames that carry the requests of these cases, and how many replies each asks for."""
+    """Return the frames with the requests of these cases, and how many replies each needs."""
     parts: list[list[Request]] = [[]]
     for case in cases:
         for number, request in enumerate(case.requests):
@@ -146,7 +146,7 @@ def frames(cases: Sequence[Example]) -> tuple[tuple[bytes, int], ...]:
 
 
 def draw(check: Check, number: int) -> list[dict[str, Any]]:
-    """The arguments, besides the student, of every example that hypothesis draws from this seed."""
+    """Return the arguments, without `student`, of each example drawn from this seed."""
     if not check.inputs:
         return [{}]
     drawn: list[dict[str, Any]] = []

@@ -60,7 +60,7 @@ def run(
 
 
 def _with_guesses(result: SubmissionResult, guessed: Mapping[str, str]) -> SubmissionResult:
-    """The result with a remark on each exercise that was read from a file under another name."""
+    """Return the result with a remark on each exercise read from a file of another name."""
     exercises = tuple(
         replace(
             exercise,

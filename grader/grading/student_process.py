@@ -139,7 +139,7 @@ class StudentProcess:
     def load(
         self, exercise: str, given: Iterable[str] | None = None, budget: Budget | None = None
     ) -> Channel:
-        """A line to a process with this exercise loaded, among the reference's answers to `given`.
+        """Return a connection to a process with this exercise, and the reference's for `given`.
 
         Those are by default what `references` says. It may use up the `budget`, by default that of
         the submission. Raises `StudentError`, `Lost` and `ForbiddenUse`, all of them for what an
@@ -161,7 +161,7 @@ class StudentProcess:
         return channel
 
     def open(self) -> Channel:
-        """A line to the process, which is started if need be; none of the code has run then."""
+        """Return a connection to the process, started if need be; no code has run in it yet."""
         if self.channel is None:
             self.channel = Channel(self.host.fork(), self.budget, self.times)
             files = {} if self.notebook else self.sources

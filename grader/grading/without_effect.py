@@ -73,7 +73,7 @@ def without_effect(
 
 
 def told_as_unread(result: ExerciseResult, source: str) -> tuple[SuspectLine, ...]:
-    """The lines of a search, those told as unread that raise for a result which nothing reads.
+    """Return the suspect lines; one that raises and whose result nothing reads is said to be unread.
 
     There the edit that helps only keeps the line from raising.
     """

@@ -322,7 +322,7 @@ def record_checks(plan: Plan, exercises: Iterable[str]) -> Recordings:
 
 
 def failed(submission: Submission, exercises: Sequence[str], reason: str) -> SubmissionResult:
-    """The result of what the grader itself failed at: no points, which are not zero points."""
+    """Return the result for a failure of the grader itself: no points, rather than zero."""
     finding = Finding(f"The grader failed, not this code: {reason} Grade this submission again.")
     results = tuple(
         ExerciseResult(name, Status.GRADER_ERROR, None, curriculum.find(name).points, finding)

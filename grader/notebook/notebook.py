@@ -268,7 +268,7 @@ def _file(index: int) -> str:
 
 
 def _line(error: BaseException, index: int, within: bool = False) -> int | None:
-    """The line of a cell that raised, outside its functions or `within` them, if it has one."""
+    """Return the line of a cell that raised, outside its functions or `within` them, if any."""
     frames = [
         (frame.f_code.co_name, line)
         for frame, line in traceback.walk_tb(error.__traceback__)

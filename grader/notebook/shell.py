@@ -100,7 +100,7 @@ class CellCompiler(CachingCompiler):  # type: ignore[misc]
         self.file, self.text = "", ""
 
     def cache(self, *_args: Any, **_options: Any) -> str:
-        """The name of the cell, whose text tracebacks and `inspect` find as it was handed in."""
+        """Return the name under which tracebacks and `inspect` find the cell's submitted text."""
         lines = source_lines(self.text)
         linecache.cache[self.file] = (len(self.text), None, lines, self.file)
         return self.file

@@ -109,7 +109,7 @@ def _unusual(name: str) -> tuple[bool, int, str]:
 
 
 def changed_one_by_one(x: Tensor) -> Tensor:
-    """A batch of `(L, d)`: as it is, then with the first token changed, then the second, …"""
+    """Return a batch of `(L, d)`: unchanged, then with the first token changed, the second, …"""
     length = x.size(0)
     batch = x.repeat(length + 1, 1, 1)
     batch[1:] += 0.3 * torch.eye(length)[:, :, None] * wave(x.size(1), seed=5)

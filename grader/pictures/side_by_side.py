@@ -39,7 +39,7 @@ class Shown:
 
 
 def side_by_side(exercise: str, shown: Sequence[Shown]) -> Figure:
-    """A figure with a row for each panel: yours, expected, what differs framed in the left one."""
+    """Return a figure with a row for each panel: yours, with differences framed, and expected."""
     drawn = [panel_shown.panel.view(panel_shown.expected).double().numpy() for panel_shown in shown]
     heights = [
         _height(panel_shown.panel, numbers)

@@ -117,7 +117,7 @@ def write(figure: Figure, file: Path) -> None:
 
 
 def readable(labels: Sequence[str]) -> list[str]:
-    """Labels in which every character can be seen: a lone blank as ␣, one without a letter as code.
+    """Return labels with every character visible: a lone blank as ␣, unprintable ones as codes.
 
     So an axis may have the characters of a text for its names, in any language.
     """

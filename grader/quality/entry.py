@@ -104,7 +104,7 @@ def _shapes(statements: Sequence[ast.stmt]) -> list[str]:
 
 
 def _functions(source: str) -> dict[str, _Function]:
-    """The functions and methods of a module, by their names with that of the class before."""
+    """Return the functions and methods of a module by name, prefixed with their class."""
     lines = source.split("\n")
     functions = {}
     for node in parsed(source).body:

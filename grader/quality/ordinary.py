@@ -177,7 +177,7 @@ def _is_in(name: str, modules: Iterable[str]) -> bool:
 
 
 def forbidden_in(exercise: str) -> set[str]:
-    """The operators and functions that an exercise's rule forbids, by the names used here."""
+    """Return the operators and functions that an exercise's rule forbids, by name."""
     names = set()
     for targets in rule(exercise).forbidden.values():
         for target in targets:
@@ -190,7 +190,7 @@ def forbidden_in(exercise: str) -> set[str]:
 
 
 def right_answers(exercise: str, tests: Path) -> Iterator[str]:
-    """The sources of all right answers that are known: the solution, its forms, unusual ones."""
+    """Yield the sources of all known right answers: the solution, its forms, unusual ones."""
     yield stubs.reference_source(exercise)
     yield from mistakes.forms(exercise).values()
     for file in sorted((tests / "variants" / exercise).glob("*.py")):

@@ -80,7 +80,7 @@ def as_markdown(scores: Sequence[Score]) -> str:
 
 
 def in_text(text: str, scores: Sequence[Score]) -> str:
-    """A text with the table in the place that is marked for it. Raises ValueError without one."""
+    """Return a text with the table in its marked place. Raises ValueError if there is no mark."""
     before, begin, following = text.partition(_MARKS[0])
     _, end, after = following.partition(_MARKS[1])
     if not (begin and end):

@@ -98,7 +98,7 @@ def made_once(path: Path) -> Iterator[None]:
 
 
 def _version(exercise: str) -> str:
-    """The state of everything that fingerprints depend on: whole rooms, the answers and torch.
+    """Return a digest of all that fingerprints depend on: whole rooms, the answers and torch.
 
     A list of single modules goes out of date unnoticed, so every file of these rooms counts.
     """

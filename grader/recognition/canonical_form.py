@@ -88,7 +88,7 @@ def raised(reply: Any) -> bool:
 
 
 def _out_of_memory(reply: Any) -> bool:
-    """Whether a limit on memory made it an exception: known mistakes are asked without one."""
+    """Return whether a memory limit caused the exception: known mistakes run without one."""
     return raised(reply) and (
         "MemoryError" in reply["error"].get("kinds", ())
         or "allocate memory" in str(reply["error"].get("text", ""))
@@ -96,7 +96,7 @@ def _out_of_memory(reply: Any) -> bool:
 
 
 def exception(error: Mapping[str, Any]) -> str:
-    """An exception in words that are the same for the same fault: no numbers, no addresses."""
+    """Return an exception without numbers and addresses, so that the same fault reads the same."""
     kinds = [str(kind) for kind in error.get("kinds", [])] or ["Exception"]
     named = {"MissingParameterError", "ParameterShapeError", "NotImplementedError"} & set(kinds)
     if not named and _REFUSALS & set(kinds):
@@ -179,7 +179,7 @@ def _as_it_is(value: Any, right: Any) -> Any:
 
 
 def _parameters(value: Any, right: Any) -> Any:
-    """Every parameter asked for: shape, dtype, whether it learns, what it shares; and others."""
+    """Return each requested parameter's shape, dtype, requires_grad and sharing; and any others."""
     rows = {row[0]: row for row in value} if _rows(value) else {}
     wanted = [row[0] for row in right]
     first: dict[Any, str] = {}
@@ -234,7 +234,7 @@ _SIMPLE: dict[str, Callable[[Any, Any], Any]] = {
 
 
 def depends_on(request: Request) -> tuple[set[Any], set[Any]]:
-    """What a request needs that an earlier one has made, and what it makes: objects and graphs."""
+    """Return the objects and graphs that a request needs, and those that it makes."""
     op = request["op"]
     if op == "new":
         return set(), {request["handle"]}

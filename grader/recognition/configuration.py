@@ -72,7 +72,7 @@ def _of_call(module: Any, request: Request, objects: Mapping[Any, _Object]) -> S
 
 
 def _arguments(function: Any, request: Request, bound: bool = True) -> Settings:
-    """What branches may ask of the arguments of a call; a method that is not `bound` takes self."""
+    """Return what branches may test in a call; a method that is not `bound` takes self."""
     signature = _signature(function)
     if signature is None:
         return {}

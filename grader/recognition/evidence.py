@@ -163,7 +163,7 @@ class Evidence:
         return explained & ~self.crashed & (~self.zeros | beside)
 
     def _raised_elsewhere(self, explained: Tensor) -> Tensor:
-        """Exceptions of which most have another cause, by row: they say nothing for a mistake."""
+        """Return, by row, the exceptions that mostly have another cause and so don't count."""
         raised = self.left & self.crashed & ~self.accepted
         elsewhere = torch.zeros_like(explained)
         for code in set(self.student.codes[raised].tolist()):

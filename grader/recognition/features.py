@@ -372,7 +372,7 @@ class Fingerprints:
         return bool((self.known.codes[rows] == ACCEPTED)[self.shown[rows]].all())
 
     def entries(self, name: str) -> set[str]:
-        """The functions and classes of the student's module whose answers a mistake changes."""
+        """Return the student's functions and classes whose replies a mistake changes."""
         shown = self.shown[self.forms(name)].any(0).tolist()
         entries = (entry for probe in self.probes for entry in probe.entries)
         return {entry for entry, shows in zip(entries, shown, strict=True) if shows and entry}

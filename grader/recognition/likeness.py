@@ -112,7 +112,7 @@ def without_texts(source: str) -> str:
 
 
 def ruled_out(source: str, needs: Mapping[str, str], denials: Mapping[str, str]) -> frozenset[str]:
-    """The names of what `needs` a pattern that is not in the source, or is denied by one that is.
+    """Return the mistakes that `needs` rules out: the pattern is missing, or its denial is there.
 
     Nothing, where there is no source.
     """
@@ -205,7 +205,7 @@ def _lines(tree: ast.AST) -> Iterator[tuple[int, Words]]:
 
 
 def _likeness(made_of: Words, wrong: Words, common: Counter[int]) -> float:
-    """The weight of the words in both, of that of all; a word that is everywhere tells little."""
+    """Return the weighted share of common words; words that are everywhere weigh little."""
 
     def weight(chosen: Iterable[int]) -> float:
         shares = (

@@ -50,7 +50,7 @@ def content(exercise: str) -> bytes | None:
 
 
 def with_marks(exercise: str) -> bytes | None:
-    """The content of the file if the marks in it can be used, whatever became of the words."""
+    """Return the content of the file if its marks can be used, even if texts have changed."""
     kept = sound(file(exercise))
     return kept if kept is not None and _keys(kept)[1] == marks_key(exercise) else None
 
@@ -92,7 +92,7 @@ def _frame(content: bytes) -> bytes:
 
 @functools.cache
 def key(exercise: str) -> str:
-    """A digest of all that the data of an exercise is made of, but for the code that makes it.
+    """Return a digest of all that an exercise's data is made from, except the code that makes it.
 
     That is the same in every exercise, and a test compares what it makes. Comments and docstrings
     do not count, nor how lines end.
@@ -104,7 +104,7 @@ def key(exercise: str) -> str:
 
 @functools.cache
 def marks_key(exercise: str) -> str:
-    """A digest of what known mistakes and right answers reply by: not of what is said of them."""
+    """Return a digest of what decides the replies of answers and mistakes, texts left out."""
     answers = [SOLUTIONS / f"{name}.py" for name in (exercise, *closure(exercise))]
     known, *forms = cache.mistake_files(exercise)
     return _digest(

@@ -47,7 +47,7 @@ def unused(source: str) -> frozenset[str]:
 
 
 def kept_only(source: str) -> dict[str, str]:
-    """The attribute in which an argument is kept and no line reads it, by function and argument."""
+    """Return, by function and argument, the attribute that keeps it and that no line reads."""
     tree = parsed(source)
     idle_in_modules = _idle_attributes(tree)
     kept: dict[str, str] = {}
@@ -64,7 +64,7 @@ def kept_only(source: str) -> dict[str, str]:
 
 
 def _kept(function: ast.FunctionDef, idle: AbstractSet[str]) -> Iterator[tuple[str, str]]:
-    """The names that the function keeps in attributes that nothing reads, each with the first."""
+    """Yield each argument that only an unread attribute keeps, with that attribute."""
     for statement in reversed(function.body):
         if _only_keeps(statement, idle):
             yield ast.unparse(statement.value), ast.unparse(statement.targets[0])
@@ -169,7 +169,7 @@ def _branches(
 
 
 def _asked_flag(statement: ast.If) -> tuple[str, bool]:
-    """The name that an `if` asks for, "" if it asks for more, and the value it is taken for."""
+    """Return the name that an `if` tests, "" if it tests more, and the value that it tests for."""
     test, value = statement.test, True
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
         test, value = test.operand, False

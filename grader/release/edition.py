@@ -128,7 +128,7 @@ def _needed(assigned: Sequence[str]) -> list[str]:
 
 
 def modules() -> list[str]:
-    """The files of the kit that go into the edition, relative to the folder of the package."""
+    """Return the kit's files that go into the edition, relative to the package's folder."""
     whole = (path for room in ROOMS for path in (PACKAGE / room).rglob("*"))
     chosen = (
         "__init__.py",

@@ -143,7 +143,7 @@ def hidden_files() -> dict[str, bytes]:
 
 
 def without(source: str, names: Sequence[str]) -> str:
-    """A module's source without the bodies of these functions, and of these classes' methods.
+    """Return a module's source without the bodies of these functions and of these classes' methods.
 
     It is read line by line, which takes milliseconds where Python's parser takes a second for all
     files. That is right for code laid out as torch's is.

@@ -90,7 +90,7 @@ class _Operators(TorchDispatchMode):
 
 
 def operator_name(overload: str) -> str:
-    """The name of an operator, in whichever of its forms: `aten::add` for `aten::add_.Tensor`."""
+    """Return an operator's name without its variant: `aten::add` for `aten::add_.Tensor`."""
     name = overload.partition(".")[0]
     return name[:-1] if name.endswith("_") and not name.endswith("__") else name
 

@@ -53,7 +53,7 @@ class Student:
         return remote
 
     def give(self, kind: str, *args: Any, **kwargs: Any) -> RemoteModule:
-        """A module of the kit's beside the student's code, to call the student's functions with.
+        """Return a module of the kit in the student's process, to pass to the student's functions.
 
         `kind` is one of `grader.remote.fixtures`.
         """
@@ -229,7 +229,7 @@ class RemoteModule(RemoteFunction):
         return twin
 
     def parameters(self) -> list[RemoteParameter]:
-        """All that the module registers as parameters, shared ones under each of their names."""
+        """Return all registered parameters, shared ones under each of their names."""
         rows = _typed(self._ask("parameters"), list)
         return [_parameter(row) for row in rows]
 

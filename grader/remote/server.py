@@ -282,7 +282,7 @@ def _differentiable(value: Any) -> bool:
 
 
 def describe(error: BaseException) -> dict[str, Any]:
-    """An exception as data: the names of its classes, its text, the last line of the student's."""
+    """Return an exception as data: the names of its classes, its text, the student's last line."""
     try:
         text = str(error)[:MAX_TEXT]
     except BaseException:  # its __str__ is the student's too

@@ -60,7 +60,7 @@ class Quadratic(WithGradients):
         return torch.stack([parameter.square().sum() / 2 for parameter in self.parameters()]).sum()
 
     def closure(self) -> Tensor:
-        """What an optimiser's `step` takes: makes the gradients anew, and returns the value."""
+        """Return a closure for `step`, which recomputes the gradients and returns the loss."""
         self.evaluations += 1
         self.zero_grad()
         value: Tensor = self()

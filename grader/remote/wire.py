@@ -173,7 +173,7 @@ def _plain(value: Any, tensors: list[list[Any]], buffers: list[bytes], depth: in
 def _items(
     values: Iterable[Any], tensors: list[list[Any]], buffers: list[bytes], depth: int
 ) -> list[Any]:
-    """A tensor that is there twice, as x in `attend(x, x, x)`, arrives as one object, too."""
+    """Encode values; a tensor that is there twice, as in `attend(x, x, x)`, stays one object."""
     items: list[Any] = []
     known: dict[int, Any] = {}
     for value in values:

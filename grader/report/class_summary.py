@@ -189,7 +189,7 @@ def _stuck(submissions: Sequence[SubmissionResult]) -> Iterator[Stuck]:
 
 
 def _unnamed(submissions: Sequence[SubmissionResult]) -> list[Unnamed]:
-    """The failures without a diagnosis, those together of which every check says the same."""
+    """Return the failures without a diagnosis, grouped by identical messages."""
     groups: dict[str, list[int]] = defaultdict(list)
     examples: dict[str, ExerciseResult] = {}
     for number, exercise in _each(submissions):

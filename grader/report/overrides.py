@@ -183,6 +183,6 @@ def _check(result: ExerciseResult, name: str) -> CheckResult:
 
 
 def _plain(name: str) -> str:
-    """A name without what is easily written otherwise: capitals, underscores, punctuation."""
+    """Return a name without case, underscores and punctuation."""
     letters = (letter if letter.isalnum() else " " for letter in name.casefold())
     return " ".join("".join(letters).split())

@@ -25,7 +25,7 @@ _FORMULA = re.compile(r"(^|;)(?=\s*[=+\-@＝＋－＠\t\r])")
 
 
 def as_csv(report: Report) -> str:
-    """One row a submission; one column an exercise, and one `exercise.check` a check: their points.
+    """Return points: a row per submission, a column per exercise and per check (`exercise.check`).
 
     An empty cell is what could not be graded; the last column has the notes on points by hand.
     Lines end as RFC 4180 says.

@@ -21,7 +21,7 @@ _WORDS = re.compile(r"[a-z]+")
 
 
 def namesake(stem: str) -> str | None:
-    """The exercise that a name is a form of: `Attention`, `masks (1)`, `multi_head_final_v2`."""
+    """Return the exercise meant by a name: `Attention`, `masks (1)`, `multi_head_final_v2`."""
     words = [word for word in _WORDS.findall(stem.lower()) if word not in _NOISE]
     joined = "".join(words)
     return next((name for name in curriculum.NAMES if name.replace("_", "") == joined), None)

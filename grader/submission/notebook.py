@@ -73,7 +73,7 @@ class Layout:
         return texts
 
     def labels(self) -> dict[str, str]:
-        """How a message names each cell, by the name of its file in the process that runs it."""
+        """Return how messages name each cell, by its file name in the process that runs it."""
         return {
             f"cell_{index}": self._label(index)
             for index in range(len(self.cells))
@@ -170,7 +170,7 @@ def _exercise_tested(cell: Cell) -> str | None:
 
 
 def _plain(source: str) -> list[str]:
-    """The lines of a cell without comments between them, blank lines and what exceptions say."""
+    """Return a cell's lines without comments, blank lines and the texts of exceptions."""
     lines = [line.strip() for line in source.split("\n")]
     return [
         _UNWRITTEN if line.startswith(_UNWRITTEN) else line

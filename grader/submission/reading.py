@@ -228,7 +228,7 @@ def _stem(path: Path) -> str:
 def _in_download(
     name: str, parts: list[tuple[downloads.Part, Path]], guess_names: bool
 ) -> Submission:
-    """A student's work in a download of the whole assignment: a folder, or files of their own."""
+    """Return a student's work in a download of the assignment: a folder, or single files."""
     passed = []
     folders = [e for part, e in parts if part.kind == "file" and not part.file and e.is_dir()]
     if folders and not folders[0].is_symlink():

@@ -117,7 +117,7 @@ def read_files(name: str, files: dict[str, Path]) -> Submission:
 
 
 def from_notebook(name: str, path: Path) -> Submission:
-    """The submission in a notebook. One that cannot be read is a problem of every exercise."""
+    """Return the submission in a notebook; an unreadable one is a problem of every exercise."""
     try:
         read = cells.read(path)
     except cells.NotebookError as error:
@@ -164,7 +164,7 @@ def temporary() -> Iterator[Path]:
 def from_folder(
     name: str, folder: Path, guess_names: bool = False, in_archive: bool = False
 ) -> Submission:
-    """A student's work: the files of exercises, or else the one notebook, or else the archive."""
+    """Return a student's work: exercise files, or else the one notebook, or else the archive."""
     try:
         return _work(name, folder, guess_names, in_archive)
     except OSError as error:
@@ -220,7 +220,7 @@ def _work(name: str, folder: Path, guess_names: bool, in_archive: bool) -> Submi
 
 
 def _loose(entries: list[Path], files: dict[str, Path]) -> dict[Path, str]:
-    """The Python files that are not an exercise's by their name and place: {file: source}."""
+    """Return the Python files whose name and place are no exercise's: {file: source}."""
     loose: dict[Path, str] = {}
     for entry in entries:
         is_kit_file = entry.name.startswith((".", "__", "test_")) or entry.name == "conftest.py"
@@ -340,7 +340,7 @@ def _reason_loose(
 
 
 def _only_folder(folder: Path) -> list[Path]:
-    """The folder in a student's folder, if there is just one: an archive is often unpacked so."""
+    """Return the only folder in a student's folder, as unpacking an archive often leaves it."""
     inner = [entry for entry in folder.iterdir() if _is_student(entry)]
     return inner if len(inner) == 1 else []
 

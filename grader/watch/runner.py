@@ -99,7 +99,7 @@ def warm_up(folder: Path) -> None:
 
 
 def _imported(folder: Path) -> Iterator[str]:
-    """The installed modules that the files in the folder import; none of the student's own."""
+    """Yield the installed modules that the folder's files import, without the student's own."""
     for path in sorted(path for path in folder.glob("*.py") if path.is_file()):
         try:
             tree = ast.parse(path.read_bytes())

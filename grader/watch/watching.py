@@ -175,7 +175,7 @@ class Watch:
         self.times.work("" if self._is_done(exercise) else exercise, time.monotonic())
 
     def _exercise_of(self, path: Path) -> str:
-        """The exercise that a file belongs to; a helper of the student's, to the current one."""
+        """Return the exercise of a file; a student's helper file belongs to the current one."""
         name = path.stem.removeprefix("test_")
         return name if name in NAMES else self.current
 

@@ -99,7 +99,7 @@ class Mistake:
 
 @cache
 def load(exercise: str) -> tuple[Mistake, ...]:
-    """The known mistakes of an exercise, if any. Raises `MistakeError` for a malformed file."""
+    """Return the known mistakes of an exercise. Raises `MistakeError` for a malformed file."""
     file = resources.files(__package__) / f"{exercise}.toml"
     if not file.is_file():
         return ()
@@ -141,7 +141,7 @@ def _mistake(exercise: str, row: Mapping[str, Any]) -> Mistake:
 
 
 def _single(edit: Edit) -> Iterator[Edit]:
-    """The replacements at one sublayer connection alone, for each that the edit has any at."""
+    """Yield the replacements at each sublayer connection by itself."""
     by_connection: dict[str, list[tuple[str, str]]] = {}
     for find, replace in edit.replacements:
         connection = _CONNECTION.search(find)

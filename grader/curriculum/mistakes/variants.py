@@ -61,7 +61,7 @@ def both(first: Mistake, second: Mistake) -> Variant | None:
 
 
 def together(some: Sequence[Mistake]) -> Variant | None:
-    """A right answer with all of these mistakes at once, if there is a form that takes them all."""
+    """Return a right answer with all of these mistakes, if one of its forms takes them all."""
     exercise = some[0].exercise
     sources = {"": stubs.reference_source(exercise), **forms(exercise)}
     for form, source in sources.items():

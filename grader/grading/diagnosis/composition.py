@@ -86,7 +86,7 @@ class _Composition:
         return max((pair for pair in pairs if pair), key=lambda pair: pair.explained, default=None)
 
     def _starts(self) -> Sequence[Names]:
-        """The mistakes that by themselves explain most, and show nothing that is not there."""
+        """Return the mistakes that alone explain most and show nothing that isn't there."""
         library = self.library
         shown = library.shown & self.student.said
         same = self.evidence.same
@@ -216,7 +216,7 @@ class _Composition:
         return ~self.evidence.wrong | (self.discrete & ~same)
 
     def _near(self, left: Tensor) -> list[str]:
-        """The mistakes that show where something is left, those first that show little besides."""
+        """Return the mistakes that show where something is left, the most specific first."""
         shown = self.library.shown & self.student.said
         there = self._weight(shown & left) / self._weight(left).clamp(min=1e-9)
         beside = self._weight(shown & ~self.evidence.wrong) / self._weight(shown).clamp(min=1e-9)

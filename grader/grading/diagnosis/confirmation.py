@@ -69,7 +69,7 @@ def confirmed(
 
 
 def _is_confirmed(alone: _Balance | None, beside: _Balance | None, only: bool) -> bool:
-    """Whether a mistake is there, by how it stands alone and beside the others, if there are."""
+    """Return whether a mistake is there, judged alone and beside the others, if any."""
     seen = [sight for sight in (alone, beside) if sight is not None and sight.shown]
     # Another fault hides a mistake, but does not make right what it makes wrong.
     if alone is not None and alone.far > AGAINST_ALONE * alone.near:

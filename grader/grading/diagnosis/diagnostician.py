@@ -92,7 +92,7 @@ class _Answer:
         self.replies: dict[int, Prints] = {}
 
     def prints(self, number: int, branch: Branch | None = None) -> Prints:
-        """The marks of the replies to an example; those in the branch alone, if one is given."""
+        """Return the marks of the replies to an example, in the given branch only, if any."""
         probe = self.library.held_out[number]
         if number not in self.replies:
             self.replies[number] = _read(probe, self.ask)
@@ -162,7 +162,7 @@ class Diagnostician:
         )
 
     def _by_reading(self, names: list[str], unread: AbstractSet[str]) -> list[str]:
-        """Those of mistakes that look the same that leave unread what the student's code does."""
+        """Return those of look-alike mistakes that leave unread what the student's code does."""
         told = [name for name in names if name in self.library.unread]
         fitting = [name for name in told if self.library.unread[name] <= unread]
         names = fitting or [name for name in names if name not in told] or names
@@ -171,7 +171,7 @@ class Diagnostician:
         return [name for name in names if self.library.never_reads(name) <= unread] or names
 
     def _denied(self, name: str, proven: Iterable[str]) -> bool:
-        """Whether a mistake's text speaks of an argument that, as is proven, no line reads."""
+        """Return whether a mistake's text is about an argument that provably no line reads."""
         mistake = self.library.mistakes[name]
         return any(
             any(
@@ -190,7 +190,7 @@ class Diagnostician:
         passed: Mapping[str, bool],
         told: Sequence[str],
     ) -> dict[str, Branch | None]:
-        """The mistakes of not reading an argument, beside those that were `told`; and the branch.
+        """Return the mistakes of unread arguments that were not `told` yet, with the branch.
 
         They are there whatever else is wrong, so they need no more than a check that fails, and no
         replies of another form where they would show.
@@ -221,14 +221,14 @@ class Diagnostician:
         return found
 
     def _could_show(self, name: str, student: Prints) -> bool:
-        """Whether a mistake is not ruled out by replies of another form wherever it would show."""
+        """Return whether some reply has the right form where the mistake would show."""
         library = self.library
         shown = library.shown[library.forms(name)].any(dim=0) & student.said
         of_its_form = (student.codes == library.right.codes) | library.plain
         return not bool(shown.any()) or bool(of_its_form[shown].any())
 
     def _causes(self, student: Prints, answer: _Answer) -> _Causes:
-        """The mistakes that explain most: those of the whole answer, or those of its branches."""
+        """Return the mistakes that explain most, of the whole answer or of its branches."""
         library = self.library
         if not bool(student.differs(library.right).any()):
             return self._confirmed(student, answer)
@@ -283,7 +283,7 @@ class Diagnostician:
         )
 
     def _confirmed(self, student: Prints, answer: _Answer, branch: Branch | None = None) -> _Causes:
-        """The mistakes found, each with those that do the same in its place, and what they explain.
+        """Return the mistakes found, each with its equivalents here, and what they explain.
 
         Where one does not explain all in several checks, other examples are asked, and what these
         do not confirm is left out when the rest is looked for again. In a `branch`, `student` are
@@ -450,7 +450,7 @@ class Diagnostician:
         return next((n for n in numbers if not self._as_graded(row, n, graded)), None)
 
     def _as_graded(self, row: int, number: int, graded: Graded) -> bool:
-        """Whether the check that this probe is from went wrong as that mistake does there."""
+        """Return whether this probe's check went wrong the way that mistake does there."""
         question = self.library.questions[number]
         prints = self.library.known[row][self.library.checks == number]
         return graded(question.check) == question.outcome(prints)
@@ -484,7 +484,7 @@ class Diagnostician:
     def _pair_prints(
         self, pair: tuple[str, str], evidence: Evidence, goals: Mapping[int, Goal]
     ) -> tuple[Prints | None, int]:
-        """What both mistakes at once answer where the student's answer is wrong; and its cost.
+        """Return the replies of both mistakes together where the student's are wrong; and the cost.
 
         The cheapest probe comes first: a pair that does not fit there is given up.
         """
@@ -534,7 +534,7 @@ class Diagnostician:
         return tuple(names)
 
     def _forms(self, name: str, number: int) -> list[Prints]:
-        """What a known mistake answers to one of the held-out probes, in every form that it has."""
+        """Return what each form of a known mistake answers to a held-out probe."""
         forms = [self.combined.held_out(row, number) for row in self.library.forms(name)]
         return [form for form in forms if form is not None]
 

@@ -135,7 +135,7 @@ class Library(Fingerprints):
         return {self.probes[number].check for number in self.checks[raises].tolist()}
 
     def faults(self, name: str) -> list[str]:
-        """What is amiss with an entry: an edit that no check catches, others that look the same."""
+        """Return an entry's faults: an edit that no check catches, entries that look the same."""
         faults = []
         for index, variant in enumerate(self.variants):
             if name not in variant.mistakes:
@@ -183,7 +183,7 @@ def _left_out_by(exercise: str, source: str) -> frozenset[str]:
 
 
 def _prepared(exercise: str, probes: Sequence[Question]) -> tuple[Mapping[str, Any], Tensor] | None:
-    """What comes with the kit of the marks of all edited answers, and of the checks they fail.
+    """Return the shipped marks of all edited answers, and the checks that they fail.
 
     None if it was made of something else, or the reference leaves other marks by now.
     """
@@ -273,7 +273,7 @@ def load(exercise: str) -> Library:
 
 
 def _read(exercise: str, file: Path) -> Library | None:
-    """The library from disk, None if there is none that can be trusted or read: it is made anew."""
+    """Return the library from disk; None if none can be read and trusted."""
     packed = cache.unsealed(file)
     if packed is None:
         return None
@@ -283,7 +283,7 @@ def _read(exercise: str, file: Path) -> Library | None:
 
 
 def probe(check: str, requests: Sequence[dict[str, Any]], answer: ModuleType) -> Question:
-    """A probe of these requests. Weights that do not fit raise once, and are then skipped."""
+    """Return a probe of these requests. Weights that don't fit raise once and are then skipped."""
     asked: list[dict[str, Any]] = []
     for request in requests:
         asked.append(request)

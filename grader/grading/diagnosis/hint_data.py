@@ -78,7 +78,7 @@ def words(exercise: str) -> dict[str, dict[str, str]]:
 
 
 def _emptied(leaf: Any) -> Any:
-    """A tensor of the reference's without its numbers: what is compared is kept in the marks."""
+    """Return a tensor of the reference without its numbers, which the marks stand for."""
     return torch.empty(0, dtype=leaf.dtype) if isinstance(leaf, Tensor) else leaf
 
 

@@ -71,14 +71,14 @@ def in_own_words(
 def line_of(
     names: Sequence[str], exercise: str, source: str, configurations: Collection[str] = ()
 ) -> Place | None:
-    """The student's line that is most like those in which these mistakes are made, if one is."""
+    """Return the student's line most like those in which these mistakes are made, if any."""
     wrong = [line for name in names for line in wrong_lines(exercise, name)]
     number = likely_line(source, wrong, lines_elsewhere(source, configurations))
     return None if number is None else Place(f"{exercise}.py", number, quoted(source, number))
 
 
 def _is_known(names: Sequence[str], exercise: str, source: str, number: int) -> bool:
-    """Whether the statement on a line is, word for word, one that these mistakes consist of."""
+    """Return whether the statement on a line is, word for word, one of these mistakes."""
     wrong = {statement for name in names for statement in _wrong_statements(exercise, name)}
     return any(
         line == number and statement in wrong for line, statement in simple_statements(source)
@@ -117,7 +117,7 @@ def _new(exercise: str, source: str) -> list[str]:
 
 @cache
 def _changed(exercise: str, source: str) -> str:
-    """A source without the bodies of the functions that are in a right form word for word."""
+    """Return a source without the function bodies that a right answer has word for word."""
     right = _right_functions(exercise)
     lines = source.splitlines()
     for node, written in _functions(source):
@@ -151,7 +151,7 @@ def _right_statements(exercise: str) -> frozenset[str]:
 
 @cache
 def _alone(exercise: str) -> dict[str, set[str]]:
-    """The mistakes that each statement makes which is all that one of their forms changes."""
+    """Return the mistakes by statement, where one statement is all that a form of them changes."""
     made = defaultdict(set)
     for name, sources in _sources(exercise).items():
         for source in sources:
@@ -171,7 +171,7 @@ def changes(exercise: str, name: str) -> list[Change]:
 
 @cache
 def new_steps(exercise: str, name: str) -> list[frozenset[Step]]:
-    """The order of steps that a mistake brings in, in each of the answers that it is made in."""
+    """Return the order of steps that a mistake introduces in each answer that it is made in."""
     before = _right_steps(exercise)
     return [steps(_changed(exercise, made)) - before for made in _sources(exercise)[name]]
 
@@ -182,7 +182,7 @@ def _right_steps(exercise: str) -> frozenset[Step]:
 
 
 def _difference(exercise: str, source: str) -> tuple[list[str], list[str]]:
-    """The statements of the nearest right answer that a source does not have, and its own."""
+    """Return what the nearest right answer has and a source has not, and the reverse."""
     wrong = _statements(source)
     differences = [(list(right - wrong), list(wrong - right)) for right in _right_forms(exercise)]
     return min(differences, key=lambda parts: sum(map(len, parts)))

@@ -96,7 +96,7 @@ class Reading:
         return tuple(name for name in names if there[name] == max(there.values()))
 
     def _steps_there(self, name: str) -> tuple[float, int]:
-        """How much of the order of steps that a mistake brings in is the source's, in any form.
+        """Return how much of a mistake's order of steps is the source's, in any form.
 
         As a share, and as a number of steps.
         """

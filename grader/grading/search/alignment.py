@@ -34,7 +34,7 @@ Differences = dict[int, str]
 
 
 def differences(exercise: str, source: str) -> Differences | None:
-    """The lines that differ from the right answer most like the source, with what that has there.
+    """Return the lines that differ from the nearest right answer, with what it has there.
 
     None where no right answer is nearly the same, or the source is no Python, or too long.
     """

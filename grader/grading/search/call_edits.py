@@ -243,7 +243,7 @@ def _exchanged(source: Source, node: ast.Call, name: str) -> Iterator[Edit]:
 
 
 def _missing(source: Source, scope: Scope, node: ast.Call, name: str) -> Iterator[Edit]:
-    """A call with one more argument: one that the function around it was given and never uses."""
+    """Yield a call with one more argument: an unused one of the function around it."""
     present = {keyword.arg for keyword in node.keywords}
     listed = [source.segment(argument) for argument in node.args]
     for keyword in node.keywords:
@@ -330,7 +330,7 @@ def _as_elsewhere(source: Source, scope: Scope, node: ast.Call) -> Iterator[Edit
 
 
 def _handed_on(source: Source, node: ast.Call) -> Iterator[Edit]:
-    """A call that is given a function in the place of what that makes of its first argument."""
+    """Yield a call that is given a function instead of the function's result."""
     first = ast.dump(node.args[0]) if node.args else ""
     for argument in node.args[1:]:
         if isinstance(argument, ast.Call):
@@ -350,7 +350,7 @@ def _reads(node: ast.expr, name: str) -> bool:
 
 
 def _with(node: ast.Call, argument: str, position: int | None = None) -> str:
-    """The call with one more argument: of those without a name at `position`, else the last."""
+    """Return the call with one more argument, at `position` or else the last."""
     added = ast.parse(f"f({argument})", mode="eval").body
     assert isinstance(added, ast.Call)
     where = len(node.args) if position is None else position

@@ -49,7 +49,7 @@ def leaving(
     wrong: Collection[int],
     crashed: Collection[int],
 ) -> tuple[set[Place], set[Place]]:
-    """The lines that leave the way first in one of the `wrong` requests, and others not on it.
+    """Return the lines that diverge first in one of the `wrong` requests, and other unusual ones.
 
     What was on the way again later may have been right in a way of its own. In a request that
     `crashed` nobody knows, so a line that is not on the way counts all the same.

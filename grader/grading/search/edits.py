@@ -88,7 +88,7 @@ def _everywhere(habits: Sequence[Edit]) -> Iterator[Edit]:
 
 
 def _nameless(was: str, becomes: str) -> tuple[str, str]:
-    """Both texts with numbers for the names of variables, in the order in which they appear."""
+    """Return both texts with variables numbered in the order in which they appear."""
     names: dict[str, str] = {}
 
     def number(name: re.Match[str]) -> str:
@@ -171,7 +171,7 @@ def _slips(source: Source, node: ast.expr, kind: str, rank: int) -> Iterator[Edi
 
 
 def _assigned(source: Source, scope: Scope, node: ast.Assign) -> Iterator[Edit]:
-    """An attribute that takes the argument of its name, and a slice that takes one element."""
+    """Yield an attribute set to the argument of its name, and a slice that takes one element."""
     (target, *others), value = node.targets, node.value
     if others or isinstance(value, ast.List):
         return
@@ -377,7 +377,7 @@ def _statements(source: Source, scope: Scope) -> Iterator[Edit]:
 
 
 def _asked_again(source: Source, node: ast.If | ast.While) -> Iterator[Edit]:
-    """A condition that is asked once for one asked again and again, or the other way round."""
+    """Yield an `if` in place of a `while`, or the other way round."""
     words = ("if", "while") if isinstance(node, ast.If) else ("while", "if")
     start, _ = source.span(node)
     if node.orelse or not source.bytes.startswith(words[0].encode(), start):
@@ -404,7 +404,7 @@ def _returns(source: Source, function: ast.FunctionDef) -> Iterator[Edit]:
 
 
 def _first_name(call: ast.Call) -> str:
-    """The variable that is the first argument of a call, or the first of those joined there."""
+    """Return the variable that is a call's first argument, or the first one joined there."""
     first = call.args[0] if call.args else None
     if isinstance(first, (ast.Tuple, ast.List)) and first.elts:
         first = first.elts[0]

@@ -108,7 +108,7 @@ class Search:
         passing: Sequence[Recording],
         explained: Sequence[Recording] = (),
     ) -> Fix | None:
-        """The edit, or the two, with which most of the failing checks pass and no other fails.
+        """Return the one or two edits with which most failing checks pass and no other fails.
 
         `explained` are checks that fail too, but for which nothing is looked for.
         """
@@ -128,7 +128,7 @@ class Search:
                 return None
 
     def _in_one_place(self, fix: Fix) -> Fix:
-        """The fix without what it does elsewhere, if a single one of its places is enough."""
+        """Return the fix at one of its places only, if one is enough."""
         (edit, *further) = fix.edits
         if further or not edit.others:
             return fix
@@ -159,7 +159,7 @@ class Search:
     def confirms(
         self, line: int, failing: Sequence[Recording], passing: Sequence[Recording]
     ) -> bool:
-        """Whether an edit of that line of the exercise's file makes more of the replies right."""
+        """Return whether editing that line of the exercise's file makes more replies right."""
         self.failing, self.passing = _by_cost(failing)[:CONFIRMED_IN], passing
         source = self.process.sources.get(self.exercise, "")
         self.differences = differences(self.exercise, source)
@@ -343,7 +343,7 @@ class Search:
     def _target(
         self, recording: Recording, case: Example, numbers: Sequence[int], traced: bool = True
     ) -> Target | None:
-        """How the code with these edits does in a case; None where the check is content with it.
+        """Return how far the edited code gets in a case; None if it passes.
 
         The lines that run are only known where it is `traced`.
         """
@@ -393,7 +393,7 @@ class Search:
         return _Outcome()
 
     def _settled(self, numbers: tuple[int, ...]) -> bool:
-        """Whether it is known of edits what they do to all checks, whatever the target is."""
+        """Return whether the effect of edits on all checks is known, whatever the target."""
         return not self.spares.get(numbers, True) or bool(self.fixes.get(numbers))
 
     def _helped(
@@ -473,7 +473,7 @@ class Search:
 
 
 def _better(edit: Edit, checks: frozenset[str], best: Fix | None) -> bool:
-    """Whether an edit helps more than the best so far, or as much without leaving things out."""
+    """Return whether an edit helps more than the best so far, or as much while dropping nothing."""
     if best is None:
         return bool(checks)
     keeps = KINDS[edit.kind].keeps and not KINDS[best.edits[0].kind].keeps

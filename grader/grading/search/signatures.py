@@ -13,7 +13,7 @@ Signatures = Mapping[str, tuple[str, ...]]
 
 
 def signatures(tree: ast.Module) -> Signatures:
-    """The arguments of what a source defines, of the curriculum's names, and of its own parts."""
+    """Return the arguments of what a source defines, of the curriculum's names and of its parts."""
     known = {**_taught(), **dict(_defined(tree))}
     parts = {}
     for node in ast.walk(tree):

@@ -106,7 +106,7 @@ class Source:
     def restated(
         self, first: ast.stmt, last: ast.stmt, kind: str, text: str, becomes: str, rank: int
     ) -> Edit:
-        """The edit that puts `text` in the place of the statements from `first` to `last`."""
+        """Return the edit that replaces the statements from `first` to `last` with `text`."""
         (start, _), (_, end) = self.span(first), self.span(last)
         was = _short(self.segment(first))
         return Edit(first.lineno, kind, was, _short(becomes), start, end, text, rank)
@@ -124,7 +124,7 @@ class Source:
         return edited.decode()
 
     def whole(self, lines: set[int]) -> set[int]:
-        """All lines of the statements that some of these lines are in, and what runs at import."""
+        """Return all lines of the statements that contain these lines, and what runs at import."""
         numbers: set[int] = set()
         inside = {id(node) for scope in self.scopes for node in ast.walk(scope.function)}
         for node in ast.walk(self.tree):

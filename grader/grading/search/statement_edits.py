@@ -124,7 +124,7 @@ def returned(source: Source, scope: Scope, value: ast.expr) -> Iterator[Edit]:
 
 
 def made_module(source: Source, scope: Scope, function: ast.FunctionDef) -> Iterator[Edit]:
-    """What is missing in `__init__`, and a function in a method that is called as a method."""
+    """Yield what is missing in `__init__`, and a nested function that is called as a method."""
     text = source.segment(function)
     first = function.body[0]
     if function.name == "__init__" and "__init__" not in text.partition(":")[2]:

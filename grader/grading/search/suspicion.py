@@ -57,7 +57,7 @@ def _raised(passing: Sequence[CheckResult]) -> bool:
 
 
 def _avoids_only(fix: Fix, passing: Sequence[CheckResult], result: ExerciseResult) -> bool:
-    """Whether edits may do no more than avoid an exception: then the line that raised says more.
+    """Return whether edits may merely avoid an exception: the line that raised then says more.
 
     A line that runs less often may also pass a check by chance.
     """

@@ -84,11 +84,11 @@ class Target:
         return place(self.raised)
 
     def runs(self, edit: Edit) -> bool:
-        """Whether the line of an edit runs in the case; so it is taken where that is not known."""
+        """Return whether the line of an edit runs in the case; assume so if unknown."""
         return not self.lines or (edit.file, edit.line) in self.lines
 
     def agreeing(self, replies: Sequence[Any]) -> frozenset[int]:
-        """The numbers of the replies that are the reference's and hold tensors of numbers."""
+        """Return the numbers of the replies with tensors of floats that equal the reference's."""
         agreeing = set()
         for number, (request, reply, right, wanted) in enumerate(
             zip(self.case.requests, replies, self.right, self.wanted, strict=False)
@@ -169,7 +169,7 @@ def place(error: StudentError | None) -> tuple[str, int] | None:
 def accepts(
     recording: Recording, case: Example, replies: Sequence[object], channel: Channel | None
 ) -> tuple[bool, bool]:
-    """Whether the check is content with these replies to a case, and whether it asked for more.
+    """Return whether the check passes with these replies to a case, and whether it asked for more.
 
     Without a channel more is not to be had, and the check is taken for not content.
     """
