@@ -71,7 +71,7 @@ def load(exercise: str) -> Known:
 
 
 def read(exercise: str) -> bytes:
-    """Return the file of an exercise's mistakes, after making it if need be. Raises `NoHintsError`."""
+    """Return the file of an exercise's mistakes, made if need be. Raises `NoHintsError`."""
     if not is_at_hand(exercise):
         _make(exercise)
     content = _at_hand(exercise)

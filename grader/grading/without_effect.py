@@ -73,9 +73,9 @@ def without_effect(
 
 
 def told_as_unread(result: ExerciseResult, source: str) -> tuple[SuspectLine, ...]:
-    """Return the suspect lines; one that raises and whose result nothing reads is said to be unread.
+    """Return the suspect lines, with those that raise for a result which nothing reads said so.
 
-    There the edit that helps only keeps the line from raising.
+    There, the edit that helps merely keeps the line from raising.
     """
     raised = {
         place.line for check in result.checks if check.finding for place in check.finding.places

@@ -1,1 +1,1 @@
-"""Names the mistake: which known ones explain what is wrong in a submission."""
+"""Diagnosis: which known mistakes explain what is wrong in a submission."""

@@ -1,6 +1,6 @@
-"""Right answers with several known mistakes at once, made where somebody asks what they reply.
+"""Right answers with several known mistakes at once, built and run on demand.
 
-What is found is kept: a class has the same mistakes again and again.
+Their replies are cached: a class makes the same mistakes again and again.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Names = tuple[str, ...]
 
 
 class Combined:
-    """The mistakes of one exercise, put together."""
+    """Combinations of one exercise's mistakes, and what they reply."""
 
     def __init__(self, library: Library) -> None:
         self.library = library
@@ -35,10 +35,10 @@ class Combined:
         return self._module(tuple(sorted(mistakes))) is not None
 
     def prints(self, mistakes: Names, number: int, goal: Goal) -> Prints | None:
-        """Return what all of these mistakes at once answer to the probe of that number.
+        """Return the replies of an answer with all of these mistakes to one probe.
 
-        None if no form of the answer takes them all, or if the `goal` is missed before all
-        is answered.
+        None if no form of the answer takes them all, or if the `goal` is out of reach before the
+        probe is complete.
         """
         names = tuple(sorted(mistakes))
         if len(names) == 1:
@@ -56,10 +56,10 @@ class Combined:
         return self.known[key]
 
     def held_out(self, made: Names | int, number: int) -> Prints | None:
-        """Return what an answer says to the held-out probe of that number.
+        """Return an answer's replies to one held-out probe.
 
-        It is the one with these mistakes at once (the right one, if there are none), or the known
-        one of a row.
+        The answer is the one with these mistakes at once (the right one if there are none), or the
+        known one of a row.
         """
         if made == ():
             return self.library.held_out[number].right_prints

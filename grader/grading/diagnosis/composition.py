@@ -1,9 +1,9 @@
-"""Several mistakes at once: known ones put into one answer, one after the other.
+"""Greedy composition: known mistakes are added to the right answer, one after the other.
 
-Real code has three or four faults, and where they mix in the same numbers none of them looks as it
-does alone. So the one that explains something by itself is put into the right answer, then to it
-the one that explains most of the rest there, and so on, as long as with each of them one check more
-comes out exactly as it does with the student's code.
+Real code has three or four faults, and where several affect the same numbers, none of them looks as
+it does alone. So we start from a mistake that explains something by itself, add the one that
+explains most of the rest, and so on, as long as each addition makes one more check come out exactly
+as it does with the student's code.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ from grader.recognition.thresholds import (
 
 @dataclass(frozen=True)
 class Composed:
-    """Mistakes in one answer, and what it replies where the student's is wrong.
+    """Mistakes in one answer, and its replies where the student's are wrong.
 
-    `explained` is how much comes out as in the student's answer (`explains` says where), `against`
-    what cannot be there if these are the mistakes, `whole` in how many checks all that is wrong
-    comes out. Each of the mistakes stands with those that do the same in its place.
+    `explained` is the weight of the marks that equal the student's (`explains` says which),
+    `against` that of marks which contradict these mistakes, `whole` the number of checks that are
+    explained completely. Each mistake is listed with its equivalents.
     """
 
     mistakes: Names
@@ -57,10 +57,10 @@ def compose(
     begun: Sequence[str],
     refused: AbstractSet[str] = frozenset(),
 ) -> Composed | None:
-    """Return mistakes that together explain what is wrong: more than the one begun with, or None.
+    """Return mistakes that together explain more than the one in `begun`, or None.
 
-    Where none is begun with, the ones that explain most by themselves are tried; those in `refused`
-    are not. Where two are, nothing is: of 27 answers in which that was tried none had a third.
+    If `begun` is empty, start from those that explain most by themselves, but for the `refused`. If
+    it holds two, try nothing: of 27 answers in which that was tried, none had a third.
     """
     if len(begun) > 1:
         return None
@@ -68,7 +68,7 @@ def compose(
 
 
 class _Composition:
-    """The mistakes of one student."""
+    """The search for one student's combination of mistakes."""
 
     def __init__(self, combined: Combined, evidence: Evidence, refused: AbstractSet[str]) -> None:
         self.refused = refused
@@ -77,7 +77,7 @@ class _Composition:
         self.evidence = evidence
         self.student = evidence.student
         self.total = float(self._weight(evidence.wrong))
-        # What is no number does not mix: there another wrong reply speaks against a mistake.
+        # Only numbers mix: a wrong reply of any other type that differs speaks against a mistake.
         leaves = torch.tensor([path != "" for probe in library.probes for _, path in probe.keys])
         self.discrete = leaves & (library.right.rounding == 0)
 
@@ -151,7 +151,7 @@ class _Composition:
                 prints = self.combined.prints((*begun, name), number, goal_of_more)
                 gain = max(gain, goal.fulfilled(prints) if prints else 0.0)
             gains = sorted([*gains, (gain, name)], key=lambda pair: -pair[0])
-        # In a short check many look the same, and the first of them is not likelier than the last.
+        # In a short check many mistakes look the same, and their order means nothing.
         least = gains[min(EVERYWHERE, len(gains)) - 1][0] if gains else 0.0
         even = [name for gain, name in gains if gain > 0 and gain >= least]
         return even[:MOST_EVERYWHERE]
@@ -170,8 +170,8 @@ class _Composition:
     ) -> Composed | None:
         """Return these mistakes in one answer.
 
-        None if no form takes them, or if they explain less than `least` or fewer checks than
-        `whole`; that is seen before all is asked.
+        None if no form takes them all, or if they explain less than `least`, or fewer checks than
+        `whole`; we stop as soon as that is certain.
         """
         if not self.combined.made(names):
             return None

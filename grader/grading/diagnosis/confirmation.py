@@ -1,9 +1,9 @@
-"""Whether a mistake that was found is there on other inputs, too.
+"""Confirm mistakes on held-out examples.
 
-What was found rests on one example of each check, and there a mistake may look like another one by
-chance: d_k is the root of the number of keys, or two searches end with the same sentence. So the
-right answer with the mistakes in it is asked other examples. A mistake stays only if the answer
-with it comes nearer to the student's than the answer without it.
+A diagnosis rests on one example of each check, where one mistake may look like another by chance:
+d_k happens to be the root of the number of keys, or two searches end with the same sentence. So the
+answer with the mistakes in it is run on other examples. A mistake is kept only if with it, the
+answer comes nearer to the student's than without it.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from grader.recognition.thresholds import (
 
 @dataclass(frozen=True)
 class _Balance:
-    """How much of what a mistake changes is as the student's, with it and without it.
+    """How much of what a mistake changes equals the student's replies, with it and without it.
 
-    Where it is not `shown` it changes nothing.
+    If it is not `shown`, it changes nothing here.
     """
 
     shown: bool
@@ -45,12 +45,11 @@ def confirmed(
     explains: Tensor,
     replied: Callable[[int], Prints],
 ) -> tuple[str, ...]:
-    """Return those of the mistakes that other examples confirm, in their order.
+    """Return the mistakes that held-out examples confirm, in their order.
 
-    `student` are the marks of the student's answer, of which the mistakes explain those that
-    `explains` says; `replied` gives its marks in the held-out example of a number. A mistake that
-    no other example shows is believed if it is the only one. Of two that cannot be in one answer
-    the first is taken.
+    `student` holds the marks of the student's answer, `explains` those of them that the mistakes
+    explain; `replied` returns its marks in a held-out example. A mistake that no held-out example
+    shows is kept if it is the only one. Of two that can't be in one answer, the first is kept.
     """
     mistakes = _compatible(combined, names)
     for name in reversed(mistakes):
@@ -71,11 +70,11 @@ def confirmed(
 def _is_confirmed(alone: _Balance | None, beside: _Balance | None, only: bool) -> bool:
     """Return whether a mistake is there, judged alone and beside the others, if any."""
     seen = [sight for sight in (alone, beside) if sight is not None and sight.shown]
-    # Another fault hides a mistake, but does not make right what it makes wrong.
+    # Another fault may hide a mistake, but doesn't correct what it makes wrong.
     if alone is not None and alone.far > AGAINST_ALONE * alone.near:
         return False
     if beside is not None and not only:
-        # What is seen of it could not be with the others there.
+        # With the others there, its marks could not have been seen.
         weaker = alone is None or alone.near < beside.near
         if not beside.shown or (weaker and beside.far > AGAINST_BESIDE * beside.near):
             return False
@@ -159,9 +158,9 @@ def _balance(
     held_out: Sequence[int],
     replied: Callable[[int], Prints],
 ) -> _Balance | None:
-    """Return how an answer with mistakes stands to the student's; None if there is no such answer.
+    """Return how near an answer with mistakes comes to the student's; None if there is none.
 
-    `made` is the one with mistakes, as `Combined.held_out` takes it; `without` the other one.
+    `made` is the answer with the mistakes, as `Combined.held_out` takes it; `without` the other.
     """
     shown, near, far = False, 0.0, 0.0
     for number in held_out:

@@ -1,11 +1,11 @@
-"""Names a student's mistakes: the known ones that explain what is wrong.
+"""Name a student's mistakes: the known ones that explain what is wrong.
 
-What a mistake explains are the marks that it leaves and that the student's answer leaves too. The
-one that explains most is named; what it explains is taken out, and the rest looked at again, since
-real code has two or three faults at once. Where two faults mix in the same numbers, pairs of the
-known mistakes that come near are made and looked at as one, and where something is left, more of
-them (`composition`). What does not explain all is tried on other examples (`confirmation`). Where
-the evidence is thin nothing is said.
+A mistake explains the marks that it shares with the student's answer. The one that explains most is
+named; what it explains is taken out and the rest is examined again, since real code has two or
+three faults at once. Where two faults affect the same numbers, pairs of the nearest known mistakes
+are built and compared as one, and where something is left, larger combinations (`composition`).
+Mistakes that don't explain everything are tried on held-out examples (`confirmation`). Where the
+evidence is thin, nothing is named.
 """
 
 from __future__ import annotations
@@ -61,9 +61,9 @@ Graded = Callable[[str], Outcome | None]
 
 @dataclass(frozen=True)
 class Diagnosed:
-    """The mistakes that were named, and the failing checks that they do not explain.
+    """The mistakes that were named, and the failing checks that they don't explain.
 
-    For each mistake that is in one branch alone, `configurations` says in which, in words.
+    For each mistake that is in a single branch, `configurations` describes the branch.
     """
 
     mistakes: tuple[Diagnosis, ...]
@@ -73,9 +73,9 @@ class Diagnosed:
 
 @dataclass(frozen=True)
 class _Causes:
-    """Mistakes, each with those that do the same, and the branch if they are in one alone.
+    """Mistakes, each with its equivalents, and their branch if they are in a single one.
 
-    `explains` says which marks they explain.
+    `explains` masks the marks that they explain.
     """
 
     either: Sequence[tuple[tuple[str, ...], Branch | None]]
@@ -101,7 +101,7 @@ class _Answer:
 
 
 class Diagnostician:
-    """Names the mistakes of one exercise."""
+    """Diagnoses the submissions of one exercise."""
 
     def __init__(self, exercise: str) -> None:
         self.library = fingerprints.load(exercise)
@@ -117,10 +117,10 @@ class Diagnostician:
     ) -> Diagnosed:
         """Return the mistakes that explain a student's replies, the one that explains most first.
 
-        `passed` says which checks were passed and which failed; others are not asked for. `ask`
-        puts a question to the student's code and returns its replies, or None if it did not survive
-        it. `graded` tells where the replies to the largest case of a failing check are wrong.
-        `reading` is what their source says.
+        `passed` says which checks passed and which failed; no others are run. `ask` sends a
+        question to the student's code and returns its replies, or None if the code did not survive.
+        `graded` says where the replies to the largest case of a failing check are wrong. `reading`
+        is what their source says.
         """
         student = self.prints(passed, ask, graded)
         reading = reading or Reading(self.library.exercise, "")
@@ -192,8 +192,8 @@ class Diagnostician:
     ) -> dict[str, Branch | None]:
         """Return the mistakes of unread arguments that were not `told` yet, with the branch.
 
-        They are there whatever else is wrong, so they need no more than a check that fails, and no
-        replies of another form where they would show.
+        They are there whatever else is wrong. So it is enough that a check fails, and that the
+        replies have the right form somewhere that they would show.
         """
         library = self.library
         failed = {name for name, state in passed.items() if not state}
@@ -243,9 +243,9 @@ class Diagnostician:
                     return causes
         whole = self._confirmed(student, answer)
         reached = share(library, student, [whole.explains]) if whole.either else 0.0
-        if not whole.either and not ways:  # other examples spoke against what seemed to be all
+        if not whole.either and not ways:  # held-out examples ruled out what seemed to be all
             ways = splits(library, student)
-        # Two faults that mix in one branch: looked for where all others are right.
+        # Two faults may mix in one branch: look for them where all other branches are right.
         for split in [way for way in ways if way.clean][:1]:
             if reached + BETTER < 1.0:
                 causes = self._in_branches(student, split, answer)
@@ -285,8 +285,8 @@ class Diagnostician:
     def _confirmed(self, student: Prints, answer: _Answer, branch: Branch | None = None) -> _Causes:
         """Return the mistakes found, each with its equivalents here, and what they explain.
 
-        Where one does not explain all in several checks, other examples are asked, and what these
-        do not confirm is left out when the rest is looked for again. In a `branch`, `student` are
+        Unless one mistake explains everything in several checks, held-out examples are asked; what
+        they don't confirm is excluded, and the search starts over. In a `branch`, `student` holds
         the marks that the answer leaves there.
         """
         refused = {*answer.reading.ruled_out}
@@ -314,7 +314,7 @@ class Diagnostician:
                 )
             parts = [cause.explains for cause in explained] + ([more.explains] if more else [])
             either = [(name,) for name in begun] + list(more.either[len(begun) :] if more else ())
-            if not either:  # without what was refused the rest is no more than it was
+            if not either:  # excluding mistakes adds nothing to explain
                 either, parts = before
             if not either or checks >= ENOUGH_CHECKS:
                 break
@@ -331,9 +331,9 @@ class Diagnostician:
         return _Causes([(names, None) for names in either], explains)
 
     def _explained_alone(self, explained: Sequence[Explanation]) -> int:
-        """In how many checks one known mistake shows all that is wrong, and nothing else.
+        """Return in how many checks one known mistake shows all that is wrong, and nothing else.
 
-        0 if there is more wrong than that.
+        0 if more than that is wrong.
         """
         if len(explained) != 1 or len(explained[0].mistakes) != 1:
             return 0
@@ -356,10 +356,10 @@ class Diagnostician:
     def prints(
         self, passed: Mapping[str, bool], ask: Ask, graded: Graded = lambda _: None
     ) -> Prints:
-        """Return what the student's code answers to every probe, as far as it survives them.
+        """Return the student's replies to every probe, as far as the code survives them.
 
-        A check that was passed was answered right, whatever the contract leaves free there. Once
-        the replies leave no doubt which mistake it is, the rest is not asked.
+        Replies to a check that passed count as right, whatever its contract leaves free. Once there
+        is no doubt which mistake it is, the remaining probes are skipped.
         """
         library = self.library
         found = [
@@ -396,10 +396,10 @@ class Diagnostician:
     def _ask_what_passed_by_chance(
         self, found: list[Prints], passed: Mapping[str, bool], ask: Ask
     ) -> None:
-        """Put into `found` the replies to checks that were passed only for the inputs drawn.
+        """Put into `found` the replies to checks that passed only because of the inputs drawn.
 
-        These are asked where a mistake leaves all that is wrong elsewhere, and fails them too: how
-        far rounding goes astray, say, depends on the numbers.
+        They are asked if a mistake explains all that is wrong elsewhere and fails these checks as
+        well: the size of a rounding error, say, depends on the numbers.
         """
         library = self.library
         right = torch.tensor([bool(passed.get(probe.check)) for probe in library.probes])
@@ -432,9 +432,9 @@ class Diagnostician:
     def _doubtful(self, row: int, numbers: list[int], graded: Graded) -> int | None:
         """Return which of these probes may show more than that mistake; None if there is no doubt.
 
-        First those that another mistake shows in which has not been seen yet, and would not be seen
-        in the graded replies either: the one that settles most of them for what it costs. Then
-        those from checks that did not go wrong as that mistake does.
+        First come probes that reveal mistakes which neither earlier probes nor the graded replies
+        could show, the one that settles most of them for its cost. Then come those whose check did
+        not go wrong the way that mistake does.
         """
         library = self.library
         shows = library.shown & library.known[row].said
@@ -486,7 +486,7 @@ class Diagnostician:
     ) -> tuple[Prints | None, int]:
         """Return the replies of both mistakes together where the student's are wrong; and the cost.
 
-        The cheapest probe comes first: a pair that does not fit there is given up.
+        The cheapest probe comes first; a pair that doesn't fit there is given up.
         """
         parts: dict[int, Prints] = {}
         cost = 0

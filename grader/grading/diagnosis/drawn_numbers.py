@@ -1,7 +1,7 @@
-"""Finds which of the numbers in a frame of requests were drawn, so that their seeds can be kept.
+"""Find the random numbers in a frame of requests, so that seeds can be stored instead.
 
-A run of drawn numbers, scaled and shifted, has the same ratios between its differences as the
-numbers that were drawn. By these it is looked up, and then compared number by number.
+Scaling and shifting random numbers keeps the ratios between their differences. A run of numbers is
+looked up by these ratios, then compared number by number.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _COMPARED = 8
 
 
 class _Pool:
-    """All drawn numbers, looked up by the ratio of the differences of three in a row."""
+    """All drawn numbers, indexed by the ratio of the differences of three in a row."""
 
     def __init__(self, seeds: Sequence[tuple[int, int]], scales: Sequence[float]) -> None:
         numbers = drawn(seeds)
@@ -49,7 +49,7 @@ class _Pool:
 
 
 class _View:
-    """All drawn numbers, moved away from zero by as much."""
+    """All drawn numbers, moved away from zero by a constant."""
 
     def __init__(self, away: float, numbers: Tensor) -> None:
         self.away = away
@@ -113,9 +113,9 @@ def _factors(
 
 
 def condense(frame: bytes, draws: Mapping[tuple[int, int], float]) -> dict[str, Any]:
-    """Return the frame as `grader.recognition.redrawing` keeps it.
+    """Return the frame as `grader.recognition.redrawing` stores it.
 
-    `draws` are the seeds and counts of all numbers that were drawn, each with its scale.
+    `draws` holds the seed, count and scale of all numbers that were drawn.
     """
     seeds = [draw for draw in draws if draw[1]]
     pool = _Pool(seeds, sorted(set(draws.values())))

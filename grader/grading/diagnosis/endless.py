@@ -1,4 +1,4 @@
-"""Stopping a known mistake whose edit makes a loop that never ends."""
+"""A time limit for known mistakes whose edit makes an infinite loop."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ SECONDS, TICK = 30.0, 0.1
 
 
 class _OverError(BaseException):
-    """The time is over. Not an `Exception`, since edited answers may catch those."""
+    """The time is up. Not an `Exception`, since edited answers may catch those."""
 
 
 @contextmanager
 def ends(exercise: str, name: str) -> Iterator[None]:
     """Raise `MistakeError` if the block, in which that mistake's answer runs, does not end.
 
-    Works in the main thread, where the system has timers; elsewhere the block simply runs.
+    Works in the main thread, on systems with timers; elsewhere the block simply runs.
     """
     in_main_thread = threading.current_thread() is threading.main_thread()
     if not in_main_thread or not hasattr(signal, "setitimer"):

@@ -1,8 +1,8 @@
-"""What an answer is known by: its replies to a fixed set of requests, in their normal form.
+"""Fingerprints of answers: their replies to a fixed set of requests, in canonical form.
 
 The requests are examples of every check that carries points, drawn from a seed that never changes,
-so that the fingerprints of the known mistakes are made once for a version of the kit and kept on
-disk. A student's code is asked the same, in its sandbox, once a check has failed.
+so that the fingerprints of known mistakes are made once per version of the kit and kept on disk.
+After a check has failed, the student's code gets the same requests in its sandbox.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ SEED = 1706
 
 
 class Library(Fingerprints):
-    """The fingerprints of an exercise, with the mistakes, and examples kept for telling apart."""
+    """The fingerprints of an exercise, its mistakes, and held-out examples to tell them apart."""
 
     def __init__(
         self,
@@ -53,9 +53,9 @@ class Library(Fingerprints):
         failed: Tensor,
         draws: Draws,
     ) -> None:
-        """`marks` are the rows of `Fingerprints`, packed, and `failed` is as there.
+        """Take `marks`, the packed rows of `Fingerprints`, and `failed`, as there.
 
-        Both are in the order of `variants`. `draws` are the seeds of the random numbers in the
+        Both are in the order of `variants`. `draws` holds the seeds of the random numbers in the
         requests.
         """
         self.exercise = exercise
@@ -77,14 +77,14 @@ class Library(Fingerprints):
         counted = [check for check in framework.load(exercise) if check.points]
         with remembered_draws() as draws:
             recordings = Recordings(SEED).some(exercise, counted)
-        # The largest example of every check shows most.
+        # The largest example of a check reveals most.
         drawn = [
             [probe(recording.check.name, case.requests, answer) for case in recording.cases]
             for recording in recordings
         ]
         probes = [some[-1] for some in drawn]
         held_out = [one for some in drawn for one in some[:-1]]
-        # What has a single example has none to hold out: another draw has.
+        # A check with a single example has none to hold out: take another draw.
         single = [recording.check for recording in recordings if len(recording.cases) == 1]
         held_out += [
             probe(recording.check.name, recording.cases[-1].requests, answer)
@@ -185,7 +185,7 @@ def _left_out_by(exercise: str, source: str) -> frozenset[str]:
 def _prepared(exercise: str, probes: Sequence[Question]) -> tuple[Mapping[str, Any], Tensor] | None:
     """Return the shipped marks of all edited answers, and the checks that they fail.
 
-    None if it was made of something else, or the reference leaves other marks by now.
+    None if they were made from other sources, or the reference leaves other marks by now.
     """
     content = prepared.with_marks(exercise)
     if content is None:

@@ -1,13 +1,13 @@
-"""Makes the data by which mistakes are named without running known ones: one file an exercise.
+"""Hint data: one file per exercise, by which mistakes are named without running them.
 
-`grader hints` writes it into the folder of `grader.recognition.prepared`, which the kit and the
-student's edition bring along. Where what it is made of has changed since, `keep` makes it anew in
-the user's cache.
+`grader hints` writes it into the folder of `grader.recognition.prepared`, which is part of the kit
+and of the student's edition. If its sources have changed since, `keep` makes it anew in the user's
+cache.
 
-A file holds the requests that reveal most (of random numbers the seeds), what every known mistake
-leaves in the replies (as numbers that no reply can be made of), short hashes of the words on the
-line where it is made, and what is said of it. There is no answer in it, none with a mistake in it
-either, and no hidden check. `grader.board.known` reads it.
+A file holds the requests that reveal most (seeds in place of random numbers), the marks that every
+known mistake leaves in the replies (from which no reply can be reconstructed), short hashes of the
+words on the line where it is made, and its texts. It contains no answers, right or wrong, and no
+hidden checks. `grader.board.known` reads it.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""What a named mistake looks like in the student's own code: their numbers, and their line.
+"""What a named mistake looks like in the student's own code: their numbers and their line.
 
-The numbers are those of a check that the mistake fails. The line is where the code raised, if that
-is what the mistake does; else the one most like the line that the mistake is made in, if no other
-is nearly as like it.
+The numbers come from a check that the mistake fails. The line is the one that raised, if that is
+what the mistake does; else the one most similar to the line in which the mistake is made, provided
+that no other is nearly as similar.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ def in_own_words(
     confirms: Callable[[int], bool] | None = None,
     configurations: Collection[str] = (),
 ) -> Diagnosis:
-    """Return the diagnosis with what it is seen by, in the results of the checks and in the source.
+    """Return the diagnosis with its evidence from the checks' results and from the source.
 
-    A line that is only like a wrong one, not the same, is shown if it `confirms` that, where that
-    can be asked; and none is that does not run in the `configurations` that the mistake is in.
+    A line that only resembles the wrong one is shown if `confirms` agrees, where that can be asked.
+    Lines that don't run in the `configurations` of the mistake are never shown.
     """
     fails, raises = library.fails(diagnosis.mistakes), library.raises(diagnosis.mistakes)
     found = {
@@ -54,7 +54,7 @@ def in_own_words(
         if check.check in fails and check.finding is not None
     }
     numbers = next(filter(None, map(quoting.numbers, found.values())), "")
-    # Another fault may raise in a check that this mistake fails as well.
+    # Another fault may raise in a check that this mistake also fails.
     raised = [places for check in found if check in raises and (places := found[check].places)]
     line = quoting.line(raised[0]) if raised else ""
     if not line:
@@ -93,16 +93,16 @@ def wrong_lines(exercise: str, name: str) -> list[Words]:
 
 @cache
 def _wrong_statements(exercise: str, name: str) -> list[str]:
-    """Return the statements that no right form has, in the answers with a mistake.
+    """Return the statements of the answers with a mistake that no right answer has.
 
-    Of several, those are left out that make another mistake by themselves.
+    Of several, leave out those that make another mistake by themselves.
     """
     wrong: list[str] = []
     for source in _sources(exercise)[name]:
         new = _new(exercise, source)
         if len(new) > 1:
             new = [one for one in new if _alone(exercise).get(one, {name}) == {name}] or new
-        # A statement like `return self.dropout(x)` only says what became of a longer one.
+        # A statement like `return self.dropout(x)` is merely the rest of a longer one.
         long = [statement for statement in new if sum(words(statement).values()) >= TELLING]
         wrong += long or new
     return wrong

@@ -1,4 +1,4 @@
-"""What a student's source says for known mistakes, and against them, without being run."""
+"""Evidence for and against known mistakes from the student's source alone, without running it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from grader.recognition.likeness import Lines, parsed, ruled_out, without_texts
 from grader.recognition.nesting import Step, steps
 from grader.recognition.unused import left_out
 
-# What cuts a gradient off, and what can besides.
+# Calls that always cut off gradients, and those that may.
 _DETACHES = r"\b(?:detach_?|data|no_grad)\b"
 _IN_ORDER = frozenset({"+", "norm", "dropout"})
 _CUTS = {
@@ -24,15 +24,15 @@ _CUTS = {
 
 
 class Reading:
-    """What a source leaves out, and the mistakes whose line is as it should be.
+    """What a source leaves out, and the mistakes whose line it has right.
 
-    The source is compared with a mistake when that is asked for: few mistakes come into question.
+    The source is compared with a mistake on demand, since few mistakes come into question.
     """
 
     def __init__(self, exercise: str, source: str) -> None:
         self.exercise = exercise
         self.source = source
-        # Of a source that is not known, nothing is said to be left out.
+        # If the source is not known, nothing counts as left out.
         self.unread: AbstractSet[str] = left_out(source) if source else frozenset()
         self.compared: dict[str, bool] = {}
 
@@ -44,7 +44,7 @@ class Reading:
     def has(self, name: str) -> bool:
         """Return whether the source has what a mistake needs and no right answer has.
 
-        Not every mistake says of itself what it needs.
+        Not every mistake declares what it needs.
         """
         return bool(self.source) and name in _telling(self.exercise) and name not in self.ruled_out
 
@@ -54,16 +54,16 @@ class Reading:
 
     @cached_property
     def _cuts_off(self) -> bool:
-        # Names alone: a docstring may mention torch.tensor.
+        # Names only: a docstring may mention torch.tensor.
         nodes = ast.walk(parsed(self.source))
         names = {getattr(node, "attr", getattr(node, "id", "")) for node in nodes}
         return not self.source or not names.isdisjoint(_CUTS)
 
     def correct(self, name: str) -> bool:
-        """Return whether the line that a mistake changes is in the source, as it should be.
+        """Return whether the source has the line that a mistake changes in its right form.
 
-        So it is if the mistake cuts a gradient off and nothing in the source does, or if no step
-        works on the result of another as some do in every form of the mistake.
+        It does if the mistake cuts off a gradient and nothing in the source does, or if every form
+        of the mistake applies one step to the result of another in an order that the source lacks.
         """
         if name not in self.compared:
             self.compared[name] = (
@@ -74,9 +74,9 @@ class Reading:
         return self.compared[name]
 
     def _in_another_order(self, name: str) -> bool:
-        """Return whether every form of a mistake brings in an order of steps that the source lacks.
+        """Return whether every form of a mistake has an order of steps that the source lacks.
 
-        Steps are sums, norms and dropouts here: other ones can be written in many ways.
+        Only sums, norms and dropouts count as steps: others can be written in many ways.
         """
         brought = [
             {step for step in made if _IN_ORDER.issuperset(step)}
@@ -85,10 +85,10 @@ class Reading:
         return bool(self.source) and all(made and not made <= self._steps for made in brought)
 
     def nearest(self, names: Sequence[str]) -> tuple[str, ...]:
-        """Return those of mistakes that look the same that the source speaks for.
+        """Return which of several look-alike mistakes the source speaks for.
 
-        It has what one of them needs and the others don't; or its order of steps is that of one
-        more than of the others, or in more steps.
+        It has what one of them needs and the others don't, or its order of steps fits one of them
+        better than the others.
         """
         known = _telling(self.exercise)
         names = [name for name in names if name in known] or names
@@ -98,7 +98,7 @@ class Reading:
     def _steps_there(self, name: str) -> tuple[float, int]:
         """Return how much of a mistake's order of steps is the source's, in any form.
 
-        As a share, and as a number of steps.
+        Both as a share and as a number of steps.
         """
         brought = [made for made in new_steps(self.exercise, name) if made]
         shared = ((len(made & self._steps), len(made)) for made in brought)

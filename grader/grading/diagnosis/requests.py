@@ -1,6 +1,6 @@
-"""Which requests of the probes come out right with a known mistake, and which wrong.
+"""Which requests of the probes a known mistake answers right, and which wrong.
 
-What a grading tells without asking again is no more than this: where the replies to a check were
+That is all a finished grading can tell without asking again: where the replies to a check were
 wrong.
 """
 
@@ -15,8 +15,8 @@ from grader.grading.diagnosis.fingerprints import Library
 class Requests:
     """The requests of all probes, by answer with a mistake.
 
-    `right` says where all of a reply is right, `shown` where the mistake makes something wrong that
-    its check refuses.
+    `right` says where a whole reply is right, `shown` where the mistake causes a fault that its
+    check rejects.
     """
 
     def __init__(self, library: Library) -> None:
