@@ -1,1 +1,1 @@
-"""Finds the line: edits of the student's code are tried where no known mistake fits."""
+"""The search for the wrong line: small edits are tried where no known mistake fits."""

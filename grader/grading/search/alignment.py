@@ -1,8 +1,8 @@
 """Where a student's source differs from a right answer that is nearly the same.
 
-Many write what the paper's formulas and the stub's docstring suggest, statement by statement. Then
-the few statements that a right answer has otherwise are where to look first. That is a guess too,
-and it decides nothing but what is tried first.
+Many students write what the paper's formulas and the stub's docstring suggest, statement by
+statement. The few statements in which a right answer differs are then the first suspects. This is a
+heuristic: it only decides what is tried first.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from grader.curriculum import mistakes, stubs
 from grader.recognition.likeness import parsed
 
 MOST = 300  # statements
-NEARLY = 0.7  # of the statements, those that have to be the same
-FEW = 4  # statements that may be different
+NEARLY = 0.7  # the share of the statements that have to be the same
+FEW = 4  # statements that may differ
 
 
 @dataclass(frozen=True)
 class Statement:
-    """A simple statement, or the first line of one that holds others, and the lines it is on."""
+    """A simple statement, or the head of a compound one, and the lines it is on."""
 
     text: str
     first: int
@@ -36,7 +36,7 @@ Differences = dict[int, str]
 def differences(exercise: str, source: str) -> Differences | None:
     """Return the lines that differ from the nearest right answer, with what it has there.
 
-    None where no right answer is nearly the same, or the source is no Python, or too long.
+    None if no right answer is nearly the same, or if the source isn't Python or is too long.
     """
     own = _statements(source)
     if not own:
@@ -53,7 +53,7 @@ def differences(exercise: str, source: str) -> Differences | None:
     differing: Differences = {}
     for _, start, end, begin, stop in changed:
         wanted = "\n".join(right[begin:stop])
-        # Where something is missing, the statements around that place.
+        # If something is missing, take the statements around the gap.
         for line in own[start:end] or own[max(start - 1, 0) : start + 1]:
             differing.update(dict.fromkeys(range(line.first, line.last + 1), wanted))
     return differing

@@ -1,4 +1,4 @@
-"""The small edits of one call in a student's source: its axes, its arguments, the call itself."""
+"""Small edits of one call in a student's source: its axes, its arguments, the call itself."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from grader.grading.search.source import Edit, Scope, Source
 _MISSING = "missing argument"
 _AXES = (-1, -2, 1, 0, 2, -3, 3)
 _PAIRS = ((-2, -1), (1, 2), (0, 1), (2, 3), (0, 2), (1, 3))
-# Where whole numbers are axes: the methods, and the functions whose first argument is a tensor.
+# Calls whose integers are axes: methods, and functions whose first argument is a tensor.
 _AXIS_CALLS = {
     "all", "amax", "amin", "any", "argmax", "cat", "chunk", "concat", "cumsum", "flatten", "flip",
     "index_select", "log_softmax", "logsumexp", "max", "mean", "min", "movedim", "norm", "permute",
     "prod", "repeat_interleave", "select", "size", "softmax", "split", "squeeze", "stack", "std",
     "sum", "swapaxes", "transpose", "unbind", "unsqueeze", "var", "gather", "topk", "sort",
 }  # fmt: skip
-# Of these, the first number is a count or a power, and an axis comes after it.
+# Of these, the first number is a count or a power; an axis follows it.
 _COUNT_FIRST = {"chunk", "norm", "repeat_interleave", "split", "topk"}
 _REDUCING = {"amax", "amin", "any", "all", "logsumexp", "mean", "norm", "prod", "std", "sum", "var"}
 _NEED_AXIS = _REDUCING | {"softmax", "log_softmax", "max", "min", "argmax", "cumsum"}
 _TWO_RESULTS = {"max", "min", "median", "mode", "sort", "topk", "kthvalue"}
 _DTYPES = ("torch.float32", "torch.float64", "torch.int64", "torch.bool")
-# What is divided first is rounded on purpose.
+# A division inside of these is rounded on purpose.
 ROUNDING = {"ceil", "floor", "int", "round"}
 _PAIRED = {"transpose", "swapaxes", "movedim"}
 _PRODUCTS = {"matmul", "bmm", "mm"}
@@ -261,7 +261,7 @@ def _missing(source: Source, scope: Scope, node: ast.Call, name: str) -> Iterato
                 yield source.replaced(node, _MISSING, _with(node, f"{other}={other}"), 3)
             for position in range(len(listed) + 1):
                 if position < len(listed) and _reads(node.args[position], other):
-                    continue  # what is computed from it stands there already
+                    continue  # something computed from it is there already
                 more = _with(node, other, position)
                 yield source.replaced(node, _MISSING, more, 4)
         elif other not in listed and source.segment(node.func).startswith("self."):
@@ -273,10 +273,10 @@ def _missing(source: Source, scope: Scope, node: ast.Call, name: str) -> Iterato
 def _asked_for(
     source: Source, scope: Scope, node: ast.Call, signatures: Signatures
 ) -> Iterator[Edit]:
-    """Yield a call with an argument that the called signature has, and that is at hand here.
+    """Yield a call with an argument that the signature has and the scope offers.
 
-    At hand is what has the argument's name, in this function or as an attribute, or part of it:
-    `src_mask` for `mask`.
+    The scope offers a variable or attribute that has the argument's name, or of which that name is
+    a part: `src_mask` for `mask`.
     """
     parameters = signatures.get(ast.unparse(node.func), ())
     given = {*parameters[: len(node.args)], *(keyword.arg for keyword in node.keywords)}
@@ -317,7 +317,7 @@ def _as_elsewhere(source: Source, scope: Scope, node: ast.Call) -> Iterator[Edit
     function, name = ast.dump(node.func), called(node)
     given = {keyword.arg for keyword in node.keywords}
     for other in scope.nodes:
-        # Names are compared first: a scope has many calls, and few of the same function.
+        # Compare names first: a scope has many calls, and few of the same function.
         if not isinstance(other, ast.Call) or called(other) != name:
             continue
         if ast.dump(other.func) == function:

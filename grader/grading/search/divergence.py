@@ -1,8 +1,8 @@
-"""Where a student's code leaves the way of right answers.
+"""Where a student's values diverge from those of right answers.
 
-A line whose value comes up in a right answer too, whatever the order of its axes, is on the way.
-The first line after the last of these is where to look first. That is a guess, since there are
-other ways to a right answer, and it decides nothing but what is tried first.
+A line is *on the way* if its value also occurs in a right answer, whatever the order of its axes.
+The first line after the last of these is the first suspect. This is a heuristic, since there are
+other ways to a right answer: it only decides what is tried first.
 """
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ def leaving(
 ) -> tuple[set[Place], set[Place]]:
     """Return the lines that diverge first in one of the `wrong` requests, and other unusual ones.
 
-    What was on the way again later may have been right in a way of its own. In a request that
-    `crashed` nobody knows, so a line that is not on the way counts all the same.
+    A line before one that is on the way again may be right in its own way. In a request that
+    `crashed` we can't tell, so there every line that isn't on the way counts.
     """
     known: dict[tuple[int, int], list[tuple[float, float]]] = defaultdict(list)
     for _, _, _, count, kind, total, square in right:

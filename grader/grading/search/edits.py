@@ -1,4 +1,4 @@
-"""The small edits of a student's source that are tried where it is wrong, the likeliest first."""
+"""The small edits of a wrong source that the search tries, the likeliest first."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from grader.grading.search.statement_edits import (
 
 MOST, MOST_IN_ALL = 1500, 2000
 MOST_MADE = 20_000  # of which the likeliest are kept
-LEAST_REPEATED = 6  # letters, so that the same number twice is no repetition
+LEAST_REPEATED = 6  # characters, so that the same number twice is not a repetition
 _CALLED = r"\w+(?=\()"
 _VARIABLE = r"(?<![.\w])(?!(?:self|torch|nn|F|math|np)\b)[A-Za-z_]\w*(?![\w(=])"
 _OPERATORS = {
@@ -66,7 +66,7 @@ def _edits(source: Source) -> list[Edit]:
 def _everywhere(habits: Sequence[Edit]) -> Iterator[Edit]:
     """Yield one edit in all the places where it fits alike: what is repeated is wrong everywhere.
 
-    Alike are also lines that differ in nothing but their names, as those of query, key and value.
+    Lines that differ only in names, such as those of query, key and value, count as alike.
     """
     alike: dict[tuple[str, ...], list[Edit]] = defaultdict(list)
     for edit in habits:
@@ -104,7 +104,7 @@ def _every(source: Source) -> Iterator[Edit]:
                 yield from _at(source, scope, node)
         yield from _statements(source, scope)
         for default in (*scope.function.args.defaults, *scope.function.args.kw_defaults):
-            # Another branch by default only hides what is wrong in the one that was taken.
+            # Another default branch only hides what is wrong in the one that was taken.
             if isinstance(default, ast.Constant) and not isinstance(default.value, bool):
                 yield from _constant(source, default)
     for statement in source.tree.body:
@@ -189,9 +189,9 @@ def _operation(source: Source, node: ast.BinOp) -> Iterator[Edit]:
     boolean = re.search(BOOLEAN, right) is not None
     for other in _OPERATORS.get(type(node.op), "").split():
         if (boolean or left == "1" or "mask" in left) and other in ("/", "//", "%", "**"):
-            continue  # it would pass for what a division by False gives, or for always 1
+            continue  # it would pass for a division by False, or a constant 1
         if sign == "-" and other == "+" and "mask" in left + right:
-            continue  # a sum of booleans is no better: it only raises nothing
+            continue  # a sum of booleans is no better: it merely doesn't raise
         yield source.replaced(node, "operator", f"{left} {other} {right}", 1)
     if isinstance(node.op, (ast.Sub, ast.Div, ast.MatMult, ast.FloorDiv, ast.Mod, ast.Pow)):
         yield source.replaced(node, "operand order", f"{right} {sign} {left}", 2)
@@ -285,7 +285,7 @@ def _comparison(source: Source, node: ast.Compare) -> Iterator[Edit]:
         yield from _slips(source, node, "comparison", 2)
         return
     left, right = source.segment(node.left), source.segment(node.comparators[0])
-    # Nothing in a mask is below zero: that would be always True, or never.
+    # Nothing in a mask is below zero: the comparison would be constant.
     constant = ("<", ">=") if right == "0" and "mask" in left else ()
     for sign in _COMPARED:
         if sign != own and sign not in constant:
@@ -327,7 +327,7 @@ def _attribute(source: Source, scope: Scope, node: ast.Attribute) -> Iterator[Ed
         yield source.replaced(node, "transpose", turned, 1)
     if not isinstance(node.value, ast.Name) or node.value.id != "self":
         return
-    if node.attr == "training":  # `train()` and `eval()` set it: nothing else means the same
+    if node.attr == "training":  # set by `train()` and `eval()`: no other attribute replaces it
         return
     if node.attr in scope.names:
         yield source.replaced(node, "name", node.attr, 2)
@@ -367,7 +367,7 @@ def _statements(source: Source, scope: Scope) -> Iterator[Edit]:
             yield from _asked_again(source, node)
         if isinstance(node, ast.If):
             test = source.segment(node.test)
-            if test == "self.training":  # which mode is meant is plain
+            if test == "self.training":  # nobody confuses the two modes
                 continue
             yield source.replaced(node.test, "condition", f"not ({test})", 2)
             if isinstance(node.test, (ast.Name, ast.Attribute)):

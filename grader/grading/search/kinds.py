@@ -1,8 +1,7 @@
-"""The kinds of edits that are tried on a student's code: one table.
+"""The kinds of edits that are tried on a student's code, in one table.
 
-Each kind says what it changes, which is no more than what was tried, and has the question that is
-asked about its line. Neither says what to write; `nearly` does, once somebody asks for the last
-hint.
+Each kind says what was tried, and has a question about the line. Neither says what to write;
+`nearly` does, for students who ask for the last hint.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-# What the words of an exception speak of.
+# What the text of an exception is about.
 BOOLEANS = r"boolean|bool\b|Bool\b|bitwise"
 DTYPES = r"dtype|expected scalar type|Long|Float\b|Double"
 VIEWS = r"view size is not compatible"
@@ -27,11 +26,10 @@ PARENT = r"__init__\(\) call"
 class Kind:
     """A kind of edit.
 
-    `changes` is what one of the kind does, `{it}` being what it replaces; `asks` is the question
-    about the line. One that `keeps` what the line does is a repair; another
-    `drops` something, or may let anything survive. A `habit` is what people do alike in every line
-    of a kind, so that all of them are edited at once. `said` are the words of exceptions that are
-    raised where such an edit is needed.
+    `changes` says what the edit does, `{it}` being what it replaces; `asks` is the question about
+    the line. An edit that `keeps` what the line does is a repair; one that `drops` something may
+    merely let code survive. A `habit` is repeated in every line of its sort, so all of them are
+    edited at once. `said` is what exceptions are about where such an edit is needed.
     """
 
     changes: str
@@ -289,7 +287,7 @@ KINDS: dict[str, Kind] = {
 def nearly(kind: str, was: str, becomes: str, passes: str, others: Sequence[int] = ()) -> str:
     """Return the last hint: the edit, of that kind, and the title of a check that passes with it.
 
-    `others` are the lines that have to be fixed as well for that, if any.
+    `others` are the lines that have to be fixed as well, if any.
     """
     lines = " and ".join(str(line) for line in others)
     also = f", and the same or something similar on line {lines}," if others else ""

@@ -1,12 +1,12 @@
-"""Looks for the line that is wrong where no known mistake fits.
+"""Search for the wrong line where no known mistake fits.
 
-Small edits of the student's own code are tried in its sandbox. One that makes a failing check pass,
-and breaks none that passed, points at its line. Where none does, two at once are tried, the first
-of which makes one more reply right, or the code survive longer. Where a right answer is nearly the
-same (`alignment`), the search begins where the two differ, and tries little else.
+Small edits of the student's own code are tried in its sandbox. An edit that makes a failing check
+pass and breaks none points at its line. If there is none, pairs are tried, in which the first edit
+makes one more reply right or lets the code get further. If a right answer is nearly the same
+(`alignment`), the search begins where the two differ, and tries little else.
 
-What is found is no verdict: it costs nothing and earns nothing, so that code which deceives the
-search deceives nobody but its author.
+The result is not a verdict and affects no points, so code that deceives the search deceives only
+its author.
 """
 
 from __future__ import annotations
@@ -29,32 +29,32 @@ from grader.remote.budget import Budget
 from grader.remote.channel import Channel, Times, decoded
 from grader.remote.session import ForbiddenUse, Interrupted, Lost, StudentError
 
-# So many edits are run, so that what is found does not depend on how fast the machine is and what
-# else it does. Of strangers' slips, none that an edit puts right took more than 147. The CPU time
-# is the last resort, for code that takes long.
+# The number of edits is limited rather than the time, so that the result doesn't depend on the
+# machine and its load. Of slips in public code, none that an edit fixes took more than 147. The
+# limit on CPU time is the last resort, for slow code.
 MOST_TRIED = 240
 SECONDS, IDLE = 2.0, 20.0
-ALONE = 150  # edits after which two at once are tried, if one helped a little
-# What an edit makes of a loop is often one without end.
+ALONE = 150  # edits after which pairs are tried, if one of them helped a little
+# An edited loop is often infinite.
 TIMES = Times(load=1.0, call=0.4, idle=1.0, cell=1.0, notebook=1.5)
 MAX_LOSSES = 12
 TRACED = 4  # checks that pass
-RIGHTLY = 3.0  # how much less likely an edit is of a line that runs in all of these
-NEAR = 3.0  # how much likelier one is of the line that raised
-LEAVES, OFF = 3.0, 0.5  # and of one that leaves the way of right answers first, or is off it
-DIFFERS, RESTORES = 5.0, 3.0  # and of one that a right answer has otherwise, and has like this
-SAID = 2.0  # how much likelier one is of a kind that the words of the exception speak of
-WAVE = 24  # edits that are tried on one of them before the next has its turn
+RIGHTLY = 3.0  # how much less likely an edit is on a line that runs in all of these
+NEAR = 3.0  # how much likelier it is on the line that raised
+LEAVES, OFF = 3.0, 0.5  # on the line that diverges first from right answers, on one that differs
+DIFFERS, RESTORES = 5.0, 3.0  # on one that a right answer lacks, and if it gives the right line
+SAID = 2.0  # how much likelier an edit is of a kind that the exception is about
+WAVE = 24  # edits that are tried on one check before the next has its turn
 BESIDE = 24  # edits of other lines that are tried where a right answer is nearly the same
 CONFIRMING, CONFIRMED_IN = 24, 2  # edits of one line, and failing checks, to confirm a line with
-STEPS = 3  # edits that help a little, to each of which the others are put
+STEPS = 3  # edits that help a little, each of which is combined with the others
 
 
 @dataclass(frozen=True)
 class Fix:
     """An edit, or two at once, and the names of the failing checks that pass with them.
 
-    `whole` is whether all is right then, also what a known mistake seemed to explain.
+    `whole` is whether everything is right then, including what a known mistake seemed to explain.
     """
 
     edits: tuple[Edit, ...]
@@ -64,10 +64,10 @@ class Fix:
 
 @dataclass(frozen=True)
 class _Outcome:
-    """What became of edits: the failing checks that pass with them, if any.
+    """The outcome of edits: the failing checks that pass with them, if any.
 
     If none does, `agrees` is whether more replies are right than before and no check is broken, and
-    `further` whether code that raised does so no more, or elsewhere.
+    `further` whether code that raised no longer does, or does so elsewhere.
     """
 
     checks: frozenset[str] = frozenset()
@@ -78,8 +78,8 @@ class _Outcome:
 class Search:
     """The search in one exercise of one submission.
 
-    It has a budget of its own, so that it takes no time from what is graded; `process` is the one
-    that was graded. What runs there goes on here, and grades nothing afterwards.
+    It has its own budget, so that it takes no time from grading. It takes over the `process` that
+    was graded, which grades nothing afterwards.
     """
 
     def __init__(self, exercise: str, process: StudentProcess, right: RightReplies) -> None:
@@ -97,7 +97,7 @@ class Search:
         self.losses = 0
         self.deadly: set[int] = set()
         self.tried = 0
-        # Of edits, by their numbers: whether they break no check, and which failing ones they fix.
+        # By the numbers of edits: whether they break no check, and which failing ones they fix.
         self.spares: dict[tuple[int, ...], bool] = {}
         self.fixes: dict[tuple[int, ...], frozenset[str]] = {}
         self.begun = time.process_time()
@@ -110,7 +110,7 @@ class Search:
     ) -> Fix | None:
         """Return the one or two edits with which most failing checks pass and no other fails.
 
-        `explained` are checks that fail too, but for which nothing is looked for.
+        `explained` are failing checks that need no line, since a known mistake explains them.
         """
         self.failing, self.passing = _by_cost(failing), passing
         with self.process:
@@ -214,7 +214,7 @@ class Search:
     def _worth_trying(self, number: int, target: Target, best: Fix) -> bool:
         """Return whether an edit may be better than the best so far.
 
-        Where it is enough to drop something, another edit of that line may keep it.
+        If it is enough to drop something, another edit of that line may keep it.
         """
         if len(best.checks) < len(self.failing):
             return target.name not in best.checks or not KINDS[best.edits[0].kind].keeps
@@ -241,10 +241,10 @@ class Search:
         return None
 
     def _waves(self) -> Iterator[tuple[Target, int]]:
-        """Yield the edits that can matter to each check, some for one before the next has its turn.
+        """Yield the edits that can matter to each check, a `WAVE` for each in turn.
 
-        Each round takes one check more, the cheapest first; none once all that is left to try are
-        the lines on which a right answer differs.
+        Each round adds one check, the cheapest first, until only the lines on which a right answer
+        differs are left to try.
         """
         targets = self._targets()
         orders: list[tuple[Target, Iterator[int]]] = []
@@ -264,8 +264,8 @@ class Search:
     def _order(self, target: Target) -> list[int]:
         """Return the numbers of the edits that can matter to a check, the likeliest first.
 
-        Those of lines that do not run in it can not. A line that also runs where all is right is
-        less likely to be wrong, and the one that raised is likelier.
+        Edits of lines that don't run in it can't. A line that also runs in checks that pass is less
+        likely to be wrong; the one that raised is likelier.
         """
         said = target.raised.text if target.raised else ""
 
@@ -345,7 +345,7 @@ class Search:
     ) -> Target | None:
         """Return how far the edited code gets in a case; None if it passes.
 
-        The lines that run are only known where it is `traced`.
+        The lines that run are only known if it is `traced`.
         """
         channel = self._loaded()
         self._edit(channel, numbers)
@@ -361,9 +361,9 @@ class Search:
         return target
 
     def _tried(self, numbers: tuple[int, ...], target: Target) -> _Outcome:
-        """Return what becomes of these edits: nothing if they break another check.
+        """Return the outcome of these edits: none if they break another check.
 
-        The other checks run only where they help in the target.
+        The other checks only run if the edits help in the target.
         """
         if self.deadly.intersection(numbers) or self._settled(numbers):
             return _Outcome()
@@ -386,7 +386,7 @@ class Search:
                 return _Outcome(self.fixes[numbers])
         except Lost:
             self._lose(numbers)
-        except (StudentError, ValueError):  # at its import; or two edits overlap
+        except (StudentError, ValueError):  # the import fails, or two edits overlap
             self.spares[numbers] = False
         except ForbiddenUse:
             pass
@@ -399,9 +399,9 @@ class Search:
     def _helped(
         self, numbers: tuple[int, ...], target: Target, replies: Sequence[object], channel: Channel
     ) -> _Outcome:
-        """Return whether the target, which still fails, came nearer.
+        """Return whether the target, which still fails, came nearer to passing.
 
-        If more of its replies are right, and no check is broken, another one may pass already.
+        If more of its replies are right and no check is broken, another one may pass already.
         """
         error = target.error(replies)
         agrees = target.agreeing(replies) > target.agree

@@ -1,4 +1,4 @@
-"""Which arguments the functions and modules that a student's code calls can take."""
+"""The arguments that functions and modules called by a student's code can take."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from functools import cache
 
 from grader.curriculum import NAMES, stubs
 
-# By what is written before the bracket of a call, such as `attention` or `self.self_attn`.
+# By the called expression, such as `attention` or `self.self_attn`.
 Signatures = Mapping[str, tuple[str, ...]]
 
 

@@ -1,7 +1,7 @@
-"""What a slip of the pen makes of one node of a syntax tree.
+"""Slips of the pen, as changes of one node of a syntax tree.
 
-Two use it: the scorecard breaks right answers so, and the search for a wrong line undoes such slips
-in a student's.
+The scorecard breaks right answers with them, and the search for a wrong line undoes them in a
+student's.
 """
 
 from __future__ import annotations

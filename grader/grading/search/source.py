@@ -1,4 +1,4 @@
-"""A student's source with its syntax tree: what stands where, and the text once edited."""
+"""A student's source with its syntax tree: the places of nodes, and the edited text."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from grader.grading.search.signatures import Signatures, signatures
 from grader.recognition.likeness import parsed
 
 MAX_SHOWN = 100
-# What reaches beyond the process. Where there is no jail, an edit could turn it against anything.
+# Names that reach beyond the process: without a jail, an edit could turn them against anything.
 _OUTSIDE = {"os", "shutil", "subprocess", "pathlib", "tempfile", "socket", "open", "exec", "eval"}
 
 
 @dataclass(frozen=True)
 class Edit:
-    """One small edit: the line it is on, its kind, what it replaces by what, and where.
+    """One small edit: its line, its kind, what it replaces with what, and where.
 
-    `text` is put in place of the bytes from `start` to `end`, and in the same way at `others`.
-    The lower the `rank`, the likelier is such a fault in a beginner's code. `file` is the name of
-    the file or cell, and `more` are the other lines on which the like is done at the same time.
+    `text` replaces the bytes from `start` to `end`, and likewise at `others`. The lower the `rank`,
+    the likelier is such a fault in a beginner's code. `file` is the name of the file or cell, and
+    `more` are the other lines that are edited at the same time.
     """
 
     line: int
@@ -43,8 +43,8 @@ class Edit:
 class Scope:
     """A function, and the names that its code can use.
 
-    `names` are its arguments and what it assigns, `idle` those arguments that it never reads;
-    `own` are the attributes that the class around it makes, `idle_own` those that nothing reads.
+    `names` are its arguments and variables, `idle` the arguments that it never reads; `own` are the
+    attributes that its class sets, `idle_own` those that nothing reads.
     """
 
     function: ast.FunctionDef
@@ -58,7 +58,7 @@ class Scope:
     def demanded(self) -> set[ast.AST]:
         """What its assertions demand to be equal.
 
-        They demand too much, or rightly: anything else there only lets other values through.
+        If such a demand is wrong, dropping it is the fix; other edits only let other values pass.
         """
         demands = [node.test for node in self.nodes if isinstance(node, ast.Assert)]
         return {
@@ -70,7 +70,7 @@ class Scope:
 
 
 class Source:
-    """A source, parsed. One that is no Python, too long or too deep has an empty tree."""
+    """A parsed source. One that isn't Python, is too long or too deep has an empty tree."""
 
     def __init__(self, text: str) -> None:
         text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\f", " ")
@@ -160,9 +160,9 @@ class Source:
 
 
 class Answer:
-    """The texts that make up one answer, parsed, and the small edits that there are of them.
+    """The parsed texts of one answer, and their possible edits.
 
-    It has no edits if one of its texts has to do with files or processes.
+    There are none if one of the texts uses files or processes.
     """
 
     def __init__(self, texts: Mapping[str, str]) -> None:
@@ -239,7 +239,7 @@ def _attributes(inside: ast.ClassDef) -> tuple[tuple[str, ...], tuple[str, ...]]
 def code(node: ast.AST) -> Iterator[ast.AST]:
     """Yield the nodes that run, in the order of the text: no annotations, docstrings or f-strings.
 
-    The places of what stands in an f-string are not those of the text in every version of Python.
+    Not every version of Python has the right positions for nodes inside an f-string.
     """
     if isinstance(node, (ast.JoinedStr, ast.arguments)):
         return

@@ -1,4 +1,4 @@
-"""The small edits of whole statements: what they give, when they run, what is made in vain."""
+"""Small edits of whole statements: what they return, when they run, what they compute in vain."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from itertools import pairwise
 from grader.grading.search.call_edits import atom
 from grader.grading.search.source import Edit, Scope, Source, code
 
-# What a piece of source holds that makes Trues and Falses.
+# Parts of sources that produce booleans.
 BOOLEAN = r"mask|logical_|[=!<>]=|[<>]|tril|triu|ones|bool|\.eq\(|\.ne\("
 
 
@@ -50,9 +50,9 @@ def value_edits(source: Source, scope: Scope, value: ast.expr) -> Iterator[Edit]
 
 
 def _in_place(value: ast.expr) -> bool:
-    """Return whether a value is that of a method that changes its tensor.
+    """Return whether a value is the result of a method that modifies its tensor in place.
 
-    What is put around it may pass because it makes another tensor, whatever it computes.
+    A call around it may pass merely because it makes a new tensor, whatever it computes.
     """
     called = value.func if isinstance(value, ast.Call) else None
     return isinstance(called, ast.Attribute) and bool(re.fullmatch(r"[a-z]\w*_", called.attr))

@@ -1,6 +1,6 @@
-"""What is said of lines that look wrong: where, what helped there, a question, and the edit.
+"""Reports on suspect lines: the place, what helped there, a question, and the edit.
 
-The report says which edit was tried and what came of it, which is true whatever else is wrong with
+A report says which edit was tried and what came of it, which is true whatever else is wrong with
 the line.
 """
 
@@ -18,7 +18,7 @@ from grader.grading.search.source import Edit
 from grader.remote.session import clean
 
 SHORT = 60  # characters
-# Edits that may do no more than avoid an exception.
+# Edits that may merely avoid an exception.
 NAME = r"[\w.]+"
 AROUND = ("comparison", "condition", "name", "unguarded")
 
@@ -28,8 +28,8 @@ def suspects(
 ) -> tuple[SuspectLine, ...]:
     """Return the lines that edits which fix checks point at. `sources` are the student's files.
 
-    A line that a diagnosis in what was `found` quotes is not shown a second time. Beside a named
-    mistake, an edit that drops something may only make up for a part of that mistake.
+    A line that a diagnosis in `found` quotes is not shown again. Next to a named mistake, an edit
+    that drops something may only make up for part of that mistake.
     """
     if result.diagnoses and not fix.whole and KINDS[fix.edits[0].kind].drops:
         return ()
@@ -68,10 +68,10 @@ def _avoids_only(fix: Fix, passing: Sequence[CheckResult], result: ExerciseResul
 
 
 def _by_chance(fix: Fix, passing: Sequence[CheckResult], result: ExerciseResult) -> bool:
-    """Return whether edits that leave something wrong may say less than silence.
+    """Return whether to show nothing for edits that leave something wrong.
 
-    A single check passes with many a variable in place of another, or with another comparison; and
-    where an `assert` of the student's own raised, a line that meets its demand is not the cause.
+    A single check may pass with another variable or another comparison by chance; and if the
+    student's own `assert` raised, a line that meets its demand is not the cause.
     """
     if fix.whole or len(passing) == _wrong(result):
         return False
@@ -122,7 +122,7 @@ def _more(passing: int, wrong: int, whole: bool) -> str:
 
 
 def _told(kind: Kind, edit: Edit, others: Sequence[int], more: str) -> str:
-    """Return what was tried and came of it, in the student's words where they fit into a sentence.
+    """Return what was tried and what came of it, quoting the student's code where it is short.
 
     `others` are the lines that were edited as well.
     """

@@ -1,4 +1,4 @@
-"""A failing check that edits are tried on: its first case that fails, and what is known of it."""
+"""A failing check that edits are tried on: its first failing case, and what is known about it."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ _COSTLY = {"new", "call", "backward", "copy", "stay_behind"}
 class Target:
     """A failing check, one of its cases, and how the student's code replies to it as it is.
 
-    `refused` stands for replies that the check is known to refuse, `live` is whether it asked the
-    code more than what was recorded, `agree` are the numbers of the replies that are right,
-    `raised` is what the code raised where it should not have, `lines` are those that ran; of these
-    the ones `leaving` the way of right answers, and others `off` it, by `divergence`.
+    `refused` identifies replies that the check is known to reject, `live` is whether it asked the
+    code more than was recorded, `agree` are the numbers of the right replies, `raised` is an
+    unexpected exception. `lines` are those that ran; of these, `leaving` diverge first from right
+    answers and others are `off` their way (see `divergence`).
     """
 
     recording: Recording
@@ -110,16 +110,16 @@ class Target:
         return None
 
     def trace(self, replies: Sequence[Any], channel: Channel, made: dict[str, list[Value]]) -> None:
-        """Note which lines run in the student's code as it is, and roughly where it goes wrong.
+        """Note which lines run in the unedited code, and roughly where it goes wrong.
 
-        `made` keeps what right answers make, for others who fail the same.
+        `made` caches the values of right answers, for other students who fail the same case.
         """
         files = self.answer.sources
         ran, values = channel.follow(files, self.case.requests, noting=True)
         self.lines = self.answer.whole(ran)
         wrong = set(range(len(replies))) - self.agree
         exercise = self.recording.check.exercise
-        # Not by `index`: two cases are compared by their tensors, which have no truth value.
+        # Not `index`, which would compare tensors, and these have no truth value.
         (number,) = (n for n, recorded in enumerate(self.recording.cases) if recorded is self.case)
         key = f"{exercise}.{self.name}.{number}"
         if key not in made:
@@ -128,10 +128,11 @@ class Target:
         self.leaving, self.off = leaving(values, made[key], wrong, crashed)
 
     def accepts(self, replies: Sequence[Any], channel: Channel) -> bool:
-        """Return whether the check is content with these replies.
+        """Return whether the check passes with these replies.
 
-        Two results of NaN may be equal to it, but no NaN is right where the reference has none.
-        Code that raises is asked in float32 as well, which takes long. It is, if it was before.
+        A check may take two NaNs for equal, but a NaN is wrong where the reference has none. For
+        code that raises, checks ask again in float32, which takes long: allow that only if the
+        unedited code was asked as well.
         """
         pairs = zip(replies, self.right, strict=False)
         if any(_has_nan(reply) and not _has_nan(right) for reply, right in pairs):
@@ -171,7 +172,7 @@ def accepts(
 ) -> tuple[bool, bool]:
     """Return whether the check passes with these replies to a case, and whether it asked for more.
 
-    Without a channel more is not to be had, and the check is taken for not content.
+    Without a channel it can't ask for more, and then it counts as failed.
     """
     body = recording.check.body
     diverged = False
