@@ -1,1 +1,1 @@
-"""Recognises known mistakes: the canonical form of replies, their features, the evidence."""
+"""Recognition of known mistakes: the canonical form of replies, their features, the evidence."""

@@ -1,8 +1,8 @@
-"""Mistakes in one branch: what is wrong in one configuration of the code, and not in the others.
+"""Mistakes in one branch: wrong in one configuration of the code and right in the others.
 
-Known mistakes are made wherever they can be, so that half of what they show is right in code that
-has one in a single branch. So the evidence is also examined by configuration: the replies in the
-others then say nothing for or against.
+A known mistake is made in every place where it can be. If a student's code has it in a single
+branch, half of what the mistake shows is right. So the evidence is also examined by configuration,
+ignoring the replies in all others.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ ROUNDING = 1e-3  # of shares
 
 @dataclass(frozen=True)
 class Split:
-    """The branches in which something is wrong, each with the marks of the answer there alone.
+    """The branches in which something is wrong, each with only the marks that the answer has there.
 
-    `explained` is how much of what is wrong single known mistakes explain if each branch is looked
-    at alone, `clean` whether there is a branch in which nothing is wrong.
+    `explained` is the share of what is wrong that single known mistakes explain if each branch is
+    examined alone, `clean` whether there is a branch in which nothing is wrong.
     """
 
     sides: tuple[tuple[Branch, Prints], ...]
@@ -43,7 +43,7 @@ def share(known: Fingerprints, student: Prints, explained: Sequence[Tensor]) -> 
 def enough(known: Fingerprints, marks: Prints, causes: Sequence[Explanation]) -> bool:
     """Return whether these explain enough of what is wrong in a branch.
 
-    Two that show nothing but what is there need less: where both act, neither looks as it does
+    Two mistakes whose marks are all there need less: where both act, neither looks as it does
     alone.
     """
     explained = share(known, marks, [cause.explains for cause in causes])
@@ -101,8 +101,8 @@ def _with_the_same(split: Split, splits: Sequence[Split]) -> Split:
 def inside_only(known: Fingerprints, student: Prints, branch: Branch) -> Prints:
     """Return the marks that an answer leaves in a branch.
 
-    A check that is passed says nothing if it looks at other configurations as well: what a mistake
-    leaves may be refused for what it leaves in those.
+    A passed check that also covers other configurations says nothing: it may reject a mistake only
+    for its marks in those.
     """
     outside = known.outside(branch)
     by_check = known.columns
@@ -116,8 +116,8 @@ def denied(
 ) -> bool:
     """Return whether the answer does not have a mistake outside of a branch, where that would show.
 
-    A function that does not take the branch's argument is outside of it as well. If what is wrong
-    there is `mixed` with something that nobody knows, only what is right counts.
+    A function without the branch's argument is outside of it as well. If the faults there may be
+    `mixed` with unknown ones, only what is right counts.
     """
     outside = known.outside(branch)
     evidence = Evidence(known, student)

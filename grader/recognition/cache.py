@@ -1,8 +1,8 @@
-"""Where the kit keeps what it has made once of its own files, for as long as these are the same.
+"""The user's cache of what is computed from the kit's files.
 
     file = cache.file("attention", "hints")      # ~/.cache/transformer-by-hand/attention-1f…9.hints
 
-Another version of the answers, the checks, the known mistakes or torch has another name.
+The file name depends on the version of the answers, the checks, the known mistakes and torch.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def file(exercise: str, kind: str) -> Path:
 
 
 def write(path: Path, content: bytes) -> None:
-    """Put the content there at once or not at all; files of earlier versions go."""
+    """Write the content atomically, and remove files of earlier versions."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as part:
         try:
@@ -57,14 +57,14 @@ def write(path: Path, content: bytes) -> None:
 
 
 def sealed(content: bytes) -> bytes:
-    """Return the content behind a digest of itself, as `unsealed` wants it."""
+    """Return the content with its digest in front, as `unsealed` expects it."""
     return hashlib.sha256(content).digest() + content
 
 
 def unsealed(path: Path) -> bytes | None:
-    """Return the content of a sealed file, None if it is not there or not to be trusted.
+    """Return the content of a sealed file, None if it is missing or can't be trusted.
 
-    It has to be as it was written, a plain file of this user's that nobody else can write.
+    It has to be unchanged, and a plain file of this user that nobody else can write.
     """
     try:
         status = path.lstat()
@@ -82,7 +82,7 @@ def unsealed(path: Path) -> bytes | None:
 
 @contextmanager
 def made_once(path: Path) -> Iterator[None]:
-    """Let one process at a time make this file; the others wait, and then find it there."""
+    """Let one process at a time make this file; the others wait and then find it made."""
     locked = path.with_name(f"{path.name}.lock")
     with contextlib.ExitStack() as stack:
         with contextlib.suppress(OSError):
@@ -100,7 +100,7 @@ def made_once(path: Path) -> Iterator[None]:
 def _version(exercise: str) -> str:
     """Return a digest of all that fingerprints depend on: whole rooms, the answers and torch.
 
-    A list of single modules goes out of date unnoticed, so every file of these rooms counts.
+    A list of modules would go out of date unnoticed, so every file of these rooms counts.
     """
     solutions = [SOLUTIONS / f"{name}.py" for name in (exercise, *closure(exercise))]
     digest = hashlib.sha256(f"{_kit_digest()} {version('torch')} {sys.version}".encode())

@@ -1,9 +1,9 @@
-"""Replies in a form in which two that the contract takes for the same are equal.
+"""The canonical form of replies, equal for replies that the contract does not tell apart.
 
-A reply falls into marks: one for its form, or for the exception, then for every leaf one for what
-it is and, of a tensor, one for its dtype. What the contract leaves free leaves no mark: which of
-the exceptions it accepts is raised, attributes besides those asked for, axes of length one in front
-of a table, the names of plain attributes.
+A reply becomes a set of marks: one for its form or its exception, then one for each leaf and, if
+that is a tensor, one for its dtype. What the contract leaves free has no mark: which of the
+accepted exceptions is raised, additional attributes, leading axes of length one in a table, the
+names of plain attributes.
 """
 
 from __future__ import annotations
@@ -21,23 +21,23 @@ from torch import Tensor
 Request = Mapping[str, Any]
 
 PROJECTIONS = 4
-# What a dtype rounds to, with room for the order of a few hundred sums.
+# The rounding of each dtype, with room for a few hundred sums in any order.
 ROUNDING = {torch.float64: 2e-5, torch.float32: 2e-5, torch.bfloat16: 4e-2, torch.float16: 5e-3}
-# A gradient that vanishes is only rounding, which differs from processor to processor: numbers that
-# are all smaller than this are compared as if they were so large.
+# A vanishing gradient is pure rounding, which differs between processors. Tensors smaller than this
+# are compared as if they had this size.
 SMALLEST_SIZE = 1e-8
 _REFUSALS = {"AssertionError", "ValueError", "IndexError"}
-RAISED = 1 << 40  # the bit of the code of an exception, or of none where there should be one
+RAISED = 1 << 40  # marks the code of an exception, or of a missing one
 _ABSENT = "absent"
-_HUGE = 1e30  # its square fits a double, and it a single
+_HUGE = 1e30  # fits in float32, and its square in float64
 
 
 @dataclass(frozen=True)
 class Mark:
-    """One leaf of a reply: what it is, as a number, and what its values are, if it has values.
+    """One leaf of a reply: a code for what it is, and its values if it has any.
 
-    `values` are projections of the tensor on fixed directions, divided by `size`, the root of its
-    mean square: as good as the tensor itself to tell whether two are equal, and much smaller.
+    `values` are projections of the tensor onto fixed directions, `size` is its root mean square.
+    They tell whether two tensors are equal as well as the tensors would, and are much smaller.
     """
 
     code: int
@@ -62,8 +62,8 @@ Marks = dict[str, Mark]
 def marks(request: Request, reply: Any, right: Any) -> Marks:
     """Return the marks of a reply, by the path of the leaf: "" is the form of the whole.
 
-    `right` is the reference's reply to the same request. Where the form is another than its, there
-    are no leaves to compare, and the form is the only mark.
+    `right` is the reference's reply to the same request. If their forms differ, there are no leaves
+    to compare, and the form is the only mark.
     """
     if raised(reply):
         return {"": Mark(_code(exception(reply["error"])) | RAISED)}
@@ -102,7 +102,7 @@ def exception(error: Mapping[str, Any]) -> str:
     if not named and _REFUSALS & set(kinds):
         return "refused"
     if "NoneType" in str(error.get("text", "")):
-        return "None used"  # which operation meets it first says little
+        return "None used"  # which operation comes first says little
     text = re.sub(r"0x[0-9a-f]+|\d+", "#", str(error.get("text", "")))
     text = re.sub(r"(#, )+#|\[#\]|\(#,?\)", "#", text)
     return f"{kinds[0]}: {text[:80]}"
@@ -116,7 +116,7 @@ def _form(value: Any) -> str:
         return "{" + ",".join(items) + "}"
     if isinstance(value, (list, tuple)):
         return "[" + ",".join(map(_form, value)) + "]"
-    if hasattr(value, "type_name"):  # what is no plain data is sent as the name of its type
+    if hasattr(value, "type_name"):  # anything but plain data is sent as its type's name
         return str(value.type_name)
     return "number" if isinstance(value, (int, float)) else type(value).__name__
 
@@ -169,7 +169,7 @@ def _code(text: str) -> int:
     return zlib.crc32(text.encode(errors="replace"))
 
 
-# There is no exception where there should be one.
+# The code for a missing exception.
 ACCEPTED = _code("accepted") | RAISED
 
 
@@ -252,7 +252,7 @@ def depends_on(request: Request) -> tuple[set[Any], set[Any]]:
 def told(requests: Sequence[Request], replies: Iterable[Any]) -> Iterator[tuple[Any, bool]]:
     """Yield each reply, and whether it says anything.
 
-    What a crash before it has hidden does not, nor that there was too little memory for it.
+    It doesn't if it depends on an earlier crash, or if the memory limit was reached.
     """
     missing: set[Any] = set()
     for request, reply in zip(requests, replies, strict=True):

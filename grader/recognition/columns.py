@@ -1,4 +1,4 @@
-"""Whole numbers as bytes that pack well: the lowest byte of each, then the next of each."""
+"""Integers as bytes that compress well: the lowest byte of each, then the next of each."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from torch import Tensor
 
 
 def bytes_of(numbers: Tensor) -> bytes:
-    """Return integers as bytes; as few bytes each as the largest needs, told by the first byte."""
+    """Return integers as bytes. The first byte says how many bytes each integer takes."""
     whole = numbers.reshape(-1).long()
-    # Small ones stay small, whatever their sign.
+    # Zigzag encoding: small integers stay small, whatever their sign.
     folded = torch.where(whole < 0, -2 * whole - 1, 2 * whole)
     largest = int(folded.max()) if len(folded) else 0
     planes = max(1, (largest.bit_length() + 7) // 8)

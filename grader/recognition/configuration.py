@@ -1,7 +1,7 @@
-"""In which configuration of the student's code each request of a probe is answered.
+"""The configuration of the student's code in which each request of a probe is answered.
 
-A configuration is what `if` branches ask for: the constructor's arguments, the mode, whether an
-argument that may be left out was given. A fault in one branch shows in one configuration only.
+A configuration is what `if` branches test: the constructor's arguments, the mode, whether an
+optional argument was given. A fault in one branch shows in one configuration only.
 
     settings(module, requests)[5]       # {"norm_first": "with `norm_first=True`", ...}
 """
@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 Request = Mapping[str, Any]
-# By the name of an argument, or "mode": the value, in words.
+# The value in words, by the name of an argument or "mode".
 Settings = dict[str, str]
 
 MODES = {True: "in training mode", False: "in evaluation mode"}
@@ -22,7 +22,7 @@ MODES = {True: "in training mode", False: "in evaluation mode"}
 
 @dataclass
 class _Object:
-    """An object that a request made: its class, how it was made, and the mode that it is in."""
+    """An object that a request made: its class, its constructor's arguments, and its mode."""
 
     made_by: Any
     arguments: Settings = field(default_factory=dict)
@@ -79,7 +79,7 @@ def _arguments(function: Any, request: Request, bound: bool = True) -> Settings:
     given = list(request["args"]) if bound else [None, *request["args"]]
     try:
         arguments = signature.bind(*given, **request["kwargs"])
-    except TypeError:  # a check tries what is refused
+    except TypeError:  # a check may make a call that has to be refused
         return {}
     arguments.apply_defaults()
     words = {}

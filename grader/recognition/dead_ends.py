@@ -1,17 +1,17 @@
-"""Where a student's code computes something and drops it: facts that need no known mistake.
+"""Dead ends: values that the code computes and drops. Such facts need no known mistake.
 
     scores.masked_fill(~mask, low)      # the result is dropped
     out = layer(x, mask)                # nothing reads `out`
     for block in blocks:
         x = block(x)
         return x                        # the loop ends in its first pass
-    connection(x, lambda y: layer(x))   # what the connection passes is ignored
+    connection(x, lambda y: layer(x))   # the argument that the connection passes is ignored
     for block in self.blocks:
         out = block(x)                  # no layer gets what the one before it returned
     class Cache:
         keys = []                       # all caches append to one list
 
-Right code has none of these, as a rule; code whose numbers are wrong often has one.
+Right code rarely has any of these; code whose numbers are wrong often does.
 """
 
 from __future__ import annotations
@@ -49,11 +49,11 @@ _KEPT = (
 )
 _IS_THERE = re.compile(r"not hasattr\(self, ['\"](\w+)['\"]\)|self\.(\w+) is None")
 _ALL_LAYERS = {"modules", "children", "named_children", "_modules", "parameters"}
-# Methods of tensors that change something, or that lists and sets have as well.
+# Methods of tensors that have side effects, or that lists and sets have as well.
 _HAVE_EFFECTS = {"backward", "register_hook", "retain_grad", "sort", "add", "index"}
-# Functions of torch that return something new and that tensors do not have as methods.
+# Functions of torch without side effects that tensors don't have as methods.
 _FUNCTIONS_ONLY = {"cat", "concat", "einsum", "hstack", "stack", "vstack"}
-# Parts of a module that look at a tensor and return nothing.
+# Names of methods that only look at a tensor and return nothing.
 _LOOKS_ON = re.compile(r"check|valid|verif|assert|log|record|print")
 _SIZE = re.compile(r"(\.shape(\[[^\]]*\])?|\.size\([^)]*\)|^len\(.*\))$")
 _LAYER = "`self.{}` is made here and used nowhere."
@@ -68,15 +68,15 @@ _SHARED = (
 )
 _UNGIVEN = "This {} doesn't read {}, so it ignores what it is called with."
 _MISNAMED = "The key `{}` is read here, and no line sets it. There is `{}`: is it spelled right?"
-_NEAR = 0.8  # how alike two keys are of which one is a slip for the other
-_LONGEST_KEY, _MOST_KEYS = 40, 100  # which are compared, each with each
+_NEAR = 0.8  # how similar a misspelled key is to the right one
+_LONGEST_KEY, _MOST_KEYS = 40, 100  # limits, as all pairs of keys are compared
 _CHANGES = {"append", "extend", "insert", "add", "update", "clear", "pop"}
 
 
 def dropped(source: str) -> list[tuple[str, int]]:
     """Return a sentence on each value that is computed and dropped, and its line, in order."""
     functions = [n for n in ast.walk(parsed(source)) if isinstance(n, ast.FunctionDef)]
-    # What returns nothing is called for what it does.
+    # Functions that return nothing are called for their side effects.
     silent = {node.name for node in functions if not _returns(node)}
     kinds = (partial(_dropped, silent=silent), _unread, _first_passes, _same_starts, _ungiven)
     return _in_order(told for node in functions for kind in kinds for told in kind(node))
@@ -167,7 +167,7 @@ def unused_arguments(source: str) -> list[tuple[str, int]]:
         for node in body
         if isinstance(node, ast.FunctionDef)
     }
-    # Those that only one branch does not read have a space in them.
+    # Arguments that only one branch does not read have a space in them.
     names = [whole for whole in unused(source) if " " not in whole]
     return _in_order((whole, lines[whole.rpartition(".")[0]]) for whole in names)
 
@@ -277,7 +277,7 @@ def _unread(function: ast.FunctionDef) -> Iterator[tuple[str, int]]:
     for node in ast.walk(function):
         if not isinstance(node, ast.Assign) or _SIZE.search(ast.unparse(node.value)):
             continue
-        if ast.unparse(node.value) in _EMPTY:  # a leftover: nothing is lost
+        if ast.unparse(node.value) in _EMPTY:  # a harmless leftover
             continue
         for target in node.targets:
             parts = target.elts if isinstance(target, ast.Tuple) else [target]
@@ -303,9 +303,7 @@ def _unread(function: ast.FunctionDef) -> Iterator[tuple[str, int]]:
 
 
 def _again(function: ast.FunctionDef) -> tuple[list[set[ast.AST]], set[ast.AST]]:
-    """Return what is in each loop, which may run once more, and in inner functions, which may
-    run at any time.
-    """
+    """Return the nodes of each loop, which may run again, and of all inner functions."""
     parts = [node for node in ast.walk(function) if node is not function]
     loops = [node for node in parts if isinstance(node, ast.For | ast.While | ast.comprehension)]
     functions = [node for node in parts if isinstance(node, ast.Lambda | ast.FunctionDef)]

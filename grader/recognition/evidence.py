@@ -1,8 +1,8 @@
-"""Which known mistakes explain what is wrong in an answer.
+"""The evidence: which known mistakes explain what is wrong in an answer.
 
-What a mistake explains are the marks that it leaves and that the answer leaves too. The one that
-explains most comes first; what it explains is taken out, and the rest looked at again, since real
-code has two or three faults at once. Where the evidence is thin nothing is said.
+A mistake explains the wrong marks that it shares with the answer. The one that explains most comes
+first; what it explains is taken out and the rest is examined again, since real code has two or
+three faults at once. Where the evidence is thin, no mistake is named.
 """
 
 from __future__ import annotations
@@ -35,8 +35,9 @@ from grader.recognition.thresholds import (
 class Explanation:
     """Mistakes that together explain something: one, or two that mix in the same numbers.
 
-    `precision` is how much of what they show is there, `recall` how much of what was left to
-    explain they do, `against` how much of what they show is right in the student's answer.
+    `precision` is the share of their marks that the student's answer has, `recall` the share of
+    what was left that they explain, `against` the share of their marks that are right in the
+    student's answer.
     """
 
     mistakes: tuple[str, ...]
@@ -47,10 +48,10 @@ class Explanation:
     shown: Tensor
 
 
-# Looks for two mistakes at once that explain more than the best single one.
+# Looks for a pair of mistakes that explains more than the best single one.
 Pairs = Callable[["Evidence", Explanation | None, set[str]], Explanation | None]
-# What a source says of a mistake: whether it has the line that the mistake changes as it should be,
-# and whether it has what the mistake is about.
+# What a source says about a mistake: whether it has the line that the mistake changes in its right
+# form, or whether it has what the mistake is about.
 Says = Callable[[str], bool]
 
 
@@ -69,10 +70,9 @@ def explain(
 ) -> list[Explanation]:
     """Return what explains the marks of a student's answer, each taken out before the next.
 
-    `better_pair` looks further where no single mistake explains what is left without a rest; the
-    mistakes in `refused` are not there, whatever the marks look like. Those whose line is `correct`
-    in the source have to explain more than others; of those that the source `has` what they are
-    about, exceptions speak.
+    `better_pair` is asked if no single mistake explains everything that is left. Mistakes in
+    `refused` are never named. Those whose line is `correct` in the source have to explain more than
+    others; for those that the source `has` what they are about, exceptions count as evidence.
     """
     evidence = Evidence(known, student, correct, has)
     names = [(name,) for name in known.names]
@@ -92,7 +92,7 @@ def explain(
 
 def alike(known: Fingerprints, name: str, student: Prints) -> list[str]:
     """Return the mistakes that look the same as this one where the student's code said anything."""
-    # Only where their code said anything is there something to compare.
+    # Only replies that say something can be compared.
     rows = known.known[:, student.said]
     names = [name]
     for row in known.forms(name):
@@ -121,8 +121,8 @@ class Evidence:
         self.checks = known.checks
         self.same = self.agreeing(known.known)
         self.wrong = student.differs(known.right)
-        # Whether code raises may depend on the sizes that were drawn: a check that was passed then
-        # says nothing of it.
+        # Whether code raises may depend on the sizes that were drawn, so a passed check says
+        # nothing about exceptions.
         passed = ~((self.wrong.float() @ known.columns) > 0)[known.checks]
         self.shown = known.shown & student.said & ~(known.known.raised & passed)
         self.crashed = self.wrong & student.raised
@@ -135,10 +135,10 @@ class Evidence:
         """Return where these marks are the student's, and that speaks for who left them."""
         known, student = self.known, self.student
         same = prints.same(student)
-        # What a crash leaves as it was speaks for a mistake that crashes there as well.
+        # State that a crash left unchanged counts for a mistake that crashes there as well.
         left = (known.last_runs >= 0) & student.raised[known.last_runs]
         same[..., left] &= same[..., known.last_runs[left]]
-        # And a crash after weights that did not fit, for one into which they do not fit either.
+        # So does a crash after loading weights that didn't fit, if they don't fit there either.
         loads = known.last_loads
         after = (loads >= 0) & student.raised[loads] & student.raised
         same[..., after] &= same[..., loads[after]]
@@ -147,17 +147,16 @@ class Evidence:
     def take_out(self, explanation: Explanation) -> None:
         """Count this as explained from now on.
 
-        Where the mistake shows, no other one can be seen as it is: there nothing speaks for or
-        against the next.
+        Where the mistake shows, it hides others, so what is there says nothing about the next one.
         """
         self.left &= ~explanation.explains
         self.covered |= explanation.shown
 
     def telling(self, explained: Tensor) -> Tensor:
-        """Return what speaks for a mistake of what it explains, by row.
+        """Return, by row, the part of `explained` that counts as evidence for the mistake.
 
-        Many faults end in the same exception, and many in an output of nothing but zeros: zeros
-        count beside something else, and once a mistake was found.
+        Exceptions don't, since many faults end in the same one. An output of zeros only does next
+        to other evidence, or once a mistake has been found.
         """
         beside = (explained & ~self.zeros).any(dim=-1, keepdim=True) | self.covered.any()
         return explained & ~self.crashed & (~self.zeros | beside)
@@ -195,10 +194,10 @@ class Evidence:
         names: Sequence[tuple[str, ...]],
         taken: set[str],
     ) -> Explanation | None:
-        """Of the rows that fit, the one that explains most of what is left.
+        """Return the fitting row that explains most of what is left.
 
-        `same` says, by row, where it has the marks of the student's answer, `shown` where it
-        differs from the right one, `names` which mistakes it is of.
+        For each row, `same` says where it has the marks of the student's answer, `shown` where it
+        differs from the right one, `names` which mistakes it stands for.
         """
         full_size = self._weight(shown & self.student.said).clamp(min=1e-9)
         complete = self._weight(shown & same) >= full_size - 1e-6
@@ -210,25 +209,25 @@ class Evidence:
         against = self._weight(shown & ~self.wrong) / size.clamp(min=1e-9)
         telling = self.telling(explains)
         strong = self._weight(telling) > 0
-        # That something is not refused tells enough of a mistake that shows nothing else.
+        # A missing exception is enough for a mistake that shows nothing else.
         strong |= complete & (self._weight(explains & self.accepted) > 0)
-        # So does an exception of a mistake that the source speaks for, if it is all that it shows.
+        # So is an exception, if it is all that the mistake shows and the source speaks for it.
         backed = torch.tensor([len(name) == 1 and self.has(name[0]) for name in names])
         strong |= backed & (precision >= CLEAN) & (recall >= BACKED)
         sights = self._sights(telling)
-        # Another fault may hide what a mistake shows, but it does not make it right.
+        # Another fault may hide a mistake, but doesn't correct what it makes wrong.
         fits = (against <= AGAINST) & (
             ((precision >= 0.85) & (against <= 0.1) & (strong | (recall > 0.9)))
             | ((recall >= 0.6) & (precision >= 0.4) & strong)
             | ((sights >= 2) & (recall >= 0.4) & (precision >= 0.4))
         )
         fits &= size >= VISIBLE * full_size
-        # One tensor of many that are wrong may look so by chance; what is no number does not.
+        # One of many wrong tensors may agree by chance; discrete values don't.
         sure = explains & ~self.crashed & (self.right.rounding == 0)
         few = ((explains & ~sure & ~self.accepted).sum(dim=-1) < 2) & (recall < LITTLE)
         fits &= ~few | sure.any(dim=-1) | (explains & self.accepted).any(dim=-1)
         score = 2 * precision * recall / (precision + recall).clamp(min=1e-9)
-        score *= (size / full_size) ** 0.5  # one that hides behind others is the less likely one
+        score *= (size / full_size) ** 0.5  # a mistake hidden behind others is less likely
         fits &= torch.tensor([not taken & set(name) for name in names])
         weak = full < AGAINST_THE_SOURCE * self._weight(self.wrong)
         for row in (fits & weak).nonzero()[:, 0].tolist():
@@ -262,10 +261,10 @@ class Evidence:
         return names
 
     def promising(self, pairs: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
-        """Return those of the pairs that may explain most of what is left, the likeliest first.
+        """Return the pairs that may explain most of what is left, the likeliest first.
 
-        Where only one of two mistakes makes a difference by itself, both together make the same, as
-        a rule; where both do, they may make any.
+        Where only one of two mistakes makes a difference, both together usually make the same one;
+        where both do, the result is open.
         """
         rows: dict[str, list[int]] = {}
         for row, name in enumerate(self.known.names):
@@ -279,7 +278,7 @@ class Evidence:
         left = self.left.nonzero()[:, 0]
         differs, same = self.known.differs[:, left], self.same[:, left]
         by_first, by_second = differs[first], differs[second]
-        # What each must show, for it shows alone there; and what both show, in some way or other.
+        # What one of them shows alone is certain; where both show, anything may come out.
         sure = (by_first & ~by_second & same[first]) | (by_second & ~by_first & same[second])
         mixed = by_first & by_second
         weights = self.weights[left] / self.weights[left].sum()

@@ -1,7 +1,7 @@
-"""What an answer is known by: the marks of its replies to a fixed set of requests.
+"""Features of answers: the marks of their replies to a fixed set of requests.
 
-Wrong answers that leave the same marks have the same mistake. Plain data throughout: who asks the
-requests, of what code, in which process, is not known here.
+Wrong answers with the same marks have the same mistake. This module holds plain data only; it
+doesn't know who makes the requests, to what code, or in which process.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ _COSTLY = ("new", "call", "backward", "copy", "stay_behind")
 
 @dataclass(frozen=True)
 class Branch:
-    """A configuration of the student's code: the argument, or the mode, and its value in words.
+    """A configuration of the student's code: an argument, or the mode, and its value in words.
 
-    `also` are values of other arguments that nothing was asked without.
+    `also` are values of other arguments that always occur together with this one.
     """
 
     argument: str
@@ -58,7 +58,7 @@ class Branch:
 class Probe:
     """One example of a check: its requests, and the reference's replies to them.
 
-    `settings` says in which configuration of the code each request is answered.
+    `settings` holds the configuration of the code in which each request is answered.
     """
 
     check: str
@@ -101,7 +101,7 @@ class Probe:
     def entries(self) -> list[str]:
         """By key, the function or class of the student's module that its reply comes from.
 
-        What is read of other objects, such as a gradient, comes from the one used last.
+        What is read from other objects, such as a gradient, comes from the one used last.
         """
         owners: dict[Any, str] = {}
         used: list[str] = []
@@ -133,9 +133,9 @@ class Probe:
         return Prints.of([mark for _, by_path in self._right_marks for mark in by_path.values()])
 
     def read(self, replies: Iterable[Any]) -> Prints:
-        """Return the marks of somebody's replies. What a crash has hidden has none.
+        """Return the marks of an answer's replies. What a crash has hidden has none.
 
-        A reply that is the reference's own object is not looked at.
+        A reply that is the reference's own object is right without comparison.
         """
         columns: list[int] = []
         read: list[Mark | None] = []
@@ -250,7 +250,7 @@ class Prints:
         """Return where both say the same, but for rounding."""
         size = torch.maximum(self.size, prints.size).clamp(min=SMALLEST_SIZE)
         limit = torch.maximum(self.rounding, prints.rounding) * size
-        # What was not kept of one of them is NaN.
+        # Values that one of them has not kept are NaN.
         apart = (self.values - prints.values).abs().nan_to_num(0.0).amax(dim=-1)
         return (self.codes == prints.codes) & self.said & (apart <= limit)
 
@@ -264,16 +264,16 @@ class Prints:
 
 
 class Fingerprints:
-    """What the reference and every known mistake answer to the probes of an exercise."""
+    """The replies of the reference and of every known mistake to the probes of an exercise."""
 
     def __init__(
         self, probes: Sequence[Probe], names: Sequence[str], rows: Prints, failed: Tensor
     ) -> None:
-        """`rows` are those of the reference and then of each answer with a mistake in it.
+        """Take `rows` of the reference, then of each answer with a mistake in it.
 
-        `names` are the mistakes of these answers; one that is known in several forms has a row for
-        each. `failed` says, by answer and probe, whether it fails the check that the probe is from.
-        What a mistake leaves in a check that it passes is a difference that the check allows.
+        `names` are the mistakes of these answers; a mistake known in several forms has a row for
+        each. `failed` says, by answer and probe, whether the answer fails the probe's check. The
+        marks of a mistake in a check that it passes are differences that the check allows.
         """
         self.probes = probes
         self.names = names
@@ -282,7 +282,7 @@ class Fingerprints:
         self.checks = torch.tensor(
             [number for number, probe in enumerate(probes) for _ in probe.keys]
         )
-        # By key and check whether the one is of the other: a product with it sums up by check.
+        # Whether a key is of a check, by key and check: a product with it sums by check.
         self.columns = torch.nn.functional.one_hot(self.checks, len(probes)).float()
         self.differs = self.known.differs(self.right)
         self.shown = self.differs & failed[:, self.checks]
@@ -296,9 +296,9 @@ class Fingerprints:
 
     @cached_property
     def last_runs(self) -> Tensor:
-        """By key that is read of an object, the key of the call before it; -1 for all others.
+        """By key that is read from an object, the key of the call before it; -1 for all others.
 
-        Objects of the kit's, with which a student's function is called, are read by calls.
+        Objects of the kit that are passed to a student's function are read by calls.
         """
         found: list[int] = []
         for probe in self.probes:

@@ -1,8 +1,8 @@
-"""Which line of somebody's code is most like one where a known mistake is made.
+"""The line of somebody's code that is most similar to one where a known mistake is made.
 
-Lines are compared by what they are made of: calls, operators, numbers, and, for less, the names
-that people choose as they like. A word is known by a short hash, so that a student's machine can
-recognise a wrong line without being able to show it.
+Lines are compared by their words: calls, operators, numbers and, with less weight, names that
+people choose freely. Words are stored as short hashes, so that a student's machine can recognise a
+wrong line without being able to show it.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from grader.recognition.thresholds import (
     UNLIKE_WRONG,
 )
 
-# Answers have a few thousand characters, at most 1,400 nodes, 17 deep. What is far larger is not
-# read: much here takes time that grows with the square of the size.
+# Answers have a few thousand characters and at most 1,400 nodes, 17 deep. Far larger sources are
+# not read, since much here takes quadratic time.
 MAX_SOURCE, MAX_NODES, MAX_DEPTH = 60_000, 5_000, 60
 _MAX_BITS = 10_000  # Python refuses to write longer numbers
-# Python takes time that grows with the square of a row of combining marks.
+# Python takes quadratic time for a row of combining marks.
 _LONG_ROW = re.compile(r"[^\x00-\x7f]{2000}")
 
 _WORD = re.compile(r"[A-Za-z_]\w*|\d[\w.]*|[@*/+~-]|[<>=!]=|[<>|&]")
@@ -37,13 +37,13 @@ _SAME = {"matmul": "@", "bmm": "@", "mm": "@", "div": "/", "mul": "*", "mT": "tr
 _SAYS_NOTHING = {"self", "torch", "F", "nn", "return", "Tensor", "functional", "dim", "import"}
 _SIMPLE = (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Return, ast.Expr)
 
-# What a line is made of: the hash of each word, and what it counts for.
+# The words of a line: the weight of each, by its hash.
 Words = Mapping[int, float]
 
 
 @dataclass(frozen=True)
 class Change:
-    """What a mistake does to a right answer: the lines it removes, and those it adds."""
+    """The lines that a mistake removes from a right answer, and those that it adds."""
 
     right: Sequence[Words]
     wrong: Sequence[Words]
@@ -51,7 +51,7 @@ class Change:
 
 def words(code: str) -> Words:
     """Return what a line is made of."""
-    # Without the boundary, a long name would be looked through from each of its letters.
+    # Without the boundary, a long name would be searched from each of its letters.
     called = {part for pair in re.findall(r"\.(\w+)|\b(\w+)\(", code) for part in pair}
     return {
         zlib.crc32(_SAME.get(word, word).encode()) & 0xFFFF: 1.0
@@ -65,7 +65,7 @@ def words(code: str) -> Words:
 def parsed(source: str | bytes) -> ast.Module:
     """Somebody's source as a tree; an empty one where it is no Python, too long or too deep."""
     try:
-        with warnings.catch_warnings():  # which are the author's business
+        with warnings.catch_warnings():  # on a student's code, which are not ours to print
             warnings.simplefilter("ignore")
             text = source if isinstance(source, str) else source.decode("utf-8", "replace")
             if len(source) > MAX_SOURCE or _LONG_ROW.search(text):
@@ -114,7 +114,7 @@ def without_texts(source: str) -> str:
 def ruled_out(source: str, needs: Mapping[str, str], denials: Mapping[str, str]) -> frozenset[str]:
     """Return the mistakes that `needs` rules out: the pattern is missing, or its denial is there.
 
-    Nothing, where there is no source.
+    Return none if there is no source.
     """
     if not source:
         return frozenset()
@@ -138,8 +138,8 @@ def simple_statements(source: str) -> list[tuple[int, str]]:
 def likely_line(source: str, wrong: Iterable[Words], excluded: Collection[int] = ()) -> int | None:
     """Return the number of the line that is most like one of the wrong ones, and not `excluded`.
 
-    None where no line is like them, or a second one nearly as much, or the source is no Python, too
-    long or too deep.
+    None if no line is like them, if a second one is nearly as similar, or if the source isn't
+    Python, is too long or too deep.
     """
     try:
         lines = [line for line in _lines(parsed(source)) if line[0] not in excluded]
@@ -158,7 +158,7 @@ def likely_line(source: str, wrong: Iterable[Words], excluded: Collection[int] =
 
 
 class Lines:
-    """The lines of somebody's source, to be compared with those that mistakes change."""
+    """The lines of a source, to be compared with those that mistakes change."""
 
     def __init__(self, source: str) -> None:
         try:
@@ -168,11 +168,11 @@ class Lines:
         self.common = Counter(word for made_of in self.lines for word in made_of)
 
     def correct(self, changes: Iterable[Change]) -> bool:
-        """Return whether the line that a mistake changes is in the source, as it should be.
+        """Return whether the source has the line that a mistake changes in its right form.
 
-        False where one of its forms may be there of which no line can say so: one that only removes
-        lines which are not all in the source, or only adds some that are, or that changes none but
-        those which others begin with. A line may be right, and not called.
+        False if the source may have a form of the mistake that no line can rule out: one that only
+        removes lines, not all of which are in the source, that only adds lines, some of which are,
+        or that only changes the heads of compound statements. A line may be right and never called.
         """
         scores = []
         for change in changes:

@@ -1,7 +1,7 @@
-"""Which step of a source works on the result of which.
+"""Nesting: which step of a source works on the result of which.
 
 `norm(x + dropout(y))` has the dropout inside the sum and the sum inside the norm, in one line or in
-three. Two mistakes that do the same to the replies may differ in nothing else.
+three. Two mistakes with the same replies may differ only in this.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from collections.abc import Iterator
 
 from grader.recognition.likeness import parsed
 
-# People name their own parts as they like: `dropout_layer`, `drop1`, `norm2`.
+# Students name their parts freely: `dropout_layer`, `drop1`, `norm2`.
 _KINDS = (("drop", "dropout"), ("norm", "norm"), ("softmax", "softmax"))
 
-_LARGEST = 200  # nodes: what is longer is not put into other expressions
+_LARGEST = 200  # nodes: longer expressions are not put into others
 
 Step = tuple[str, str]
 

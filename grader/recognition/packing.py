@@ -1,9 +1,9 @@
-"""Fingerprints in few bytes: each number as exact as it is compared, what is equal only once.
+"""Packed fingerprints: numbers only as exact as they are compared, equal ones stored once.
 
-A mark is kept as its code, the size of its tensor, and projections of it in steps of a quarter of
-what rounding allows. Of the four projections one is kept, by which two different tensors look the
-same once in 60,000 comparisons; the marks of half-precision tensors, which are compared less
-closely, keep all four (once in a million).
+A mark is stored as its code, the size of its tensor, and its projections, quantised to a quarter of
+the rounding tolerance. One of the four projections is kept, by which two different tensors look the
+same once in 60,000 comparisons; half-precision tensors, which are compared less strictly, keep all
+four (once in a million).
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from grader.recognition.canonical_form import PROJECTIONS
 from grader.recognition.columns import bits_of, bytes_of, flags_of, numbers_of
 from grader.recognition.features import Prints
 
-COARSE = 1e-3  # what half-precision numbers round to is more, of all others less
+COARSE = 1e-3  # half precision rounds to more than this, all other dtypes to less
 _STEPS = 4
-_SIZES = 4  # steps to a doubling of the size
+_SIZES = 4  # steps per doubling of the size
 _NO_SIZE = -10_000
 
 
@@ -41,7 +41,7 @@ def packed(rows: Prints) -> dict[str, Any]:
     numbers: dict[tuple[int, ...], int] = {}
     references = []
     for row in map(tuple, table.tolist()):
-        # How far back in the table it is, or that it is new.
+        # The distance back in the table, or 0 for a new one.
         references.append(len(numbers) - numbers[row] if row in numbers else 0)
         numbers.setdefault(row, len(numbers))
     unique = torch.tensor(list(numbers)).reshape(-1, table.shape[-1])

@@ -1,11 +1,11 @@
-"""The data on known mistakes that comes with the kit: one file an exercise, in the folder `FOLDER`.
+"""The shipped data on known mistakes: one file per exercise, in `FOLDER`.
 
     content = prepared.content("attention")      # of known_mistakes/attention.hints; None: too old
 
-Making it takes up to a minute, so it is made in advance, by `grader hints`, and a student's edition
-has a copy. The first line of a file names what all of it was made of, what the marks in it were
-made of, and a checksum. A file that was made of other answers, checks or mistakes than are here is
-ignored, and so is a damaged one; where only words have changed, the marks are still used.
+Making a file takes up to a minute, so `grader hints` makes it in advance, and a student's edition
+has a copy. Its first line holds a digest of all its sources, one of the sources of its marks, and a
+checksum. A file made from other answers, checks or mistakes than the present ones is ignored, and
+so is a damaged one; if only texts have changed, the marks are still used.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from grader.recognition import cache
 from grader.remote import wire
 
 FOLDER = Path(__file__).parent / "known_mistakes"
-# Raise the first when a file gets other contents, the second when the kit leaves other marks of the
-# same sources: what another version made is ignored.
+# Raise the first when the contents of a file change, the second when the same sources lead to other
+# marks: files of other versions are ignored.
 VERSION, MARKS_VERSION = 3, 2
 _CHECKS = Path(__file__).parents[1] / "checks"
-# What is said of a known mistake, and of which code: it changes nothing in how the mistake is made.
+# The keys of a mistake's texts and of the code they apply to, which don't affect how it is made.
 _SAID = {"tells", "asks", "nearly", "read", "seen", "where", "unless", "unused"}
 _TEXTS = (ast.Module, ast.ClassDef, ast.FunctionDef)
 
@@ -45,7 +45,7 @@ def file(exercise: str) -> Path:
 def content(exercise: str) -> bytes | None:
     """Return the content of the file of an exercise; None if there is none that can be used."""
     kept = sound(file(exercise))
-    is_edition = not _CHECKS.is_dir()  # which has nothing else
+    is_edition = not _CHECKS.is_dir()  # which has no sources to compare with
     return kept if kept is not None and (is_edition or _keys(kept)[0] == key(exercise)) else None
 
 
@@ -94,8 +94,8 @@ def _frame(content: bytes) -> bytes:
 def key(exercise: str) -> str:
     """Return a digest of all that an exercise's data is made from, except the code that makes it.
 
-    That is the same in every exercise, and a test compares what it makes. Comments and docstrings
-    do not count, nor how lines end.
+    That code is the same for every exercise, and a test compares what it makes. Comments,
+    docstrings and line endings don't count.
     """
     known, *_ = cache.mistake_files(exercise)
     words = known.read_text(encoding="utf-8")
@@ -149,9 +149,9 @@ def _imported(path: Path) -> Iterator[str]:
 
 
 def _code(path: Path) -> str:
-    """Return the lines of a module, without docstrings, whole lines of comment and empty ones.
+    """Return the lines of a module without docstrings, comment lines and empty lines.
 
-    They are the same in every version of Python, as no tree of it would be.
+    Unlike a syntax tree, they are the same in every version of Python.
     """
     source = path.read_text(encoding="utf-8")
     lines = source.splitlines()

@@ -1,9 +1,9 @@
-"""Frames of requests kept as the seeds that their random numbers were drawn from.
+"""Frames of requests, stored as the seeds of their random numbers.
 
-A frame of `grader.remote.wire` is its header and one buffer of numbers for each tensor. Most of the
-numbers were drawn by `torch.randn` from a known seed, then scaled and shifted. So a buffer is kept
-as pieces: a run of drawn numbers with a scale and a shift, a copy of an earlier buffer, or the
-numbers themselves.
+A frame of `grader.remote.wire` is a header and one buffer of numbers for each tensor. Most of the
+numbers were drawn by `torch.randn` from a known seed, then scaled and shifted. So a buffer is
+stored as pieces: a run of random numbers with a scale and a shift, a copy of an earlier buffer, or
+the numbers themselves.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from grader.remote.wire import LENGTH
 # Where a piece starts: among the drawn numbers, here, or in an earlier buffer.
 LITERAL = -1
 COPY = -2
-# How a buffer is kept: its float64 numbers as float32, and in the order of the tensor's own axes.
+# How a buffer is stored: its float64 numbers as float32, and in the order of the tensor's own axes.
 NARROW, LOGICAL = 1, 2
-# The drawn numbers, added up, differ by less if they were drawn by the same generator.
+# Sums of random numbers from the same generator differ by less than this.
 _SAME_SUM = 1e-6
 
 
@@ -36,8 +36,8 @@ class OtherNumbersError(Exception):
 class Piece:
     """A run of numbers of a buffer.
 
-    `start` is its place among the drawn numbers, `LITERAL`, or `COPY` minus the number of an
-    earlier buffer. Drawn numbers are moved `away` from zero, then scaled and shifted.
+    `start` is its position among the random numbers, `LITERAL`, or `COPY` minus the index of an
+    earlier buffer. Random numbers are moved `away` from zero, then scaled and shifted.
     """
 
     length: int
@@ -77,9 +77,9 @@ def split(frame: bytes) -> tuple[bytes, list[tuple[str, list[int], list[int] | N
 
 @dataclass(frozen=True)
 class Condensed:
-    """A frame: seeds with their counts, and the pieces of each buffer; `ways` says how it is kept.
+    """A frame: seeds with counts, and the pieces of each buffer; `ways` says how each is stored.
 
-    `literals` are the numbers of all pieces that are kept themselves.
+    `literals` holds the numbers of all `LITERAL` pieces.
     """
 
     header: bytes

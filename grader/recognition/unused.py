@@ -1,9 +1,9 @@
-"""Which arguments of a source's functions are never read, so that they cannot matter.
+"""Arguments that a source's functions never read, so that they can't have an effect.
 
 unused(source)      # {"DecoderLayer.forward.memory_mask", "attention.mask"}
 
-What is only kept in an attribute that nothing reads is not read either. Those that a single branch
-does not read stand with it: "EncoderLayer.forward.mask with `norm_first=False`".
+Storing an argument in an attribute that nothing reads doesn't count as reading it. Arguments that
+only one branch leaves unread name it: "EncoderLayer.forward.mask with `norm_first=False`".
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from typing import TypeGuard
 
 from grader.recognition.likeness import is_text, parsed
 
-# What reads arguments without naming them.
+# Functions that read arguments without naming them.
 _READS_ALL = {"locals", "vars", "eval", "exec"}
-# What the names of functions that sort have in them.
+# Parts of the names of functions that sort.
 _SORT = ("sort", "unique", "heap", "smallest", "bisect")
 
 
 def unused(source: str) -> frozenset[str]:
     """Return the arguments that no line of their function reads, each after its function and class.
 
-    Nothing is said of a function that does nothing but raise, or reads its arguments unnamed.
+    Skip functions that only raise, or that read their arguments without naming them.
     """
     names: set[str] = set()
     try:
@@ -179,7 +179,7 @@ def _asked_flag(statement: ast.If) -> tuple[str, bool]:
 def lines_elsewhere(source: str, configurations: Collection[str]) -> frozenset[int]:
     """Return the lines that do not run in a configuration, such as "with `norm_first=False`".
 
-    They are those in the other block of an `if` that asks for it.
+    They are those in the other block of an `if` that tests for it.
     """
     lines: set[int] = set()
     for node in ast.walk(parsed(source)):
