@@ -31,6 +31,8 @@ from grader.feedback.exceptions import SOMETHING_IS_NONE, hint_for
 from grader.feedback.finding import Finding, Place, Status
 from grader.feedback.mismatch import Mismatch
 from grader.feedback.tensors import type_name
+from grader.recognition.raised_line import Fact
+from grader.recognition.raising import at_call, at_raise
 
 _ENDLESS = "Your code didn't finish and was stopped. Is there an infinite loop?"
 _OWN_RAISE = (
@@ -213,6 +215,11 @@ def _explain_error(
     if is_tests_own:
         told = values.sizes(error.__traceback__, workspace)
         return Finding(_text(error).split("\nassert ")[0], help=told, places=places)
+    fact = _fact(line, frames, result.exercise, workspace)
+    if fact is not None:
+        result.names_cause = True
+        made_at = workspace.line(result.exercise, fact.line, "")
+        return Finding(f"{fact.tells} {fact.asks}", help=line, places=places or (made_at,))
     wrong_keys = values.keys(error, workspace) if type(error) is KeyError else ""
     result.names_cause = bool(wrong_keys)
     hint = wrong_keys or called or width or hint_for(line, frames[-1][1].source if frames else "")
@@ -243,6 +250,17 @@ def _explain_error(
         points_at = "__init__" if "__init__" in hint else "def"
         places = _answers(line, test, workspace, result.exercise, points_at)
     return Finding(hint, help=line, places=places) if hint else Finding(line, places=places)
+
+
+def _fact(
+    line: str, frames: list[tuple[Any, Place]], exercise: str, workspace: Workspace
+) -> Fact | None:
+    """Return what is wrong for certain where "Type: text" was raised; None if unknown."""
+    source, entries = workspace.source(exercise), find(exercise).entries
+    if not frames:
+        return at_call(line, source, entries)
+    path, place = frames[-1]
+    return at_raise(line, source, place.line, entries) if path.stem == exercise else None
 
 
 def _answers(

@@ -92,7 +92,8 @@ class ExerciseRun:
     it needs a process that keeps no other rule. `passed` are the checks that were found right in
     such a run before the doubt: right replies are right wherever they were made, and the check is
     not run again. With `shrink` the first failure is reported with the smallest case that shows it.
-    `refused` are the marks of the replies that checks refused, `largest` those to the largest case.
+    `refused` are the marks of the replies that checks refused, `largest` those to the largest case,
+    `raised` the errors with which checks ended.
     With a `view` it is noted what of torch the code calls that is not ordinary.
     """
 
@@ -113,6 +114,7 @@ class ExerciseRun:
         self.alone = alone
         self.passed = dict(passed or {})
         self.refused: dict[str, bytes] = {}
+        self.raised: dict[str, StudentError] = {}
         self.largest: dict[str, list[bytearray]] = {}
         self.channel: Channel | None = None
         seconds, idle = (
@@ -155,6 +157,8 @@ class ExerciseRun:
             return check_result(check, Status.NOT_RUN)
         if failure is None:
             return check_result(check, Status.PASSED)
+        if isinstance(failure, StudentError):
+            self.raised[check.name] = failure
         finding = explain(failure, self.process.sources, self.exercise)
         return check_result(check, _status_of(failure, finding), finding)
 

@@ -10,6 +10,7 @@ from grader.curriculum.rules import AT_IMPORT, rule
 from grader.feedback.exceptions import hint_for
 from grader.feedback.finding import Finding, Place
 from grader.feedback.mismatch import Mismatch
+from grader.grading.raised import fact_of, place_of
 from grader.remote.session import StudentError, Use, clean
 from grader.remote.source_lines import source_lines
 
@@ -32,7 +33,7 @@ def explain(error: Exception, sources: Mapping[str, str], exercise: str = "") ->
         if "ParameterShapeError" in error.kinds:
             made = _made(error.text, exercise, sources.get(exercise, ""))
             return Finding(f"The parameter {error.text}.", None, _SHAPES, made)
-        return _raised(error, sources)
+        return _raised(error, sources, exercise)
     if isinstance(error, Mismatch):
         return error.finding
     if isinstance(error, AssertionError):
@@ -43,12 +44,15 @@ def explain(error: Exception, sources: Mapping[str, str], exercise: str = "") ->
     )
 
 
-def _raised(error: StudentError, sources: Mapping[str, str]) -> Finding:
+def _raised(error: StudentError, sources: Mapping[str, str], exercise: str) -> Finding:
     if "MissingParameterError" in error.kinds:
         return Finding(f"Your module has no parameter called `{error.text}`. {_BY_NAME}")
     raised = f"Your code raised {error}"
     places = _places(error, sources)
-    meaning = hint_for(str(error), places[0].source if places else "")
+    source = sources.get(exercise, "")
+    fact = fact_of(error, source, exercise) if source else None
+    places = places or ((place_of(fact, source, exercise),) if fact else ())
+    meaning = fact.tells if fact else hint_for(str(error), places[0].source if places else "")
     if meaning:
         return Finding(meaning, help=raised, places=places)
     return Finding(raised, places=places)

@@ -25,6 +25,7 @@ from grader.grading.diagnosis.own_words import in_own_words
 from grader.grading.diagnosis.reading import Reading
 from grader.grading.exercise_run import Doubt, ExerciseRun, RightReplies, check_result
 from grader.grading.question import Outcome
+from grader.grading.raised import raised_lines
 from grader.grading.recording import Recording, Recordings
 from grader.grading.search.kinds import KINDS
 from grader.grading.search.search import Search
@@ -301,6 +302,8 @@ class Judge:
             wrong = replace(wrong, lines=told_as_unread(wrong, source))
         if not diagnosed.unexplained:
             return wrong
+        lines = raised_lines(examination.raised, wrong, source, diagnosed.unexplained)
+        wrong = replace(wrong, lines=lines)
         told = library.leaves_unread([name for one in wrong.diagnoses for name in one.mistakes])
         return replace(wrong, lines=(*wrong.lines, *without_effect(wrong, source, told)))
 

@@ -29,7 +29,12 @@ MAX_CALLS = 300
 
 
 class StudentError(Exception):
-    """The student's code raised. `kinds` names the exception's class and its bases."""
+    """The student's code raised. `kinds` names the exception's class and its bases.
+
+    `asked` is the request to which this is the reply, where that is known.
+    """
+
+    asked: Request | None = None
 
     def __init__(self, kinds: Sequence[str], text: str, file: str | None, line: int | None) -> None:
         super().__init__(f"{kinds[0]}: {text}" if text else kinds[0])
@@ -106,7 +111,7 @@ class Live:
     def request(self, request: Request) -> Any:
         """Send the request and wait for its reply."""
         (reply,) = self.channel.exchange(wire.encode([request]), 1)
-        return unwrap(reply)
+        return _answer(reply, request)
 
 
 class Recorder:
@@ -161,7 +166,7 @@ class Replay:
         recorded, reply = next(self.pairs, (None, None))
         if not same(request, recorded):
             raise Diverged
-        return unwrap(reply)
+        return _answer(reply, request)
 
 
 def same(left: Any, right: Any) -> bool:
@@ -188,6 +193,15 @@ def _near(left: Tensor, right: Tensor) -> bool:
         return False
     limit = _ROUNDING * right.abs().max().item()
     return math.isfinite(limit) and (left - right).abs().max().item() <= limit
+
+
+def _answer(reply: Any, request: Request) -> Any:
+    """Return the value of the reply to a request, which an error of the student's then knows."""
+    try:
+        return unwrap(reply)
+    except StudentError as error:
+        error.asked = request
+        raise
 
 
 def unwrap(reply: Any) -> Any:

@@ -1,0 +1,94 @@
+"""What is wrong for certain at the lines that raised, and with what the exercise called them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping
+from pathlib import PurePosixPath
+from typing import Any
+
+from torch import Tensor
+
+from grader import curriculum
+from grader.feedback.finding import Place
+from grader.feedback.results import ExerciseResult, SuspectLine
+from grader.recognition.given import Given
+from grader.recognition.likeness import parsed
+from grader.recognition.raised_line import Fact
+from grader.recognition.raising import at_call, at_raise
+from grader.remote.session import StudentError, clean
+from grader.remote.source_lines import source_lines
+
+KIND = "raised"
+MAX_LINES = 2
+_PLAIN = (Tensor, bool, int, float, str, type(None))
+
+
+def fact_of(error: StudentError, source: str, exercise: str) -> Fact | None:
+    """Return what is wrong at the line of an exercise's source that raised; None if unknown."""
+    entries = curriculum.find(exercise).entries
+    if error.line is None:
+        return at_call(str(error), source, entries)
+    if PurePosixPath(error.file or "").stem != exercise:
+        return None
+    values = _values(error.asked, source, entries) if error.asked else {}
+    return at_raise(str(error), source, error.line, entries, values)
+
+
+def raised_lines(
+    errors: Mapping[str, StudentError],
+    result: ExerciseResult,
+    source: str,
+    unexplained: Collection[str],
+) -> tuple[SuspectLine, ...]:
+    """Return the result's lines, before them those that raised in a check nothing explains."""
+    exercise, found = result.exercise, dict[int, SuspectLine]()
+    for check, error in errors.items():
+        fact = fact_of(error, source, exercise) if check in unexplained else None
+        if fact is not None:
+            place = place_of(fact, source, exercise)
+            found.setdefault(fact.line, SuspectLine(place, KIND, fact.asks, tells=fact.tells))
+    named = {int(n) for one in result.diagnoses for n in re.findall(r"\bline (\d+)\b", one.shows)}
+    told = [line for number, line in sorted(found.items()) if number not in named][:MAX_LINES]
+    shown = {line.place.line for line in told}
+    return (*told, *(line for line in result.lines if line.place.line not in shown))
+
+
+def place_of(fact: Fact, source: str, exercise: str) -> Place:
+    """Return the line that a fact is about."""
+    return Place(f"{exercise}.py", fact.line, clean(source_lines(source)[fact.line - 1].strip()))
+
+
+def _values(request: Mapping[str, Any], source: str, entries: Collection[str]) -> dict[str, object]:
+    """Return what a request hands to a function of the student's, by its own names for that.
+
+    Nothing if it is not clear which function that is.
+    """
+    handle, path = request.get("target", (None, ""))
+    owners: Collection[str | None] = entries
+    if request["op"] == "new":
+        owners, name = [request["entry"]], "__init__"
+    elif handle is None:
+        owners, name = [None], path
+    else:
+        name = path.rpartition(".")[2] or "forward"
+    functions = [
+        one
+        for one in Given(parsed(source), entries).functions
+        if one.node.name == name and (one.owner.name if one.owner else None) in owners
+    ]
+    if len(functions) != 1 or "args" not in request:
+        return {}
+    arguments, names = functions[0].node.args, functions[0].parameters
+    values: dict[str, object] = {}
+    defaults = [*arguments.defaults, *arguments.kw_defaults]
+    for one, default in zip(names[len(names) - len(defaults) :], defaults, strict=True):
+        value = getattr(default, "value", values)
+        if isinstance(value, _PLAIN):
+            values[one] = value
+    given = dict(zip(names, request["args"], strict=False)) | request["kwargs"]
+    for one, value in given.items():
+        values.pop(one, None)
+        if isinstance(value, _PLAIN):
+            values[one] = value
+    return values

@@ -1,0 +1,84 @@
+"""A line that raised, as the facts about it see it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from torch import Tensor
+
+from grader.recognition.given import Function, Given, whole_number
+
+ALLOWED = "The exercise allows that."
+_NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight")
+_LONGEST = 70
+
+
+@dataclass(frozen=True)
+class Fact:
+    """What is wrong at a line, in a sentence, and the question that leads on."""
+
+    tells: str
+    asks: str
+    line: int = 0
+
+
+@dataclass(frozen=True)
+class Raised:
+    """An error, the statement that raised it, and what the names there hold."""
+
+    error: str
+    statement: ast.stmt
+    function: Function
+    given: Given
+    values: Mapping[str, object]
+
+    def nodes(self) -> Iterator[ast.AST]:
+        """The parts of the statement; of an `if` or a loop, only its first line."""
+        waiting: list[ast.AST] = [self.statement]
+        while waiting:
+            node = waiting.pop(0)
+            yield node
+            waiting += [n for n in ast.iter_child_nodes(node) if not isinstance(n, ast.stmt)]
+
+    def origin(self, value: ast.expr, exact: bool = True) -> str:
+        """The parameter of which an expression holds the value; "" if that is unknown."""
+        return self.given.origin(value, self.function, self.statement, exact)
+
+    def shape(self, origin: str) -> tuple[int, ...] | None:
+        """The shape of a tensor that was given; None if that is unknown."""
+        value = self.values.get(origin)
+        return tuple(value.shape) if isinstance(value, Tensor) else None
+
+
+def calls(raised: Raised, method: str) -> Iterator[tuple[ast.Call, ast.expr]]:
+    """Yield the calls of a tensor's method in the statement, and the tensor."""
+    for node in raised.nodes():
+        called = node.func if isinstance(node, ast.Call) else None
+        if isinstance(node, ast.Call) and isinstance(called, ast.Attribute):
+            if called.attr != method:
+                continue
+            is_torchs = ast.unparse(called.value) == "torch" and node.args
+            yield node, node.args[0] if is_torchs else called.value
+
+
+def written(node: ast.AST) -> str:
+    """A piece of code, on one line and not too long."""
+    code = " ".join(ast.unparse(node).split())
+    return code if len(code) <= _LONGEST else f"{code[: _LONGEST - 2]} …"
+
+
+def in_words(digits: str) -> str:
+    """A small number as a word."""
+    return _NUMBERS[int(digits)] if int(digits) < len(_NUMBERS) else digits
+
+
+def axes(digits: str) -> str:
+    """So many axes, in words."""
+    return f"{in_words(digits)} {'axis' if digits == '1' else 'axes'}"
+
+
+def is_index(node: ast.expr) -> bool:
+    """Whether an index takes one of an axis, which is then gone."""
+    return isinstance(node, ast.Name) or whole_number(node) is not None

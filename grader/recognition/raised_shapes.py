@@ -1,0 +1,339 @@
+"""Facts about a line that raised because of the shapes of what the exercise gave."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from grader.recognition.given import Function, shape_of, whole_number
+from grader.recognition.raised_line import (
+    ALLOWED,
+    Fact,
+    Raised,
+    axes,
+    calls,
+    in_words,
+    is_index,
+    written,
+)
+
+_MOST_STEPS = 5  # from one name to the next, between what is given and what is made of it
+_ASKS_AXES = "How many axes may `{}` have? Which of them does this line need?"
+_UNPACK = re.compile(r"(?:not enough|too many) values to unpack \(expected (\d+)(?:, got (\d+))?\)")
+_EXPAND = re.compile(
+    r"expanded size of the tensor \((\d+)\) must match the existing size \((\d+)\) at "
+    r"non-singleton dimension (\d+)\.\s+Target sizes: \[([\d, ]*)\]\.\s+Tensor sizes: \[([\d, ]*)\]"
+)
+
+
+def unpacked(raised: Raised) -> Fact | None:
+    """`batch, seq = ids.shape`."""
+    said = _UNPACK.search(raised.error)
+    statement = raised.statement
+    if not said or not isinstance(statement, ast.Assign):
+        return None
+    target, tensor = statement.targets[0], shape_of(statement.value)
+    if not isinstance(target, ast.Tuple) or tensor is None or not raised.origin(tensor, False):
+        return None
+    name = ast.unparse(tensor)
+    has = in_words(said[2]) if said[2] else "more"
+    tells = f"`{written(statement)}` takes exactly {axes(said[1])}. Here `{name}` has {has}."
+    return Fact(f"{tells} {ALLOWED}", _ASKS_AXES.format(name))
+
+
+def reordered(raised: Raised) -> Fact | None:
+    """`x.permute(0, 2, 1, 3)`."""
+    said = re.search(
+        r"permute\(.*input\.dim\(\) = (\d+) is not equal to len\(dims\) = (\d+)", raised.error
+    )
+    for call, tensor in calls(raised, "permute") if said else ():
+        if said and raised.origin(tensor, False):
+            name = ast.unparse(tensor)
+            tells = f"`{written(call)}` takes exactly {axes(said[2])}. Here `{name}` has"
+            return Fact(f"{tells} {in_words(said[1])}. {ALLOWED}", _ASKS_AXES.format(name))
+    return None
+
+
+def subscripts(raised: Raised) -> Fact | None:
+    """`einsum("bsf,bsf->bsf", x, y)`."""
+    said = re.search(
+        r"number of subscripts in the equation \((\d+)\) does not match the number of dimensions "
+        r"\((\d+)\) for operand (\d+) and no ellipsis",
+        raised.error,
+    )
+    calls = [node for node in raised.nodes() if isinstance(node, ast.Call)]
+    calls = [call for call in calls if ast.unparse(call.func).endswith("einsum")]
+    if not said or len(calls) != 1 or len(calls[0].args) <= int(said[3]) + 1:
+        return None
+    operand = calls[0].args[int(said[3]) + 1]
+    if not raised.origin(operand, False):
+        return None
+    equation, name = ast.unparse(calls[0].args[0]), ast.unparse(operand)
+    tells = (
+        f"`einsum({equation}, …)` takes exactly {axes(said[1])} of `{name}`. Here it has "
+        f"{in_words(said[2])}."
+    )
+    return Fact(
+        f"{tells} {ALLOWED}",
+        "What stands in an equation for any number of axes?",
+    )
+
+
+def pattern(raised: Raised) -> Fact | None:
+    """`reduce(x, "b v -> b 1", "max")`."""
+    said = re.search(
+        r'pattern "([^"]+)".*expected (\d+) dims\. Received (\d+)-dim', raised.error, re.S
+    )
+    for node in raised.nodes() if said else ():
+        if not isinstance(node, ast.Call) or not node.args or said is None:
+            continue
+        if said[1] in ast.unparse(node) and raised.origin(node.args[0], False):
+            name = ast.unparse(node.args[0])
+            tells = (
+                f"The pattern `{said[1]}` takes exactly {axes(said[2])}. Here `{name}` has "
+                f"{in_words(said[3])}."
+            )
+            return Fact(f"{tells} {ALLOWED}", "What stands in a pattern for any number of axes?")
+    return None
+
+
+def counted(raised: Raised) -> Fact | None:
+    """`x.transpose(1, 2)`, `x.shape[2]`: an axis that is not always there."""
+    said = re.search(
+        r"Dimension out of range \(expected to be in range of \[-?\d+, (-?\d+)\], but got (\d+)\)",
+        raised.error,
+    )
+    past = re.search(r"^IndexError: tuple index out of range", raised.error)
+    for node in raised.nodes() if said or past else ():
+        tensor = None
+        if past and isinstance(node, ast.Subscript):
+            numbers, tensor = [whole_number(node.slice)], shape_of(node.value)
+        elif said and isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            numbers = [whole_number(one) for one in (*node.args, *(k.value for k in node.keywords))]
+            tensor = node.func.value
+            if ast.unparse(tensor) in ("torch", "F", "torch.nn.functional") and node.args:
+                tensor = node.args[0]
+        if tensor is None or not raised.origin(tensor, False):
+            continue
+        largest = max((one for one in numbers if one is not None), default=-1)
+        if largest < 1 or (said and largest != int(said[2])):
+            continue
+        name = ast.unparse(tensor)
+        has = f"only {in_words(str(int(said[1]) + 1))}" if said else "fewer"
+        tells = (
+            f"`{written(node)}` needs at least {axes(str(largest + 1))}. Here `{name}` has {has}."
+        )
+        return Fact(
+            f"{tells} {ALLOWED}",
+            "Counted from the end, which axis is meant? (-1 is the last.)",
+        )
+    return None
+
+
+def indexed(raised: Raised) -> Fact | None:
+    """`self.pe[:, :n, :]` of a table with two axes."""
+    said = re.search(r"too many indices for tensor of dimension (\d+)", raised.error)
+    if not said:
+        return None
+    found = []
+    for node in raised.nodes():
+        if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Tuple):
+            parts = node.slice.elts
+            named = [
+                p for p in parts if not (isinstance(p, ast.Constant) and p.value in (None, ...))
+            ]
+            if len(named) > int(said[1]) and all(
+                isinstance(p, ast.Slice) or whole_number(p) is not None for p in named
+            ):
+                found.append((node, len(named)))
+    if len(found) != 1:
+        return None
+    node, count = found[0]
+    name = ast.unparse(node.value)
+    tells = f"`{written(node)}` names {axes(str(count))}, and `{name}` has {in_words(said[1])}."
+    return Fact(tells, f"Which axes does `{name}` have, and which of them should be cut here?")
+
+
+def slot(raised: Raised) -> Fact | None:
+    """`held[:, :, n:n + 1] = key`, and a buffer that was made for another size."""
+    said = _EXPAND.search(raised.error)
+    statement = raised.statement
+    if not said or not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
+        return None
+    target, value = statement.targets[0], statement.value
+    new = raised.origin(value)
+    if not isinstance(target, ast.Subscript) or not new:
+        return None
+    room, size, axis = said[1], said[2], int(said[3])
+    rank = len(said[4].split(","))
+    if rank != len(said[5].split(",")):
+        return None
+    parts = list(target.slice.elts) if isinstance(target.slice, ast.Tuple) else [target.slice]
+    if any(isinstance(one, ast.Constant) and one.value is None for one in parts):
+        return None
+    if isinstance(parts[0], ast.Constant) and parts[0].value is ...:
+        parts, axis = list(reversed(parts[1:])), rank - 1 - axis
+    kept = [one for one in parts if isinstance(one, ast.Slice)]
+    if len(kept) + sum(is_index(one) for one in parts) != len(parts):
+        return None
+    part = kept[axis] if axis < len(kept) else None
+    name = ast.unparse(value)
+    if part is not None and (part.lower or part.upper):
+        width = _width(part)
+        if width is None or str(width) != room:
+            return None
+        what, held = f"`{ast.unparse(part)}` has room for {in_words(room)}", written(target.value)
+        return Fact(
+            f"{what}. Here `{name}` has {in_words(size)} on that axis, and the exercise allows any "
+            "number.",
+            f"How many does one call bring, and which part of `{held}` takes them?",
+        )
+    if part is not None and part.step:
+        return None
+    return _too_small(raised, target.value, name, new, (room, size, str(said[3])))
+
+
+def _too_small(
+    raised: Raised, held: ast.expr, name: str, new: str, sizes: tuple[str, str, str]
+) -> Fact | None:
+    """Return that a buffer takes no size from what is written into it, and where it is made."""
+    code = ast.unparse(held)
+    made = _makers(code, raised)
+    if not made or any(_depends(node.value, new, function, raised) for node, function in made):
+        return None
+    room, size, axis = sizes
+    tells = (
+        f"`{code}` has size {room} on axis {axis}, and `{name}` has {size}. Line "
+        f"{made[0][0].lineno}, `{written(made[0][0])}`, does not ask `{name}` for its sizes."
+    )
+    return Fact(tells, f"From which tensor should `{code}` get its sizes?")
+
+
+def _makers(code: str, raised: Raised) -> list[tuple[ast.Assign, Function]]:
+    """Return the statements that may have made what an expression holds at the line that raised.
+
+    If one before it always runs, only that.
+    """
+    made = [
+        (node, function)
+        for function in raised.given.functions
+        if function.owner is raised.function.owner
+        for node in ast.walk(function.node)
+        if isinstance(node, ast.Assign) and any(ast.unparse(one) == code for one in node.targets)
+        if ast.unparse(node.value) != "None" and code not in ast.unparse(node.value)
+    ]
+    always = [
+        (node, function)
+        for node, function in made
+        if node in raised.function.node.body and node.lineno < raised.statement.lineno
+    ]
+    return always[-1:] or made
+
+
+def _depends(value: ast.expr, new: str, function: Function, raised: Raised) -> bool:
+    """Whether anything in an expression of that function may come from the parameter `new`.
+
+    That is what it is called in the function that the exercise calls.
+    """
+    methods = [one for one in raised.given.functions if one.owner is raised.function.owner]
+    tainted = {f"{one.node.name} {new}" for one in methods if new in one.parameters}
+    for one in methods:  # what others are called with may come from anywhere
+        if one.node.name.startswith("_") and one.node.name != "__init__":
+            tainted |= {f"{one.node.name} {name}" for name in one.parameters}
+    for _ in range(_MOST_STEPS):
+        for one in methods:
+            for target, source in _bindings(one.node):
+                if _names(source, one) & tainted:
+                    tainted |= _names(target, one)
+    return bool(_names(value, function) & tainted)
+
+
+def _bindings(function: ast.FunctionDef) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """Yield what is given a value in a function, and the value."""
+    for node in ast.walk(function):
+        if isinstance(node, ast.Assign):
+            for target in node.targets:
+                if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
+                    yield from zip(target.elts, node.value.elts, strict=False)
+                elif not isinstance(target, ast.Subscript):
+                    yield target, node.value
+        elif isinstance(node, ast.AugAssign | ast.AnnAssign) and node.value is not None:
+            yield node.target, node.value
+        elif isinstance(node, ast.For):
+            yield node.target, node.iter
+
+
+def _names(node: ast.AST, function: Function) -> set[str]:
+    """The names in a function's code, each after the function, and the attributes of `self`."""
+    return {
+        f"{function.node.name} {part.id}"
+        for part in ast.walk(node)
+        if isinstance(part, ast.Name) and part.id != "self"
+    } | {
+        ast.unparse(part)
+        for part in ast.walk(node)
+        if isinstance(part, ast.Attribute) and ast.unparse(part.value) == "self"
+    }
+
+
+def _width(part: ast.Slice) -> int | None:
+    """Return the width of `n:n + 1` and `0:1`; None if it is not written there."""
+    lower, upper = part.lower, part.upper
+    if part.step is not None or upper is None:
+        return None
+    if whole_number(upper) is not None:
+        start, end = 0 if lower is None else whole_number(lower), whole_number(upper)
+        return None if start is None or end is None or start < 0 else end - start
+    if lower is not None and isinstance(upper, ast.BinOp) and isinstance(upper.op, ast.Add):
+        sides = [upper.left, upper.right]
+        others = [one for one in sides if ast.unparse(one) != ast.unparse(lower)]
+        return whole_number(others[0]) if len(others) == 1 else None
+    return None
+
+
+def viewed(raised: Raised) -> Fact | None:
+    """`value.reshape(-1, n, d)` with a size of the query."""
+    if not re.search(r"shape '\[.*?\]' is invalid for input of size", raised.error):
+        return None
+    for method in ("view", "reshape"):
+        for call, tensor in calls(raised, method):
+            own = raised.origin(tensor)
+            shape = raised.shape(own)
+            for size in call.args if shape is not None else ():
+                there = raised.given.dimension(size, raised.function, raised.statement)
+                other = raised.shape(there[0]) if there else None
+                if (
+                    there is None
+                    or other is None
+                    or there[0] == own
+                    or not -len(other) <= there[1] < len(other)
+                ):
+                    continue
+                number = other[there[1]]
+                if shape is not None and number not in shape:
+                    name = ast.unparse(size)
+                    tells = (
+                        f"`{written(call)}` uses `{name}`, which comes from `{there[0]}` and is "
+                        f"{number} here. `{own}` has the shape {shape}: its sizes may differ from "
+                        f"those of `{there[0]}`."
+                    )
+                    return Fact(tells, f"From which tensor should `{name}` be taken in this line?")
+    return None
+
+
+def in_order(raised: Raised) -> Fact | None:
+    """`x.view(...)` of a tensor that was given transposed."""
+    if "view size is not compatible with input tensor's size and stride" not in raised.error:
+        return None
+    for call, tensor in calls(raised, "view"):
+        if raised.origin(tensor):
+            return Fact(
+                f"`{written(call)}` needs the numbers of `{ast.unparse(tensor)}` in order in "
+                "memory. The exercise also gives tensors that were transposed.",
+                "Which method does the same and copies where it must?",
+            )
+    return None
+
+
+SHAPES = (unpacked, reordered, subscripts, pattern, counted, indexed, slot, viewed, in_order)

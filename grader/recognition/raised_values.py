@@ -1,0 +1,228 @@
+"""Facts about a line that raised because of other values, or of how Python or torch is used."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+from torch import Tensor
+
+from grader.recognition.given import whole_number
+from grader.recognition.raised_line import ALLOWED, Fact, Raised, axes, is_index, written
+
+
+def none(raised: Raised) -> Fact | None:
+    """`~mask` where no mask was given."""
+    if "NoneType" not in raised.error:
+        return None
+    for node in raised.nodes():
+        used: list[ast.expr] = []
+        if isinstance(node, ast.Attribute | ast.Subscript):
+            used = [node.value]
+        elif isinstance(node, ast.UnaryOp) and not isinstance(node.op, ast.Not):
+            used = [node.operand]
+        elif isinstance(node, ast.BinOp):
+            used = [node.left, node.right]
+        elif isinstance(node, ast.Call) and re.match(r"(?:torch|F|nn)\.", ast.unparse(node.func)):
+            used = [*node.args, *(keyword.value for keyword in node.keywords)]
+        for one in used:
+            name = raised.origin(one) if isinstance(one, ast.Name) else ""
+            if name in raised.values and raised.values[name] is None:
+                code = ast.unparse(one)
+                return Fact(
+                    f"`{code}` may be None, as in this call. Check `if {code} is not None` first.",
+                    f"What should your code do where `{code}` is None?",
+                )
+    return None
+
+
+def demanded(raised: Raised) -> Fact | None:
+    """An `assert` or a `raise` that refuses what the exercise gives."""
+    statement = raised.statement
+    if isinstance(statement, ast.Assert):
+        test = statement.test
+        if raised.error.startswith("AssertionError") and _is_given(raised, test):
+            return Fact(
+                f"Your `assert` demands `{written(test)}`. The exercise doesn't promise that: of "
+                f"this call it is not true{_held(raised, test)}.",
+                "What should your code do with such arguments?",
+            )
+    if isinstance(statement, ast.Raise):
+        for node in ast.walk(raised.function.node):
+            if isinstance(node, ast.If) and statement in node.body and _is_given(raised, node.test):
+                return Fact(
+                    "Your `raise` refuses a call that the exercise allows. Of this call "
+                    f"`{written(node.test)}` is true{_held(raised, node.test)}.",
+                    "What should your code do in this case?",
+                )
+    return None
+
+
+def _held(raised: Raised, test: ast.expr) -> str:
+    """Return what a condition asks of this call, such as " (`p` is 1.0)", or ""."""
+    names = {part.id for part in ast.walk(test) if isinstance(part, ast.Name)}
+    told = []
+    for name in sorted(names & set(raised.function.parameters)):
+        origin = raised.origin(ast.Name(name, ast.Load()))
+        value = raised.values.get(origin)
+        if isinstance(value, Tensor):
+            told.append(f"`{name}` has the shape {tuple(value.shape)}")
+        elif origin in raised.values and isinstance(value, bool | int | float | str | None):
+            told.append(f"`{name}` is {value!r}")
+    return f" ({', '.join(told)})" if told else ""
+
+
+def _is_given(raised: Raised, test: ast.expr) -> bool:
+    return raised.given.is_given(test, raised.function, raised.statement)
+
+
+def by_labels(raised: Raised) -> Fact | None:
+    """`logits[torch.arange(n), labels]` where labels have more than one axis."""
+    said = re.search(
+        r"indexing tensors could not be broadcast together with shapes "
+        r"\[(\d+)\], \[(\d+(?:, \d+)+)\]",
+        raised.error,
+    )
+    for node in raised.nodes() if said else ():
+        if not isinstance(node, ast.Subscript) or not isinstance(node.slice, ast.Tuple) or not said:
+            continue
+        parts = node.slice.elts
+        if len(parts) != 2 or not re.search(r"\b(?:ar|r)ange\(|^range\(", ast.unparse(parts[0])):
+            continue
+        if raised.origin(parts[1], False):
+            name = ast.unparse(parts[1])
+            has = axes(str(said[2].count(",") + 1))
+            return Fact(
+                f"`{written(node)}` takes one of `{name}` for each row, so `{name}` has to have "
+                f"one axis. Here it has {has}. {ALLOWED}",
+                f"How would you find the numbers that belong to `{name}`, whatever their shape is?",
+            )
+    return None
+
+
+def too_many(raised: Raised) -> Fact | None:
+    """`topk(k)` of fewer numbers than k."""
+    if "selected index k out of range" not in raised.error:
+        return None
+    for node in raised.nodes():
+        if not isinstance(node, ast.Call) or not ast.unparse(node.func).endswith("topk"):
+            continue
+        named = [keyword.value for keyword in node.keywords if keyword.arg == "k"]
+        place = 1 if ast.unparse(node.func) == "torch.topk" else 0
+        counts = named or node.args[place : place + 1]
+        if counts and (raised.origin(counts[0]) or whole_number(counts[0]) is not None):
+            code = ast.unparse(counts[0])
+            return Fact(
+                f"`{written(node)}` asks for `{code}` of the largest, and here there are fewer. "
+                f"{ALLOWED}",
+                "How many can there be at most, and how many should you ask for then?",
+            )
+    return None
+
+
+def out_of_bounds(raised: Raised) -> Fact | None:
+    """`mask[:, i]` of a mask whose axis 1 has size 1."""
+    said = re.search(
+        r"index (\d+) is out of bounds for dimension (\d+) with size (\d+)", raised.error
+    )
+    for node in raised.nodes() if said else ():
+        if not isinstance(node, ast.Subscript) or said is None or not raised.origin(node.value):
+            continue
+        parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        indices = [(n, p) for n, p in enumerate(parts) if not isinstance(p, ast.Slice)]
+        if len(indices) != 1 or indices[0][0] != int(said[2]) or not is_index(indices[0][1]):
+            continue
+        name = ast.unparse(node.value)
+        return Fact(
+            f"`{written(node)}` takes number {said[1]} on axis {said[2]} of `{name}`, counted from "
+            f"0. Here that axis has size {said[3]}, which the exercise allows.",
+            f"Which sizes may `{name}` have on that axis, and what does each stand for?",
+        )
+    return None
+
+
+def looked_up(raised: Raised) -> Fact | None:
+    """`vocab["<UNK>"]` of a dictionary that was given."""
+    said = re.match(r"KeyError: (['\"].+['\"])$", raised.error)
+    for node in raised.nodes() if said else ():
+        if not isinstance(node, ast.Subscript) or not isinstance(node.slice, ast.Constant):
+            continue
+        if said and repr(node.slice.value) == said[1] and raised.origin(node.value):
+            name = ast.unparse(node.value)
+            return Fact(
+                f"`{written(node)}` needs the key {said[1]}, and `{name}` may have none, as here.",
+                "Which argument says what to look up?",
+            )
+    return None
+
+
+def of_python(raised: Raised) -> Fact | None:
+    """What is called or asked as it cannot be, whatever the numbers."""
+    error = raised.error
+    for node in raised.nodes():
+        if isinstance(node, ast.Call):
+            called = node.func
+            if "object is not callable" in error and _is_number(called):
+                return Fact(
+                    f"`{written(called)}` is a number, and the bracket after it calls it. An "
+                    "operator such as `*` is missing between them.",
+                    "What should be done with the number and the bracket?",
+                )
+            kinds = re.search(r"invalid combination of arguments - got \(.*?\b(\w+)=int", error)
+            flag = kinds[1] if kinds and f"bool {kinds[1]} " in error else ""
+            if flag and any(keyword.arg == flag for keyword in node.keywords):
+                return Fact(
+                    f"`{written(node)}` passes a number as `{flag}`, which is True or False.",
+                    f"Which of the two should `{flag}` be?",
+                )
+            taken = re.search(
+                r"^TypeError: (?:(\w+)\.)?(\w+)\(\) takes no keyword arguments", error
+            )
+            if (
+                taken
+                and node.keywords
+                and isinstance(called, ast.Attribute)
+                and called.attr == taken[2]
+            ):
+                names = " and ".join(f"`{keyword.arg}`" for keyword in node.keywords)
+                return Fact(
+                    f"`{written(node)}` passes {names} by name, and Python's `{taken[2]}` takes "
+                    "its arguments by position only.",
+                    "In which order does it take them?",
+                )
+        elif isinstance(node, ast.Subscript):
+            kind = re.search(
+                r"^TypeError: (?:type )?'(\w+)' (?:is|object is) not subscriptable", error
+            )
+            if kind and isinstance(node.value, ast.Name) and node.value.id == kind[1]:
+                return Fact(
+                    f"`{written(node)}` takes a part of `{kind[1]}` itself, which is a type. Round "
+                    f"brackets make one: `{kind[1]}(…)`.",
+                    f"What does `{kind[1]}(…)` need in its brackets to make the one you want?",
+                )
+        elif "Boolean value of Tensor with more than one value" in error:
+            asked = (
+                node.operand
+                if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not)
+                else None
+            )
+            if isinstance(node, ast.If | ast.IfExp) and isinstance(node.test, ast.Name):
+                asked = node.test
+            if isinstance(asked, ast.Name | ast.Attribute):
+                code = ast.unparse(asked)
+                return Fact(
+                    f"This line asks whether `{code}`, a whole tensor, is true. `{code} is None` "
+                    "asks whether it was given.",
+                    f"What is it that you want to know of `{code}`?",
+                )
+    return None
+
+
+def _is_number(node: ast.expr) -> bool:
+    """Whether an expression is a number that is written out, such as `0.5` and `2 ** 0.5`."""
+    if isinstance(node, ast.BinOp):
+        return _is_number(node.right)
+    return isinstance(node, ast.Constant) and type(node.value) in (int, float)
+
+
+VALUES = (none, demanded, by_labels, too_many, out_of_bounds, looked_up, of_python)

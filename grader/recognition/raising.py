@@ -1,0 +1,72 @@
+"""What is wrong for certain at a line that raised an error: facts that need no known mistake.
+
+    batch, seq = ids.shape              # takes two axes, and `ids` was given with one
+    held[:, :, n:n + 1] = key           # makes room for one, and two were given at once
+    assert length % block == 0          # demands what the exercise doesn't promise
+
+Each is said only of what the exercise gave, unchanged: elsewhere the line that raised may be right
+and one before it wrong.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+
+from grader.recognition.given import Given
+from grader.recognition.likeness import parsed
+from grader.recognition.raised_line import Fact, Raised
+from grader.recognition.raised_shapes import SHAPES
+from grader.recognition.raised_values import VALUES
+
+_LONGEST = 2_000  # of an error
+
+
+def at_raise(
+    error: str,
+    source: str,
+    line: int,
+    entries: Collection[str],
+    values: Mapping[str, object] | None = None,
+) -> Fact | None:
+    """Return what is wrong at the line of a source that raised "Type: text"; None if unknown.
+
+    `values` are what the exercise gave in this call, by the names of the student's parameters.
+    """
+    tree = parsed(source)
+    given = Given(tree, entries)
+    found = given.at(line)
+    if found is None:
+        return None
+    function, statement = found
+    raised = Raised(error[:_LONGEST], statement, function, given, values or {})
+    try:
+        fact = next(filter(None, (kind(raised) for kind in (*SHAPES, *VALUES))), None)
+    except RecursionError:
+        return None
+    return None if fact is None else replace(fact, line=line)
+
+
+def at_call(error: str, source: str, entries: Collection[str]) -> Fact | None:
+    """Return why the exercise's own call of a function raised "Type: text"; None if unknown."""
+    said = re.match(r"TypeError: ([\w.]+)\(\) got an unexpected keyword argument '(\w+)'", error)
+    for function in Given(parsed(source), entries).functions if said else ():
+        owner = f"{function.owner.name}." if function.owner else ""
+        name = f"{owner}{function.node.name}"
+        if said is None or name != said[1] or function.node.args.kwarg:
+            continue
+        if name.partition(".")[0] in entries and said[2] not in function.parameters:
+            shown = name.removesuffix(".__init__")
+            return Fact(
+                f"The exercise calls `{shown}` with an argument `{said[2]}`, and yours has no "
+                f"argument of that name. It has {_listed(function.parameters)}.",
+                "What does the exercise call its arguments?",
+                function.node.lineno,
+            )
+    return None
+
+
+def _listed(names: Sequence[str]) -> str:
+    shown = [f"`{name}`" for name in names]
+    return " and ".join(filter(None, (", ".join(shown[:-1]), *shown[-1:]))) or "none"

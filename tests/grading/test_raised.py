@@ -1,0 +1,73 @@
+"""Lines that raised are shown with what is wrong there, and with what the exercise gave."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import torch
+
+from grader.feedback.finding import Place, Status
+from grader.feedback.results import Diagnosis, ExerciseResult, SuspectLine
+from grader.grading.explanation import explain
+from grader.grading.raised import fact_of, raised_lines
+from grader.remote.session import StudentError
+
+DROPOUT = """
+class Dropout(nn.Module):
+    def __init__(self, p=0.5):
+        super().__init__()
+        if p >= 1:
+            raise ValueError("too large")
+        self.p = p
+
+    def forward(self, x):
+        b, n, d = x.shape
+"""
+RESULT = ExerciseResult("dropout", Status.FAILED, 0.0, 5.0)
+
+
+def raised(text: str, line: int | None, asked: dict[str, Any]) -> StudentError:
+    file = None if line is None else "exercises/dropout.py"
+    error = StudentError(["ValueError"], text, file, line)
+    error.asked = asked
+    return error
+
+
+REFUSED = raised("too large", 6, {"op": "new", "entry": "Dropout", "args": [1.0], "kwargs": {}})
+UNPACKED = raised(
+    "not enough values to unpack (expected 3, got 1)",
+    10,
+    {"op": "call", "target": (0, ""), "args": [torch.ones(3)], "kwargs": {}},
+)
+
+
+def test_what_the_exercise_gave_is_told() -> None:
+    fact = fact_of(REFUSED, DROPOUT, "dropout")
+    assert fact is not None
+    assert fact.tells.endswith("Of this call `p >= 1` is true (`p` is 1.0).")
+    by_default = {"op": "new", "entry": "Dropout", "args": [], "kwargs": {}}
+    fact = fact_of(raised("too large", 6, by_default), DROPOUT, "dropout")
+    assert fact is not None
+    assert fact.tells.endswith("(`p` is 0.5).")
+
+
+def test_the_finding_of_a_check_says_the_same() -> None:
+    finding = explain(UNPACKED, {"dropout": DROPOUT}, "dropout")
+    assert finding.headline.startswith("`b, n, d = x.shape` takes exactly three axes.")
+    assert finding.places == (Place("dropout.py", 10, "b, n, d = x.shape"),)
+
+
+def test_lines_that_raised_come_before_those_of_the_search_and_take_their_place() -> None:
+    errors = {"one": REFUSED, "two": UNPACKED, "three": UNPACKED}
+    there = [SuspectLine(Place("dropout.py", line), "axis", "?") for line in (6, 7)]
+    result = replace(RESULT, lines=tuple(there))
+    lines = raised_lines(errors, result, DROPOUT, ["one", "two"])
+    assert [line.place.line for line in lines] == [6, 10, 7]
+    assert [line.place.line for line in raised_lines(errors, result, DROPOUT, [])] == [6, 7]
+
+
+def test_a_line_that_is_shown_beside_a_named_mistake_is_not_told_again() -> None:
+    named = Diagnosis(("p-of-one",), "", (), shows="dropout.py, line 6: `raise ValueError`")
+    result = replace(RESULT, diagnoses=(named,))
+    assert raised_lines({"one": REFUSED}, result, DROPOUT, ["one"]) == ()
