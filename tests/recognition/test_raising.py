@@ -221,7 +221,7 @@ def test_an_argument_of_another_name_is_told_at_the_def_line() -> None:
 
 
 def test_hostile_sources_take_little_time() -> None:
-    calls = "\n".join(f"    attention(x, x)" for _ in range(300))
+    calls = "\n".join("    attention(x, x)" for _ in range(300))
     source = f"def attention(x, y):\n    a, b, c = x.shape\n{calls}\n"
     start = time.process_time()
     assert told(MANY, source, 2) == ""
