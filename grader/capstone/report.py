@@ -12,6 +12,7 @@ from typing import Any
 from grader.capstone.advice import Advice
 from grader.capstone.events import Failure
 from grader.capstone.exam import Learnt, Progress
+from grader.feedback import files
 
 SCHEMA = 1
 
@@ -64,7 +65,5 @@ def jsonable(value: Any) -> Any:
 def write(folder: Path, text: str) -> Path:
     """Write `result.json` into the folder, whole or not at all. Raises OSError."""
     file = folder / "result.json"
-    new = folder / "result.json.new"
-    new.write_text(text, encoding="utf-8")
-    new.replace(file)
+    files.replace(file, text.encode())
     return file

@@ -22,6 +22,7 @@ from grader.capstone.task import Plan, Task
 from grader.cli.app import STUDENTS, Isolation, UsageError, app, require_forks, require_jail
 from grader.curriculum import stubs, whole_model
 from grader.curriculum.whole_model import WholeModel
+from grader.feedback import files
 from grader.report.terminal import Terminal
 
 DEFAULT_FOLDER = Path("exercises")
@@ -230,7 +231,7 @@ def _ablate(
     drawn = side_by_side.figures(part, trials)
     text = side_by_side.as_json(part, trials, outcomes, expected, plan.seed)
     try:
-        (out / f"without-{part.name}.json").write_text(text, encoding="utf-8")
+        files.replace(out / f"without-{part.name}.json", text.encode())
         for name, figure in drawn.items():
             pictures.write(figure, out / f"without-{part.name}-{name}.png")
     except OSError as error:
@@ -238,8 +239,8 @@ def _ablate(
     terminal.say()
     for line, style in side_by_side.told(part, outcomes, expected):
         terminal.say(line, style)
-    files = ", ".join(f"without-{part.name}-{name}.png" for name in drawn)
-    terminal.say(f"\nPictures in {out}: {files}; seed {plan.seed}.", "dim")
+    listed = ", ".join(f"without-{part.name}-{name}.png" for name in drawn)
+    terminal.say(f"\nPictures in {out}: {listed}; seed {plan.seed}.", "dim")
     if not all(isinstance(outcome, Learnt) for outcome in outcomes):
         raise typer.Exit(FAILED)
 

@@ -16,6 +16,8 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from grader.feedback import files
+
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
@@ -113,7 +115,7 @@ def write(figure: Figure, file: Path) -> None:
 
     Raises ValueError for another ending and OSError where nothing can be written.
     """
-    file.write_bytes(image(figure, file.suffix.lower()))
+    files.replace(file, image(figure, file.suffix.lower()))
 
 
 def readable(labels: Sequence[str]) -> list[str]:

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 
+from grader.feedback import files
 from grader.feedback.results import Report, submission_fields
 
 
@@ -55,13 +56,4 @@ def write_kept(path: Path, text: str) -> None:
 
 def write(path: Path, text: str, flush: Callable[[int], None] | None = None) -> None:
     """Put `text` in the file in one step. Raises `OSError`."""
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        with beside.open("w", encoding="utf-8", errors="backslashreplace") as file:
-            file.write(text)
-            file.flush()
-            if flush is not None:
-                flush(file.fileno())
-        beside.replace(path)
-    finally:
-        beside.unlink(missing_ok=True)
+    files.replace(path, text.encode("utf-8", "backslashreplace"), flush)

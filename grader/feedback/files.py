@@ -1,0 +1,25 @@
+"""Writing a file in one step, in a folder that may hold what somebody else put there."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+
+def replace(path: Path, content: bytes, flush: Callable[[int], None] | None = None) -> None:
+    """Let `path` be a file with this content, whole or not at all. Raises `OSError`.
+
+    A link there is replaced, too, and what it leads to stays as it is.
+    """
+    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    beside.unlink(missing_ok=True)
+    try:
+        with beside.open("xb") as file:
+            file.write(content)
+            file.flush()
+            if flush is not None:
+                flush(file.fileno())
+        beside.replace(path)
+    finally:
+        beside.unlink(missing_ok=True)
