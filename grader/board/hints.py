@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import contextlib
 import hashlib
-from collections.abc import Mapping, MutableMapping, Sequence
+from collections.abc import MutableMapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -136,10 +136,12 @@ def shown(
 
     `given` holds how many there were, and for which code.
     """
-    before: Mapping[str, Any] = given.get(exercise, {})
     code = _digest(source)
-    count = before.get("count", 0) if before.get("code") == code else 0
-    count = min(count + 1, len(all_steps))
+    match given.get(exercise):  # from a file, which may hold anything
+        case {"code": str(before), "count": int(number)} if before == code:
+            count = min(number + 1, len(all_steps))
+        case _:
+            count = min(1, len(all_steps))
     given[exercise] = {"code": code, "count": count}
     return Shown(exercise, tuple(all_steps[:count]), _AGAIN if count < len(all_steps) else last)
 
@@ -177,6 +179,6 @@ def _joined(*parts: str) -> str:
 
 def _digest(source: str) -> str:
     """Return a hash of the code that comments and empty lines do not change."""
-    with contextlib.suppress(SyntaxError, ValueError):
+    with contextlib.suppress(SyntaxError, ValueError, RecursionError, MemoryError):
         source = ast.dump(ast.parse(source))
     return hashlib.sha256(source.encode(errors="replace")).hexdigest()[:16]

@@ -270,6 +270,7 @@ class Board:
             return [[(_NOTHING_TO_HINT_AT, "title")], []]
         cache = getattr(self.config, "cache", None)
         given = cache.get(_GIVEN, {}) if cache is not None else {}
+        given = given if isinstance(given, dict) else {}
         module, source = probe.module(self.workspace, exercise), self.workspace.source(exercise)
         try:
             results = progress.in_order()

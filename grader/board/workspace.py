@@ -264,7 +264,7 @@ def _returns(node: ast.AST) -> Iterator[ast.Return]:
 def _tests_in(path: Path) -> tuple[PublicTest, ...]:
     try:
         return public_tests(path.read_bytes())
-    except (OSError, SyntaxError, ValueError):
+    except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
         return ()
 
 

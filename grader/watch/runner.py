@@ -37,6 +37,7 @@ from grader.board.workspace import Workspace
 from grader.curriculum import CurriculumError
 from grader.feedback import records
 from grader.feedback.comparison import Mismatch, assert_matches
+from grader.recognition.likeness import parsed
 from grader.watch.programs import FORKS, Message
 
 Say = Callable[[Message], None]
@@ -102,10 +103,10 @@ def _imported(folder: Path) -> Iterator[str]:
     """Yield the installed modules that the folder's files import, without the student's own."""
     for path in sorted(path for path in folder.glob("*.py") if path.is_file()):
         try:
-            tree = ast.parse(path.read_bytes())
-        except (OSError, SyntaxError, ValueError):
+            source = path.read_bytes()
+        except OSError:
             continue
-        for node in ast.walk(tree):
+        for node in ast.walk(parsed(source)):
             names = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
             names += [name.name for name in node.names] if isinstance(node, ast.Import) else []
             yield from (name for name in names if _is_installed(name, folder))

@@ -190,6 +190,8 @@ class Watch:
             return f"{shown}, line {error.lineno}: not valid Python yet ({error.msg})."
         except (OSError, ValueError) as error:
             return f"{shown} cannot be read yet ({error})."
+        except (RecursionError, MemoryError):
+            return f"{shown} is nested too deep for Python."
         return ""
 
     def _on_key(self, key: str) -> None:

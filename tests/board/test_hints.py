@@ -14,7 +14,7 @@ import pytest
 import torch
 
 from grader.board import known
-from grader.board.hints import steps
+from grader.board.hints import Hint, shown, steps
 from grader.board.notebook_rendering import as_html, as_text
 from grader.board.notebook_run import Outcome, hinted, run
 from grader.board.notebook_workspace import NotebookWorkspace
@@ -227,6 +227,16 @@ def test_a_notebook_gives_one_hint_more_each_time() -> None:
     assert "not by its square root" not in second
     assert "not by its square root" in as_text(third)
     assert "hint 1" in as_text(check(wrong.replace("query.size(-1)", "query.shape[-1]"), 3))
+
+
+@pytest.mark.parametrize(
+    "kept", [5, {"code": 1}, {"code": "", "count": "2"}, [], {"count": 2}, None]
+)
+def test_hints_begin_anew_where_the_file_of_those_given_is_damaged(kept: Any) -> None:
+    given = {"attention": kept}
+    both = [Hint("What is wrong", "One."), Hint("Where to read", "Two.")]
+    assert len(shown("attention", "", both, given, "").hints) == 1
+    assert len(shown("attention", "", both, given, "").hints) == 2
 
 
 def test_a_late_hint_is_the_line() -> None:

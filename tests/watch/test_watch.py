@@ -20,7 +20,7 @@ from grader.board.progress import Progress
 from grader.board.result import Result
 from grader.board.time_limit import TookTooLong
 from grader.board.workspace import Workspace
-from grader.watch.events import KeyPressed
+from grader.watch.events import KeyPressed, Saved
 from grader.watch.programs import Runs
 from grader.watch.runner import _imported
 from grader.watch.saves import Saves, _digest, _saved_at
@@ -41,6 +41,17 @@ def test_a_pipe_in_the_folder_holds_nothing_up(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "masks.py")
     assert _digest(tmp_path / "masks.py") == ""
     assert list(_imported(tmp_path)) == []
+
+
+def test_a_file_that_is_nested_too_deep_is_told_and_ends_nothing(tmp_path: Path) -> None:
+    """Python gives up on it with a MemoryError, even on a file that no test has to do with."""
+    deep = tmp_path / "deep.py"
+    deep.write_text(f"x = {'-' * 200_000}1\n")
+    assert list(_imported(tmp_path)) == []
+    screen = io.StringIO()
+    watch = Watch(Workspace(tmp_path, tmp_path), Tools(), Console(file=screen))
+    watch._react(Saved([deep], 0.0))
+    assert "deep.py is nested too deep for Python" in screen.getvalue()
 
 
 class Heard:
