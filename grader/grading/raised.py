@@ -41,17 +41,29 @@ def raised_lines(
     source: str,
     unexplained: Collection[str],
 ) -> tuple[SuspectLine, ...]:
-    """Return the result's lines, before them those that raised in a check nothing explains."""
+    """Return the result's lines, before them those that raised in a check nothing explains.
+
+    A line that the search found only because an edit of it goes round such a one is left out.
+    """
     exercise, found = result.exercise, dict[int, SuspectLine]()
+    explained: set[str] = set()
     for check, error in errors.items():
         fact = fact_of(error, source, exercise) if check in unexplained else None
         if fact is not None:
+            explained.add(check)
             place = place_of(fact, source, exercise)
             found.setdefault(fact.line, SuspectLine(place, KIND, fact.asks, tells=fact.tells))
     named = {int(n) for one in result.diagnoses for n in re.findall(r"\bline (\d+)\b", one.shows)}
     told = [line for number, line in sorted(found.items()) if number not in named][:MAX_LINES]
     shown = {line.place.line for line in told}
-    return (*told, *(line for line in result.lines if line.place.line not in shown))
+    return (
+        *told,
+        *(
+            line
+            for line in result.lines
+            if line.place.line not in shown and not (line.checks and explained >= {*line.checks})
+        ),
+    )
 
 
 def place_of(fact: Fact, source: str, exercise: str) -> Place:

@@ -36,6 +36,25 @@ def none(raised: Raised) -> Fact | None:
     return None
 
 
+def before_super(raised: Raised) -> Fact | None:
+    """A layer or parameter that is kept before `super().__init__()` has run."""
+    said = re.search(r"cannot assign (\w+) before [\w.]+\.__init__\(\) call", raised.error)
+    owner, maker = raised.function.owner, raised.function.node
+    if not said or owner is None or maker.name != "__init__":
+        return None
+    calls = [node for node in ast.walk(maker) if isinstance(node, ast.Call)]
+    called = [node.lineno for node in calls if ast.unparse(node.func).endswith("__init__")]
+    when = (
+        "calls `super().__init__()` only after this line"
+        if called
+        else ("doesn't call `super().__init__()`")
+    )
+    return Fact(
+        f"`{owner.name}.__init__` {when}. Before that, it can hold no {said[1].rstrip('s')}.",
+        "Which line has to be the first of `__init__`?",
+    )
+
+
 def demanded(raised: Raised) -> Fact | None:
     """An `assert` or a `raise` that refuses what the exercise gives."""
     statement = raised.statement
@@ -225,4 +244,4 @@ def _is_number(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and type(node.value) in (int, float)
 
 
-VALUES = (none, demanded, by_labels, too_many, out_of_bounds, looked_up, of_python)
+VALUES = (none, before_super, demanded, by_labels, too_many, out_of_bounds, looked_up, of_python)

@@ -67,6 +67,16 @@ def test_lines_that_raised_come_before_those_of_the_search_and_take_their_place(
     assert [line.place.line for line in raised_lines(errors, result, DROPOUT, [])] == [6, 7]
 
 
+def test_what_only_goes_round_a_line_that_raised_is_left_out() -> None:
+    round_it, beside = (
+        SuspectLine(Place("dropout.py", line), "axis", "?", checks=checks)
+        for line, checks in ((7, ("two",)), (8, ("two", "four")))
+    )
+    result = replace(RESULT, lines=(round_it, beside))
+    lines = raised_lines({"two": UNPACKED}, result, DROPOUT, ["two", "four"])
+    assert [line.place.line for line in lines] == [10, 8]
+
+
 def test_a_line_that_is_shown_beside_a_named_mistake_is_not_told_again() -> None:
     named = Diagnosis(("p-of-one",), "", (), shows="dropout.py, line 6: `raise ValueError`")
     result = replace(RESULT, diagnoses=(named,))

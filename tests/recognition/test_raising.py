@@ -211,6 +211,16 @@ def test_the_condition_of_a_raise_is_told_with_what_it_was_asked_of() -> None:
     )
 
 
+def test_a_part_that_is_kept_before_super_is_told() -> None:
+    error = "AttributeError: cannot assign module before Module.__init__() call"
+    source = "class Layer(nn.Module):\n    def __init__(self):\n        self.a = nn.ReLU()\n"
+    assert told(error, source, 3) == (
+        "`Layer.__init__` doesn't call `super().__init__()`. Before that, it can hold no module."
+    )
+    later = f"{source}        super().__init__()\n"
+    assert "calls `super().__init__()` only after this line" in told(error, later, 3)
+
+
 def test_an_argument_of_another_name_is_told_at_the_def_line() -> None:
     error = "TypeError: attention() got an unexpected keyword argument 'mask'"
     fact = at_call(error, "\ndef attention(query, key, hidden):\n    pass\n", ATTENTION)
