@@ -50,7 +50,7 @@ def before_super(raised: Raised) -> Fact | None:
         else ("doesn't call `super().__init__()`")
     )
     return Fact(
-        f"`{owner.name}.__init__` {when}. Before that, it can hold no {said[1].rstrip('s')}.",
+        f"`{owner.name}.__init__` {when}. Until that call, it can hold no {said[1].rstrip('s')}.",
         "Which line has to be the first of `__init__`?",
     )
 
@@ -86,7 +86,7 @@ def _held(raised: Raised, test: ast.expr) -> str:
         value = raised.values.get(origin)
         if isinstance(value, Tensor):
             told.append(f"`{name}` has the shape {tuple(value.shape)}")
-        elif origin in raised.values and isinstance(value, bool | int | float | str | None):
+        elif origin in raised.values and isinstance(value, bool | int | float | str):
             told.append(f"`{name}` is {value!r}")
     return f" ({', '.join(told)})" if told else ""
 
