@@ -215,7 +215,8 @@ def test_a_part_that_is_kept_before_super_is_told() -> None:
     error = "AttributeError: cannot assign module before Module.__init__() call"
     source = "class Layer(nn.Module):\n    def __init__(self):\n        self.a = nn.ReLU()\n"
     assert told(error, source, 3) == (
-        "`Layer.__init__` doesn't call `super().__init__()`. Before that, it can hold no module."
+        "`Layer.__init__` doesn't call `super().__init__()`. Until that call, it can hold no "
+        "module."
     )
     later = f"{source}        super().__init__()\n"
     assert "calls `super().__init__()` only after this line" in told(error, later, 3)
