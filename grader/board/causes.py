@@ -81,11 +81,12 @@ def exchanged_arguments(
     for frame, number in tracebacks.walk_tb(traceback):
         is_theirs = workspace.holds_code(frame.f_code.co_filename) is not None
         if caller is not None and _is_known(frame, workspace):
-            told = _exchanged(frame)
-            if told:
+            sentence = _exchanged(frame)
+            if sentence:
                 file, inside = caller[0].f_code.co_filename, caller[0].f_code.co_qualname
                 is_students = workspace.holds_code(file) is not None
-                return told, workspace.place_at(file, caller[1], inside) if is_students else None
+                place = workspace.place_at(file, caller[1], inside) if is_students else None
+                return sentence, place
         if is_theirs or _is_known(frame, workspace):
             caller = frame, number
         elif not _is_of_torch(frame):
@@ -222,15 +223,15 @@ def missing_attribute(source: str, headline: str) -> tuple[str, int, str] | None
     Nothing is said of a class that is not in the source, inherits from one that is, or whose
     `__init__` is not written.
     """
-    said = re.search(r"'(\w+)' object has no attribute '(\w+)'", headline)
+    match = re.search(r"'(\w+)' object has no attribute '(\w+)'", headline)
     tree = parsed(source)
     classes = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
-    owner = classes.get(said[1]) if said is not None else None
-    if said is None or owner is None or any(getattr(b, "id", "") in classes for b in owner.bases):
+    owner = classes.get(match[1]) if match is not None else None
+    if match is None or owner is None or any(getattr(b, "id", "") in classes for b in owner.bases):
         return None
     makers = [n for n in owner.body if isinstance(n, ast.FunctionDef) and n.name == "__init__"]
     methods = {node.name for node in owner.body if isinstance(node, ast.FunctionDef)}
-    name = said[2]
+    name = match[2]
     if not makers or name in methods:
         return None
     maker, words = makers[0], {"owner": owner.name, "name": name}
@@ -244,16 +245,16 @@ def missing_attribute(source: str, headline: str) -> tuple[str, int, str] | None
         for node in ast.walk(maker):
             lines = {getattr(part, "lineno", 0) for part in ast.walk(node)}
             if isinstance(node, ast.If) and not node.orelse and made[name] in lines:
-                told = _MADE_IN_BRANCH.format(**words, test=ast.unparse(node.test))
-                return told, made[name], inside
+                sentence = _MADE_IN_BRANCH.format(**words, test=ast.unparse(node.test))
+                return sentence, made[name], inside
         return None
     for method in (node for node in owner.body if isinstance(node, ast.FunctionDef)):
         for node in ast.walk(method):
             if not isinstance(node, ast.Attribute) or not isinstance(node.ctx, ast.Store):
                 continue
             if ast.unparse(node) == f"self.{name}":
-                told = _MADE_LATER.format(**words, method=method.name)
-                return told, node.lineno, f"{owner.name}.{method.name}"
+                sentence = _MADE_LATER.format(**words, method=method.name)
+                return sentence, node.lineno, f"{owner.name}.{method.name}"
     near = difflib.get_close_matches(name, made, n=1, cutoff=0.8)
     if near:
         return _OTHER_SPELLING.format(**words, near=near[0]), made[near[0]], inside
@@ -262,8 +263,8 @@ def missing_attribute(source: str, headline: str) -> tuple[str, int, str] | None
         return _NOT_KEPT.format(**words), maker.lineno, inside
     if not takes:
         return None
-    told = _NEVER_MADE.format(**words, takes=", ".join(f"`{one}`" for one in takes))
-    return told, maker.lineno, inside
+    sentence = _NEVER_MADE.format(**words, takes=", ".join(f"`{one}`" for one in takes))
+    return sentence, maker.lineno, inside
 
 
 def kept_by_methods(source: str, line: int) -> list[str]:
@@ -298,9 +299,9 @@ def kept_by_methods(source: str, line: int) -> list[str]:
 def off_the_graph(source: str) -> str:
     """Return a sentence on what takes a result off autograd's graph in a source, or ""."""
     attributes = {n.attr for n in ast.walk(parsed(source)) if isinstance(n, ast.Attribute)}
-    found = [word for name, word in _OFF_THE_GRAPH.items() if name in attributes]
-    it = "it" if len(found) == 1 else "one of them"
-    return _CUT.format(names=" and ".join(found), it=it) if found else ""
+    calls = [word for name, word in _OFF_THE_GRAPH.items() if name in attributes]
+    pronoun = "it" if len(calls) == 1 else "one of them"
+    return _CUT.format(names=" and ".join(calls), it=pronoun) if calls else ""
 
 
 def _constructors(traceback: TracebackType | None, workspace: Workspace) -> Iterator[FrameType]:

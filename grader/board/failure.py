@@ -84,9 +84,9 @@ def failure(error: BaseException, exercise: str, test: PublicTest, workspace: Wo
             result.is_comparison = False
         unraised = without_raise(workspace.source(exercise)) if error.raises_nothing else None
         if unraised is not None:
-            told, line = unraised
+            sentence, line = unraised
             place = workspace.line(exercise, line, "")
-            result.finding = Finding(error.finding.headline, help=told, places=(place,))
+            result.finding = Finding(error.finding.headline, help=sentence, places=(place,))
             result.is_comparison = False
     elif isinstance(error, LeftOnError):
         result.finding = Finding(HEADLINE, help=HELP, places=(error.place,))
@@ -118,8 +118,8 @@ def _missing_return(
         if ending is not None:
             name, line = ending
             place = workspace.line(exercise, line, name)
-            told = f"`{name}` ends without a `return`, so it returns None."
-            return Finding(told, places=(place,))
+            sentence = f"`{name}` ends without a `return`, so it returns None."
+            return Finding(sentence, places=(place,))
     return None
 
 
@@ -187,15 +187,15 @@ def _explain_error(
     left_out = without_super(workspace.source(result.exercise), line)
     if left_out is not None:
         result.names_cause = True
-        told, number = left_out
+        sentence, number = left_out
         place = workspace.line(result.exercise, number, "__init__")
-        return Finding(told, help=line, places=(place,))
+        return Finding(sentence, help=line, places=(place,))
     missing_part = missing_attribute(workspace.source(result.exercise), line)
     if missing_part is not None:
         result.names_cause = True
-        told, number, inside = missing_part
+        sentence, number, inside = missing_part
         place = workspace.line(result.exercise, number, inside)
-        return Finding(told, help=line, places=(*(p for _, p in frames[-1:]), place))
+        return Finding(sentence, help=line, places=(*(p for _, p in frames[-1:]), place))
     exchanged, caller = exchanged_arguments(error.__traceback__, workspace)
     if exchanged:
         result.names_cause = True
@@ -213,8 +213,8 @@ def _explain_error(
     called = values.uncallable(error.__traceback__, workspace) if "callable" in line else ""
     is_tests_own = isinstance(error, AssertionError) and not _is_theirs(error, workspace)
     if is_tests_own:
-        told = values.sizes(error.__traceback__, workspace)
-        return Finding(_text(error).split("\nassert ")[0], help=told, places=places)
+        sentence = values.sizes(error.__traceback__, workspace)
+        return Finding(_text(error).split("\nassert ")[0], help=sentence, places=places)
     fact = _fact(line, frames, result.exercise, workspace)
     if fact is not None:
         result.names_cause = True
@@ -227,13 +227,13 @@ def _explain_error(
         named = values.nones(error.__traceback__, workspace)
         hint = hint.replace(SOMETHING_IS_NONE, named) if named else hint
     elif _is_own_raise(error, frames, workspace):
-        told = values.condition(error.__traceback__, workspace)
-        told = told or values.given(error.__traceback__, workspace)
+        sentence = values.condition(error.__traceback__, workspace)
+        sentence = sentence or values.given(error.__traceback__, workspace)
         is_here = frames[-1][0].stem == result.exercise
         kept = kept_by_methods(workspace.source(result.exercise), frames[-1][1].line)
-        names = " and ".join(f"`{one}`" for one in kept)
+        names = " and ".join(f"`{name}`" for name in kept)
         own = _OWN_RAISE_LATER.format(names) if kept else _OWN_RAISE
-        hint = f"{own if is_here else _REFUSED} {told}".rstrip()
+        hint = f"{own if is_here else _REFUSED} {sentence}".rstrip()
     elif "does not require grad" in line:
         hint = off_the_graph(workspace.source(result.exercise)) or hint
     elif re.search(r"^\w+Error: .*(?:\bout of bounds\b|\bindex out of range\b)", line):
@@ -241,9 +241,11 @@ def _explain_error(
         lengths = values.lengths(error.__traceback__, workspace) if "range" in line else ""
         hint = " ".join(filter(None, (hint, counts, lengths)))
     elif re.search(_ABOUT_SIZES, line) and not _is_raised(frames):
-        told = "" if width else values.sizes(error.__traceback__, workspace, result.exercise)
+        sentence = "" if width else values.sizes(error.__traceback__, workspace, result.exercise)
         came, lines = origins.of_shapes(error, workspace, result.exercise)
-        hint = " ".join(filter(None, (re.sub(_PRINT, "", hint) if told else hint, told, came)))
+        hint = " ".join(
+            filter(None, (re.sub(_PRINT, "", hint) if sentence else hint, sentence, came))
+        )
         result.shows_origin = bool(came)
         places = (*lines, *places)
     if not frames:

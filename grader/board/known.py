@@ -160,7 +160,7 @@ def marks(known: Known, module: Any, patient: bool = True) -> Prints:
 def explained(known: Known, prints: Prints, source: str = "") -> list[tuple[str, ...]]:
     """Return the mistakes that explain these marks; see `diagnose`."""
     needs, denials = (
-        {name: said for name, words in known.words.items() if (said := getattr(words, key))}
+        {name: text for name, words in known.words.items() if (text := getattr(words, key))}
         for key in ("where", "unless")
     )
     refused = ruled_out(source, needs, denials)

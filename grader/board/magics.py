@@ -128,8 +128,8 @@ def show(exercise: str, namespace: dict[str, Any] | None = None) -> None:
         display({"text/plain": words}, raw=True)
         return
     workspace = NotebookWorkspace(names)
-    picture, told = showing.drawn(exercise, showing.of_names(names), workspace)
-    words = printable("\n".join(showing.sentences(exercise, told)))
+    picture, sentences = showing.drawn(exercise, showing.of_names(names), workspace)
+    words = printable("\n".join(showing.sentences(exercise, sentences)))
     display({"text/plain": words}, raw=True)
     data = {"image/png": b64encode(picture).decode(), "text/plain": f"A picture of {exercise}"}
     display(data, metadata={"image/png": {"width": _WIDTH}}, raw=True)

@@ -149,14 +149,14 @@ def _told(
     ]
     if not wrong:
         return None
-    told = EXCHANGED.format(
+    sentence = EXCHANGED.format(
         call=f"`{name}`",
         how="made" if is_made else "called",
         wrong=" and ".join(filter(None, (", ".join(wrong[:-1]), wrong[-1]))),
         asks=SEVERAL if len(wrong) > 1 else ONE,
         names=", ".join(takes),
     )
-    return told, call.lineno
+    return sentence, call.lineno
 
 
 def _is_of_another(value: str, parameter: str, takes: _Parameters) -> bool:
@@ -183,10 +183,10 @@ def _unpacked(node: ast.Assign, results: Mapping[str, _Parameters]) -> tuple[str
         return None
     for place, name in enumerate(returned):
         if name and name in own and own[place] != name and own[place] not in returned[:place]:
-            told = _UNPACKED.format(
+            sentence = _UNPACKED.format(
                 call=call, name=name, place=_PLACES[place], other=_PLACES[own.index(name)]
             )
-            return told, node.lineno
+            return sentence, node.lineno
     return None
 
 

@@ -75,7 +75,7 @@ def as_text(outcome: Outcome, in_full: bool = False) -> str:
 
 def _failing(outcome: Outcome) -> list[list[Result]]:
     """Return the tests that do not pass, those that say the same together."""
-    return grouped(one for one in outcome.results if one.status is not Status.PASSED)
+    return grouped(result for result in outcome.results if result.status is not Status.PASSED)
 
 
 def _rest(groups: list[list[Result]]) -> str:

@@ -81,8 +81,8 @@ def of_shapes(
             places = [
                 workspace.place_at(code.co_filename, number, code.co_qualname) for number in lines
             ]
-            told = " ".join(by_lines[numbers].told() for numbers in sorted(by_lines))
-            return told, tuple(places)
+            sentence = " ".join(by_lines[numbers].told() for numbers in sorted(by_lines))
+            return sentence, tuple(places)
     return "", ()
 
 
@@ -140,8 +140,8 @@ def _made_from(name: str, statement: ast.Assign) -> ast.AST:
     """Return what a statement assigns to a variable; of `a, b = c, d` the part for this one."""
     target, value = statement.targets[0], statement.value
     if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
-        for one, part in zip(target.elts, value.elts, strict=False):
-            if isinstance(one, ast.Name) and one.id == name:
+        for element, part in zip(target.elts, value.elts, strict=False):
+            if isinstance(element, ast.Name) and element.id == name:
                 return part
     return statement
 

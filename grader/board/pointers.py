@@ -231,15 +231,15 @@ class _Pointer:
         calls = misplaced(source, imported)
         if len(calls) != 1 or not self.limit.allows("line"):
             return False
-        told, number = calls[0]
+        sentence, number = calls[0]
         place = self.workspace.line(self.exercise, number, _around(source, number))
-        if told in self.said or not _concerns(place, shown, self.exercise, self.workspace):
+        if sentence in self.said or not _concerns(place, shown, self.exercise, self.workspace):
             return False
         if re.search(_NO_PARAMETER, shown.headline) and not _makes_what(shown, source, number):
             return False
         names_cause = shown.names_cause or not shown.is_comparison
         asked = f"{shown.finding.help}\n" if names_cause else ""
-        self._say_once(failures, told, asked, (place,))
+        self._say_once(failures, sentence, asked, (place,))
         return True
 
     def _say_what_is_shared(self, failures: Sequence[Result]) -> bool:
@@ -249,15 +249,15 @@ class _Pointer:
         shared = [*shared_by_all(source), *kept_from_first_call(source)]
         if not shared or not self.limit.allows("line"):
             return False
-        told, number = shared[0]
+        sentence, number = shared[0]
         place = self.workspace.line(self.exercise, number, _around(source, number))
-        if told in self.said or not _concerns(place, shown, self.exercise, self.workspace):
+        if sentence in self.said or not _concerns(place, shown, self.exercise, self.workspace):
             return False
         if shown.is_comparison:
-            self._say_once(failures, told, "", (place,))
+            self._say_once(failures, sentence, "", (place,))
         elif shown.finding is not None:  # what the error seems to mean is not why it came
-            self.said.add(told)
-            _say(failures, shown.finding.help, (*shown.places[-1:], place), told)
+            self.said.add(sentence)
+            _say(failures, shown.finding.help, (*shown.places[-1:], place), sentence)
         return True
 
     def _end(
@@ -275,28 +275,28 @@ class _Pointer:
             return None
         source = self.workspace.source(self.exercise)
         pairs = [
-            (told, self.workspace.line(self.exercise, line, _around(source, line)))
-            for told, line in ends(source)
+            (sentence, self.workspace.line(self.exercise, line, _around(source, line)))
+            for sentence, line in ends(source)
         ]
         pairs = [
-            (told, place)
-            for told, place in pairs
-            if told not in self.said
+            (sentence, place)
+            for sentence, place in pairs
+            if sentence not in self.said
             and _concerns(place, shown, self.exercise, self.workspace)
-            and self._can_show(told, shown)
+            and self._can_show(sentence, shown)
         ]
         return pairs[0] if len(pairs) == 1 or (pairs and several) else None
 
-    def _can_show(self, told: str, shown: Result) -> bool:
+    def _can_show(self, sentence: str, shown: Result) -> bool:
         """Return whether what a source leaves unread or unused can be why this test fails.
 
         A shape doesn't depend on the device, and nothing but dropout on a dropout.
         """
-        name = re.match(r"`(?:self\.)?(\w+)", told)
+        name = re.match(r"`(?:self\.)?(\w+)", sentence)
         test = self.workspace.tests(self.exercise).get(shown.test)
         text = f"{shown.title}\n{shown.text()}\n{test.text if test is not None else ''}"
         return name is None or all(
-            re.search(pattern, text.replace(told, ""))
+            re.search(pattern, text.replace(sentence, ""))
             for word, pattern in _SEEN_IN.items()
             if word in name[1]
         )
@@ -305,14 +305,14 @@ class _Pointer:
         """Return whether what these mistakes are about can be why this message comes up."""
         assert self.knowledge is not None
         said = [self.knowledge.words[name] for name in names]
-        words = "\n".join(text for one in said for text in (one.asks, one.tells))
+        words = "\n".join(text for known in said for text in (known.asks, known.tells))
         return _fits(words, shown)
 
     def _say_once(
-        self, failures: Sequence[Result], told: str, before: str, places: tuple[Place, ...]
+        self, failures: Sequence[Result], sentence: str, before: str, places: tuple[Place, ...]
     ) -> None:
-        self.said.add(told)
-        _say(failures, f"{before}{told}", places)
+        self.said.add(sentence)
+        _say(failures, f"{before}{sentence}", places)
 
 
 def _say(
@@ -343,9 +343,9 @@ def _place(
     return workspace.line(exercise, number, _around(source, number))
 
 
-def _is_said(finding: Finding, told: str) -> bool:
-    """Return whether the help already names the argument that `told` says nothing reads."""
-    name = re.match(r"`\w+`", told)
+def _is_said(finding: Finding, sentence: str) -> bool:
+    """Return whether the help already names the argument that `sentence` says nothing reads."""
+    name = re.match(r"`\w+`", sentence)
     return name is not None and name[0] in finding.help
 
 

@@ -58,10 +58,10 @@ def sizes(traceback: TracebackType | None, workspace: Workspace, exercise: str =
         shapes, numbers = _shapes_and_numbers(named)
     tensors = [value for _, value in named if isinstance(value, Tensor)]
     lengths = [tensor.numel() if tensor.dim() == 1 else 0 for tensor in tensors]
-    told = "; ".join([", ".join(shapes), *numbers])
+    sentence = "; ".join([", ".join(shapes), *numbers])
     is_outer = len(lengths) == 2 and all(lengths) and lengths[0] != lengths[1]
     ending = _COLUMN if is_outer else ""
-    return f"Shapes in {line}: {told}.{ending}" if shapes else ""
+    return f"Shapes in {line}: {sentence}.{ending}" if shapes else ""
 
 
 def lengths(traceback: TracebackType | None, workspace: Workspace) -> str:
@@ -94,8 +94,8 @@ def condition(traceback: TracebackType | None, workspace: Workspace) -> str:
     if not around:
         return ""
     shapes, numbers = _shapes_and_numbers(_named_in(around[-1].test, frame))
-    told = "; ".join(filter(None, (", ".join(shapes), ", ".join(numbers))))
-    return f"In that condition: {told}." if told else ""
+    sentence = "; ".join(filter(None, (", ".join(shapes), ", ".join(numbers))))
+    return f"In that condition: {sentence}." if sentence else ""
 
 
 def given(traceback: TracebackType | None, workspace: Workspace) -> str:
@@ -114,11 +114,11 @@ def given(traceback: TracebackType | None, workspace: Workspace) -> str:
         for name in names
         if name in frame.f_locals and type(frame.f_locals[name]) in _PLAIN
     ]
-    told = ", ".join(words)
+    sentence = ", ".join(words)
     is_method = "self" in names
-    if not words or is_method or len(told) > _LONGEST or len(words) < len(names):
+    if not words or is_method or len(sentence) > _LONGEST or len(words) < len(names):
         return ""
-    return f"Here it is {code.co_name}({told})."
+    return f"Here it is {code.co_name}({sentence})."
 
 
 def nones(traceback: TracebackType | None, workspace: Workspace) -> str:

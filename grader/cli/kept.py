@@ -89,10 +89,12 @@ def _not_made_anew(file: Path, names: AbstractSet[str], exercises: Sequence[str]
         report = results.report_from(records.loaded(file.read_bytes()))
     except ValueError:
         return "something else than grades, or damaged ones"
-    others = [graded.submission for graded in report.submissions if graded.submission not in names]
-    if others:
-        return f"the grades of {listed(others)}, whom this run does not grade"
-    held = {one.exercise for graded in report.submissions for one in graded.exercises}
+    strangers = [
+        graded.submission for graded in report.submissions if graded.submission not in names
+    ]
+    if strangers:
+        return f"the grades of {listed(strangers)}, whom this run does not grade"
+    held = {part.exercise for graded in report.submissions for part in graded.exercises}
     lost = sorted(held - {*exercises})
     return f"grades in {listed(lost)}, which this run does not grade" if lost else ""
 

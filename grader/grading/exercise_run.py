@@ -185,8 +185,8 @@ class ExerciseRun:
             undefined = self.process.cells.undefined
             if undefined and set(undefined) == set(curriculum.find(self.exercise).entries):
                 listed = ", ".join(undefined)
-                said = f"Where the tests of {self.exercise} stand, nothing is called {listed}."
-                raise NotImportableError(Finding(said))
+                sentence = f"Where the tests of {self.exercise} stand, nothing is called {listed}."
+                raise NotImportableError(Finding(sentence))
             self._probe(channel)
             if self.view is not None:
                 self._watch(channel, self.view)

@@ -75,13 +75,13 @@ def _places(noticed: StudentError | Use, sources: Mapping[str, str]) -> tuple[Pl
     return (Place(f"{name}.py", noticed.line, own),) if own else ()
 
 
-def _made(told: str, exercise: str, source: str) -> tuple[Place, ...]:
+def _made(headline: str, exercise: str, source: str) -> tuple[Place, ...]:
     """Return the line that makes the parameter with whose name a text begins, if a single one can.
 
     Of `layers.0.self_attn.q_proj.weight`, that is the one that makes `q_proj`, or where another
     exercise does that, `self_attn`.
     """
-    for part in reversed(told.partition(" ")[0].split(".")):
+    for part in reversed(headline.partition(" ")[0].split(".")):
         made = re.compile(rf"\s*self\.{re.escape(part)}(?::[^=]*)?\s*=(?!=)")
         lines = [n for n, line in enumerate(source_lines(source), 1) if made.match(line)]
         if lines:

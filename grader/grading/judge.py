@@ -273,10 +273,10 @@ class Judge:
             results = [run.check(recording) for recording in recordings]
             if run.losses:
                 return None
-            seen = run.seen()
-        if seen is not None and not all(result.points for result in results):
+            calls = run.seen()
+        if calls is not None and not all(result.points for result in results):
             raise _OtherwiseError
-        return seen
+        return calls
 
     def _explained(
         self, wrong: ExerciseResult, examination: ExerciseRun, searches: bool
@@ -304,8 +304,9 @@ class Judge:
             return wrong
         lines = raised_lines(examination.raised, wrong, source, diagnosed.unexplained)
         wrong = replace(wrong, lines=lines)
-        told = library.leaves_unread([name for one in wrong.diagnoses for name in one.mistakes])
-        return replace(wrong, lines=(*wrong.lines, *without_effect(wrong, source, told)))
+        mistakes = [name for diagnosis in wrong.diagnoses for name in diagnosis.mistakes]
+        named = library.leaves_unread(mistakes)
+        return replace(wrong, lines=(*wrong.lines, *without_effect(wrong, source, named)))
 
     def _with_lines(
         self, result: ExerciseResult, unexplained: Sequence[str], process: StudentProcess

@@ -56,12 +56,12 @@ def remarks(exercise: str, calls: Iterable[TorchCall]) -> list[str]:
     times: Counter[tuple[str, str | None, int | None]] = Counter()
     for call in unusual(exercise, calls):
         times[call.name, call.file, call.line] += call.times
-    said = []
+    sentences = []
     for (name, file, line), number in times.most_common(MOST):
         often = "once" if number == 1 else f"{number} times"
         where = f"{file.rpartition('/')[2]}, line {line}: " if file else ""
-        said.append(f"{where}calls {name}, which no known right answer uses ({often})")
-    return said
+        sentences.append(f"{where}calls {name}, which no known right answer uses ({often})")
+    return sentences
 
 
 def needs_watching(exercise: str, texts: Iterable[str]) -> bool:

@@ -39,8 +39,8 @@ def _exercise(result: ExerciseResult, labels: Labels) -> ExerciseResult:
         replace(diagnosis, shows=_QUOTED.sub(partial(_cell, labels), diagnosis.shows))
         for diagnosis in result.diagnoses
     )
-    told = replace(result, finding=finding, checks=checks, lines=lines, diagnoses=diagnoses)
-    return replace(told, remarks=remarks)
+    shown = replace(result, finding=finding, checks=checks, lines=lines, diagnoses=diagnoses)
+    return replace(shown, remarks=remarks)
 
 
 def _finding(finding: Finding | None, labels: Labels) -> Finding | None:

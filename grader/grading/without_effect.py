@@ -42,11 +42,11 @@ _ASKS_NEXT = "What does a second call, with another input, find there?"
 
 
 def without_effect(
-    result: ExerciseResult, source: str, told: AbstractSet[str] = frozenset()
+    result: ExerciseResult, source: str, named: AbstractSet[str] = frozenset()
 ) -> tuple[SuspectLine, ...]:
     """Return the lines of a wrong answer whose arguments or results nothing uses.
 
-    Arguments that were `told` already, each after its function, and lines that are shown in the
+    Arguments that were `named` already, each after its function, and lines that are shown in the
     result are not told again.
     """
     exercise = result.exercise
@@ -59,7 +59,7 @@ def without_effect(
         *((line, tells, _ASKS_FILLED) for tells, line in never_filled(source)),
         *((line, tells, _ASKS_NEXT) for tells, line in kept_from_first_call(source)),
         *((line, tells, _ASKS_NEXT) for tells, line in changed_in_forward(source)),
-        *_of_arguments(exercise, source, told),
+        *_of_arguments(exercise, source, named),
         # A slip in a name is one fault: the part that then goes unused is not another.
         *((line, tells, _ASKS) for tells, line in unused_layers(source) if not result.lines),
     ]
@@ -90,12 +90,12 @@ def told_as_unread(result: ExerciseResult, source: str) -> tuple[SuspectLine, ..
 
 
 def _of_arguments(
-    exercise: str, source: str, told: AbstractSet[str]
+    exercise: str, source: str, named: AbstractSet[str]
 ) -> Iterator[tuple[int, str, str]]:
     """Yield the line of each function that does not read some of its arguments, and the words."""
     by_line: defaultdict[int, list[str]] = defaultdict(list)
     for whole, line in unused_arguments(source):
-        if whole in _arguments(exercise) - told:
+        if whole in _arguments(exercise) - named:
             by_line[line].append(whole)
     kept = kept_only(source)
     for line, wholes in by_line.items():

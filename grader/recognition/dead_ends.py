@@ -79,14 +79,14 @@ def dropped(source: str) -> list[tuple[str, int]]:
     # Functions that return nothing are called for their side effects.
     silent = {node.name for node in functions if not _returns(node)}
     kinds = (partial(_dropped, silent=silent), _unread, _first_passes, _same_starts, _ungiven)
-    return _in_order(told for node in functions for kind in kinds for told in kind(node))
+    return _in_order(sentence for node in functions for kind in kinds for sentence in kind(node))
 
 
 def changed_in_forward(source: str) -> list[tuple[str, int]]:
     """Return a sentence on each attribute that `forward` changes for later calls, and its line."""
     functions = [n for n in ast.walk(parsed(source)) if isinstance(n, ast.FunctionDef)]
     return _in_order(
-        told for node in functions if node.name == "forward" for told in _changed(node)
+        sentence for node in functions if node.name == "forward" for sentence in _changed(node)
     )
 
 
@@ -94,7 +94,7 @@ def kept_from_first_call(source: str) -> list[tuple[str, int]]:
     """Return a sentence on each attribute that only the first `forward` computes, and its line."""
     functions = [n for n in ast.walk(parsed(source)) if isinstance(n, ast.FunctionDef)]
     return _in_order(
-        told for node in functions if node.name == "forward" for told in _kept_once(node)
+        sentence for node in functions if node.name == "forward" for sentence in _kept_once(node)
     )
 
 
@@ -115,12 +115,12 @@ def misnamed_keys(source: str) -> list[tuple[str, int]]:
     keys |= {node.arg for node in nodes if isinstance(node, ast.keyword) and _is_key(node.arg)}
     if len(keys) > _MOST_KEYS:
         return []
-    told = []
+    sentences = []
     for key, line in reads:
         if isinstance(key, ast.Constant) and _is_key(key.value) and key.value not in keys:
             near = difflib.get_close_matches(key.value, keys, n=1, cutoff=_NEAR)
-            told += [(_MISNAMED.format(key.value, near[0]), line)] if near else []
-    return _in_order(told)
+            sentences += [(_MISNAMED.format(key.value, near[0]), line)] if near else []
+    return _in_order(sentences)
 
 
 def _is_key(value: object) -> TypeGuard[str]:
@@ -131,12 +131,12 @@ def _is_key(value: object) -> TypeGuard[str]:
 def told_arguments(source: str) -> list[tuple[str, int]]:
     """Return a sentence on each argument that nothing reads, and its line, in order."""
     kept = kept_only(source)
-    told = []
+    sentences = []
     for whole, line in unused_arguments(source):
         function, _, name = whole.rpartition(".")
         read = f"`{kept[whole]}`, where it is kept" if whole in kept else "it"
-        told.append((_ARGUMENT.format(name, function, read), line))
-    return told
+        sentences.append((_ARGUMENT.format(name, function, read), line))
+    return sentences
 
 
 def unused_layers(source: str) -> list[tuple[str, int]]:
@@ -145,7 +145,7 @@ def unused_layers(source: str) -> list[tuple[str, int]]:
     owners = [node for node in tree.body if isinstance(node, ast.ClassDef)]
     parts = [node for node in ast.walk(tree) if isinstance(node, ast.Attribute)]
     read = {part.attr for part in parts if not isinstance(part.ctx, ast.Store)}
-    return _in_order(told for node in owners for told in _unused_layers(node, tree, read))
+    return _in_order(sentence for node in owners for sentence in _unused_layers(node, tree, read))
 
 
 def never_filled(source: str) -> list[tuple[str, int]]:
@@ -154,7 +154,7 @@ def never_filled(source: str) -> list[tuple[str, int]]:
     if _FILLED.search(ast.unparse(tree)):
         return []
     assigned = [node for node in ast.walk(tree) if isinstance(node, ast.Assign)]
-    return _in_order(told for node in assigned for told in _never_filled(node))
+    return _in_order(sentence for node in assigned for sentence in _never_filled(node))
 
 
 def unused_arguments(source: str) -> list[tuple[str, int]]:
@@ -183,8 +183,8 @@ def _never_filled(assigned: ast.Assign) -> Iterator[tuple[str, int]]:
         yield _NEVER_FILLED.format(target.attr), assigned.lineno
 
 
-def _in_order(told: Iterable[tuple[str, int]]) -> list[tuple[str, int]]:
-    return sorted(set(told), key=lambda pair: (pair[1], pair[0]))
+def _in_order(sentences: Iterable[tuple[str, int]]) -> list[tuple[str, int]]:
+    return sorted(set(sentences), key=lambda pair: (pair[1], pair[0]))
 
 
 def _returns(function: ast.FunctionDef) -> bool:
@@ -414,10 +414,10 @@ def _unused_layers(
                 yield _LAYER.format(target.attr), node.lineno
             else:
                 for index in _unused_indices(target.attr, node.value, tree):
-                    told = _LAYER_OF_LIST.format(
+                    sentence = _LAYER_OF_LIST.format(
                         target.attr, _length(node.value), target.attr, index
                     )
-                    yield told, node.lineno
+                    yield sentence, node.lineno
 
 
 def _length(made: ast.Call) -> int:
@@ -426,7 +426,8 @@ def _length(made: ast.Call) -> int:
         return 0
     layers = made.args[0]
     if isinstance(layers, ast.List):
-        return 0 if any(isinstance(one, ast.Starred) for one in layers.elts) else len(layers.elts)
+        starred = any(isinstance(layer, ast.Starred) for layer in layers.elts)
+        return 0 if starred else len(layers.elts)
     if isinstance(layers, ast.ListComp | ast.GeneratorExp):
         number = re.fullmatch(r"range\((\d{1,3})\)", ast.unparse(layers.generators[0].iter))
         is_plain = len(layers.generators) == 1 and not layers.generators[0].ifs
@@ -461,10 +462,10 @@ def _unused_indices(name: str, made: ast.Call, tree: ast.Module) -> list[int]:
 def shared_by_all(source: str) -> list[tuple[str, int]]:
     """Return a sentence on each list that a class has once and its methods change, and its line."""
     return _in_order(
-        told
+        sentence
         for owner in parsed(source).body
         if isinstance(owner, ast.ClassDef)
-        for told in _shared_by_all(owner)
+        for sentence in _shared_by_all(owner)
     )
 
 

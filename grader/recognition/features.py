@@ -315,15 +315,15 @@ class Fingerprints:
     @cached_property
     def last_loads(self) -> Tensor:
         """By key of a call, the key of the weights put in before; -1 if none were."""
-        found: list[int] = []
+        loads: list[int] = []
         for probe in self.probes:
-            start, last = len(found), -1
+            start, last = len(loads), -1
             for column, (number, path) in enumerate(probe.keys):
                 request = probe.requests[number]
                 if request["op"] == "load" and request.get("strict", True) and not path:
                     last = start + column
-                found.append(last if request["op"] in _COSTLY else -1)
-        return torch.tensor(found)
+                loads.append(last if request["op"] in _COSTLY else -1)
+        return torch.tensor(loads)
 
     @cached_property
     def plain(self) -> Tensor:

@@ -30,7 +30,7 @@ def steps(source: str) -> frozenset[Step]:
 
 
 def _steps(tree: ast.Module) -> set[Step]:
-    found: set[Step] = set()
+    steps: set[Step] = set()
     for function in ast.walk(tree):
         if isinstance(function, ast.FunctionDef):
             values: dict[str, ast.expr] = {}
@@ -39,12 +39,12 @@ def _steps(tree: ast.Module) -> set[Step]:
                 if value is None:
                     continue
                 whole = _Inlined(values).visit(copy.deepcopy(value))
-                found.update(_pairs(whole, ""))
+                steps.update(_pairs(whole, ""))
                 target = statement.targets[0] if isinstance(statement, ast.Assign) else None
                 if isinstance(target, ast.Name):
                     is_step = isinstance(value, (ast.Call, ast.BinOp)) and _size(whole) <= _LARGEST
                     values[target.id] = whole if is_step else ast.Name(target.id)
-    return found
+    return steps
 
 
 def _size(node: ast.AST) -> int:

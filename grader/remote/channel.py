@@ -147,7 +147,7 @@ class Channel:
         Raises as `load` does.
         """
         message = {"op": "watch", "exercise": exercise, "texts": dict(texts), "view": view}
-        self._ask({**message, "ordinary": [list(some) for some in ordinary]})
+        self._ask({**message, "ordinary": [list(names) for names in ordinary]})
 
     def seen(self) -> list[TorchCall]:
         """Return what was noted since `watch`. Raises `Lost`."""

@@ -269,11 +269,11 @@ class CellNotes:
     undefined: tuple[str, ...] = ()
 
 
-def cell_notes(told: Any) -> CellNotes:
+def cell_notes(reply: Any) -> CellNotes:
     """Return the process's report, validated. Raises `Lost` if it is malformed."""
-    if type(told) is not dict or told.keys() != {"notes", "undefined"}:
+    if type(reply) is not dict or reply.keys() != {"notes", "undefined"}:
         raise Malformed
-    notes, undefined = told["notes"], told["undefined"]
+    notes, undefined = reply["notes"], reply["undefined"]
     if type(notes) not in (list, tuple) or type(undefined) is not list:
         raise Malformed
     return CellNotes(
@@ -304,13 +304,13 @@ def _cell_note(note: Any) -> CellNote:
     return CellNote(cell, line, kind, clean(text))
 
 
-def found_trace(told: Any) -> tuple[set[tuple[str, int]], list[Value]]:
+def found_trace(reply: Any) -> tuple[set[tuple[str, int]], list[Value]]:
     """Return the lines and values that a process reports, validated. Raises `Lost`."""
-    if type(told) is not tuple or [*map(type, told)] != [list, list]:
+    if type(reply) is not tuple or [*map(type, reply)] != [list, list]:
         raise Malformed
-    lines, values = told
-    for some, kinds in ((lines, [str, int]), (values, [int, str, int, int, int, float, float])):
-        if any(type(item) is not tuple or [*map(type, item)] != kinds for item in some):
+    lines, values = reply
+    for rows, kinds in ((lines, [str, int]), (values, [int, str, int, int, int, float, float])):
+        if any(type(item) is not tuple or [*map(type, item)] != kinds for item in rows):
             raise Malformed
     return set(lines), values
 
@@ -325,15 +325,15 @@ class TorchCall:
     times: int
 
 
-def torch_calls(told: Any) -> list[TorchCall]:
+def torch_calls(reply: Any) -> list[TorchCall]:
     """Return the calls that a process tells of, checked before they are used. Raises `Lost`."""
-    if type(told) is not list or any(type(call) is not tuple or len(call) != 4 for call in told):
+    if type(reply) is not list or any(type(call) is not tuple or len(call) != 4 for call in reply):
         raise Malformed
-    if any([*map(type, call[:3])] not in _USE_TYPES or type(call[3]) is not int for call in told):
+    if any([*map(type, call[:3])] not in _USE_TYPES or type(call[3]) is not int for call in reply):
         raise Malformed
     return [
         TorchCall(clean(name, 100), file and clean(file, 100), line, times)
-        for name, file, line, times in told[:MAX_CALLS]
+        for name, file, line, times in reply[:MAX_CALLS]
     ]
 
 

@@ -123,7 +123,7 @@ class Work:
         names = {file_name(name): name for name in files}
         trace = follow(self.server.answer, requests, names.get, noting)
         self.guard.take()
-        lines = [(name, line) for name, some in trace.lines.items() for line in sorted(some)]
+        lines = [(name, line) for name, numbers in trace.lines.items() for line in sorted(numbers)]
         return {"ok": (lines, trace.values)}
 
     def watch(

@@ -237,8 +237,8 @@ def _twins(submissions: Sequence[SubmissionResult]) -> list[Twins]:
             groups[exercise.exercise].append((runs, exercise, [number]))
     twins = [
         Twins(name, example.points or 0.0, _says(example), tuple(students))
-        for name, some in groups.items()
-        for _, example, students in some
+        for name, group in groups.items()
+        for _, example, students in group
         if len(students) > 1
     ]
     return sorted(twins, key=lambda twin: -len(twin.students))

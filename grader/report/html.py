@@ -43,8 +43,8 @@ def write_pages(report: Report, folder: Path) -> Path:
         slug = re.sub(r"[^A-Za-z0-9]+", "-", result.submission).strip("-")[:60]
         pages.append(f"{number:04}-{slug}.html")
         title = f"{result.submission}: {points(result)} points"
-        first = first_to_fix((one, one.exercise) for one in result.exercises)
-        passed = [one for one in report.passed_over if one.submission == result.submission]
+        first = first_to_fix((entry, entry.exercise) for entry in result.exercises)
+        passed = [entry for entry in report.passed_over if entry.submission == result.submission]
         text = page.render(
             title=title, submission=result, report=report, first=first, passed_over=passed
         )

@@ -190,7 +190,7 @@ class Terminal:
                     who[", ".join(exercises), reason].append(submission.submission)
         lines = [
             f"{_few(names)}, {exercises}: {reason}"
-            for (exercises, reason), names in sorted(who.items(), key=lambda one: -len(one[1]))
+            for (exercises, reason), names in sorted(who.items(), key=lambda row: -len(row[1]))
         ]
         if lines:
             self.say("\n  ".join(("\nCould not be read or run:", *lines[:MAX_NOT_RUN])), "red")

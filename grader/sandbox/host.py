@@ -211,8 +211,8 @@ def _stalled(path: str) -> float:
     others wait; the clock on the wall still ends that.
     """
     try:
-        some, *_ = os.pread(_pressure(path), 199, 0).splitlines()
-        return int(some.rpartition(b"total=")[2]) / 1e6
+        line, *_ = os.pread(_pressure(path), 199, 0).splitlines()
+        return int(line.rpartition(b"total=")[2]) / 1e6
     except (OSError, ValueError):
         return 0.0
 

@@ -60,18 +60,18 @@ def both(first: Mistake, second: Mistake) -> Variant | None:
     return together([first, second])
 
 
-def together(some: Sequence[Mistake]) -> Variant | None:
+def together(mistakes: Sequence[Mistake]) -> Variant | None:
     """Return a right answer with all of these mistakes, if one of its forms takes them all."""
-    exercise = some[0].exercise
+    exercise = mistakes[0].exercise
     sources = {"": stubs.reference_source(exercise), **forms(exercise)}
     for form, source in sources.items():
-        for edits in product(*(_edits(mistake, form) for mistake in some)):
+        for edits in product(*(_edits(mistake, form) for mistake in mistakes)):
             for order in (edits, edits[::-1]):
                 with contextlib.suppress(MistakeError):
                     edited = source
                     for mistake, number in order:
                         edited = mistake.apply(edited, number)
-                    return Variant(tuple(mistake.name for mistake in some), edited)
+                    return Variant(tuple(mistake.name for mistake in mistakes), edited)
     return None
 
 
@@ -127,5 +127,5 @@ def _edits(mistake: Mistake, form: str) -> list[tuple[Mistake, int]]:
     Most of the solution's lines are in the other forms as well.
     """
     numbers = [number for number, edit in enumerate(mistake.edits) if edit.form == form]
-    others = [number for number, edit in enumerate(mistake.edits) if edit.form == ""]
-    return [(mistake, number) for number in numbers or others]
+    unconditional = [number for number, edit in enumerate(mistake.edits) if edit.form == ""]
+    return [(mistake, number) for number in numbers or unconditional]

@@ -59,20 +59,20 @@ def leaving(
         known[count, kind].append((total, square))
     by_request: dict[int, list[tuple[Place, bool]]] = defaultdict(list)
     for number, file, line, count, kind, total, square in theirs:
-        same = any(_same(total, square, one, count) for one in known.get((count, kind), ()))
+        same = any(_same(total, square, value, count) for value in known.get((count, kind), ()))
         by_request[number].append(((file, line), same))
     first: set[Place] = set()
-    others: set[Place] = set()
+    diverging: set[Place] = set()
     for number, made in by_request.items():
         off = [position for position, (_, same) in enumerate(made) if not same]
         if number in wrong and off and len(off) < len(made):
             last = max(position for position, (_, same) in enumerate(made) if same)
             later = [position for position in off if position > last]
-            first.update(made[one][0] for one in later[:1])
+            first.update(made[value][0] for value in later[:1])
             if number in crashed:
                 first.add(made[off[0]][0])
-            others.update(made[one][0] for one in off)
-    return first, others - first
+            diverging.update(made[value][0] for value in off)
+    return first, diverging - first
 
 
 def _same(total: float, square: float, other: tuple[float, float], count: int) -> bool:

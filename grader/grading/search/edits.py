@@ -78,11 +78,11 @@ def _everywhere(habits: Sequence[Edit]) -> Iterator[Edit]:
                 if called[0] != called[1]:
                     alike[edit.kind, *map(" ".join, called)].append(edit)
     made = set()
-    for some in alike.values():
-        first, *others = sorted(some, key=lambda part: part.start)
-        apart = all(left.end <= right.start for left, right in pairwise([first, *others]))
-        places = tuple((part.start, part.end, part.text) for part in others)
-        if others and apart and (first, places) not in made:
+    for group in alike.values():
+        first, *repeated = sorted(group, key=lambda part: part.start)
+        apart = all(left.end <= right.start for left, right in pairwise([first, *repeated]))
+        places = tuple((part.start, part.end, part.text) for part in repeated)
+        if repeated and apart and (first, places) not in made:
             made.add((first, places))
             yield replace(first, others=places)
 
@@ -172,8 +172,8 @@ def _slips(source: Source, node: ast.expr, kind: str, rank: int) -> Iterator[Edi
 
 def _assigned(source: Source, scope: Scope, node: ast.Assign) -> Iterator[Edit]:
     """Yield an attribute set to the argument of its name, and a slice that takes one element."""
-    (target, *others), value = node.targets, node.value
-    if others or isinstance(value, ast.List):
+    (target, *rest), value = node.targets, node.value
+    if rest or isinstance(value, ast.List):
         return
     if isinstance(value, ast.Constant):
         named = isinstance(target, ast.Attribute) and target.attr
@@ -294,16 +294,16 @@ def _comparison(source: Source, node: ast.Compare) -> Iterator[Edit]:
 
 def _constant(source: Source, node: ast.Constant) -> Iterator[Edit]:
     value = node.value
-    others: Sequence[object] = ()
+    values: Sequence[object] = ()
     if isinstance(value, bool):
-        others = (not value,)
+        values = (not value,)
     elif isinstance(value, int):
-        others = (value + 1, value - 1, -value, 2 * value, 0, 1, 2, 10000)
+        values = (value + 1, value - 1, -value, 2 * value, 0, 1, 2, 10000)
     elif isinstance(value, float):
-        others = (value / 2, value - 1, 2 * value, -value, 0.5 * value**0.5, 1e-5, 10000.0, 1.0)
+        values = (value / 2, value - 1, 2 * value, -value, 0.5 * value**0.5, 1e-5, 10000.0, 1.0)
     elif value is None:
         return
-    for other in dict.fromkeys(map(repr, others)):
+    for other in dict.fromkeys(map(repr, values)):
         if other != repr(value):
             yield source.replaced(node, "constant", other, 2)
 

@@ -267,23 +267,23 @@ class Search:
         Edits of lines that don't run in it can't. A line that also runs in checks that pass is less
         likely to be wrong; the one that raised is likelier.
         """
-        said = target.raised.text if target.raised else ""
+        text = target.raised.text if target.raised else ""
 
         def unlikely(number: int) -> float:
             edit = self.edits[number]
             there = (edit.file, edit.line)
             near = NEAR * (there == target.place) + LEAVES * (there in target.leaving)
-            meant = any(said and re.search(words, said) for words in KINDS[edit.kind].said)
+            meant = any(text and re.search(words, text) for words in KINDS[edit.kind].said)
             share = self._share(edit)
             likely = near + OFF * (there in target.off) + SAID * meant + self._otherwise(edit)
             return edit.rank + RIGHTLY * share - likely
 
-        some = [
+        numbers = [
             number
             for number, edit in enumerate(self.edits)
             if (edit.file, edit.line) == target.place or target.runs(edit)
         ]
-        return sorted(some, key=unlikely)
+        return sorted(numbers, key=unlikely)
 
     def _differs(self, edit: Edit) -> bool:
         """Return whether a right answer that is nearly the same has something else on the line."""
@@ -381,8 +381,8 @@ class Search:
                 target.refused.add(mark)
                 return self._helped(numbers, target, replies, channel)
             if self._whole(target.recording, channel) and self._breaks_none(numbers, channel):
-                others = self._fixed(target, channel)
-                self.fixes[numbers] = others | {target.name}
+                fixed = self._fixed(target, channel)
+                self.fixes[numbers] = fixed | {target.name}
                 return _Outcome(self.fixes[numbers])
         except Lost:
             self._lose(numbers)
@@ -417,8 +417,8 @@ class Search:
 
     def _fixed(self, target: Target, channel: Channel) -> frozenset[str]:
         """Return the names of the failing checks, but for the target's, that pass now."""
-        others = (recording for recording in self.failing if recording is not target.recording)
-        return frozenset(check.check.name for check in others if self._whole(check, channel))
+        recordings = (recording for recording in self.failing if recording is not target.recording)
+        return frozenset(check.check.name for check in recordings if self._whole(check, channel))
 
     def _spares(self, number: int) -> bool:
         """Return whether an edit breaks no check that passes."""

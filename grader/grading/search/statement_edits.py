@@ -63,11 +63,13 @@ def guarded(source: Source, scope: Scope, statement: ast.stmt) -> Iterator[Edit]
     listed = scope.function.args
     defaults = [*listed.defaults, *listed.kw_defaults]
     named = [*listed.args[len(listed.args) - len(listed.defaults) :], *listed.kwonlyargs]
-    for one, default in zip(named, defaults, strict=True):
+    if isinstance(statement, ast.Return):
+        return
+    names = {node.id for node in code(statement) if isinstance(node, ast.Name)}
+    for argument, default in zip(named, defaults, strict=True):
         absent = isinstance(default, ast.Constant) and default.value is None
-        used = any(isinstance(node, ast.Name) and node.id == one.arg for node in code(statement))
-        if absent and used and not isinstance(statement, ast.Return):
-            text = f"if {one.arg} is not None: {source.segment(statement)}"
+        if absent and argument.arg in names:
+            text = f"if {argument.arg} is not None: {source.segment(statement)}"
             yield source.restated(statement, statement, "unguarded", text, text, 1)
 
 

@@ -95,8 +95,10 @@ class Target:
         ):
             if raised(reply) or raised(right):
                 continue
-            mine = marks(request, reply, right)
-            same = mine.keys() == wanted.keys() and all(mine[x].equals(wanted[x]) for x in wanted)
+            actual = marks(request, reply, right)
+            same = actual.keys() == wanted.keys() and all(
+                actual[x].equals(wanted[x]) for x in wanted
+            )
             if same and any(reply.values for reply in wanted.values()):
                 agreeing.add(number)
         return frozenset(agreeing)
@@ -124,7 +126,7 @@ class Target:
         key = f"{exercise}.{self.name}.{number}"
         if key not in made:
             made[key] = right_values(exercise, self.case.requests)
-        crashed = [number for number, one in enumerate(replies) if raised(one)]
+        crashed = [number for number, reply in enumerate(replies) if raised(reply)]
         self.leaving, self.off = leaving(values, made[key], wrong, crashed)
 
     def accepts(self, replies: Sequence[Any], channel: Channel) -> bool:
