@@ -1,7 +1,7 @@
-"""What led to an error: arguments in another order, a layer of another width, a missing `return`.
+"""Causes of errors: arguments in the wrong order, a layer of the wrong width, a missing `return`.
 
-An error shows where it came out. These look at the calls on the way there and at the student's
-file, for what a person who looks over their shoulder would see.
+A traceback ends where the error was raised. These functions look at the calls on the way there and
+at the student's file, for what somebody looking over their shoulder would notice.
 """
 
 from __future__ import annotations
@@ -46,13 +46,13 @@ _MADE_IN_BRANCH = (
 )
 _OTHER_SPELLING = "`{owner}` has no `{name}`, but it has `{near}`. Is one of them misspelled?"
 _MADE = "It came from {call}."
-# What a `def` line says of a function that may return None.
+# Return annotations of functions that may return None.
 _MAY_BE_NONE = re.compile(r"\b(?:None|Optional|Any|object)\b")
 _CUT = (
     "The result has no connection to the parameters. Your code has {names}: is the result computed "
     "with {it}?"
 )
-# What takes a result off the graph, by the attribute that it is.
+# How messages name the attributes that detach a result from the graph.
 _OFF_THE_GRAPH = {
     "no_grad": "`torch.no_grad`",
     "inference_mode": "`torch.inference_mode`",
@@ -74,8 +74,8 @@ def exchanged_arguments(
 ) -> tuple[str, Place | None]:
     """Return a sentence on a call that was given arguments of the wrong kind, and who calls.
 
-    The sentence is "" where there is no such call, the place None where the student's code isn't
-    what calls.
+    The sentence is "" if there is no such call, the place None if the caller isn't the student's
+    code.
     """
     caller: tuple[FrameType, int] | None = None
     for frame, number in tracebacks.walk_tb(traceback):
@@ -90,7 +90,7 @@ def exchanged_arguments(
         if is_theirs or _is_known(frame, workspace):
             caller = frame, number
         elif not _is_of_torch(frame):
-            caller = None  # a test, whose arguments are right
+            caller = None  # the arguments of tests are right
     return "", None
 
 
@@ -148,11 +148,11 @@ def constructor_call(traceback: TracebackType | None, workspace: Workspace, exer
 
 
 def without_return(source: str, raised: Collection[int] = ()) -> tuple[str, int] | None:
-    """Return the first function that should return something and ends without, and its last line.
+    """Return the first function that lacks a `return` at its end, and its last line.
 
-    A function should if its `def` line says so, or if its name is `forward`. Where an error came
-    up on the lines `raised`, one counts only if it had ended by then, and if the functions that
-    hold these lines call it: nothing else can have given them its None.
+    It has to be annotated with a result or be called `forward`. If an error was raised on the lines
+    `raised`, the function must have ended by then and be called by the functions with these lines,
+    as its None can't come from anywhere else.
     """
     tree = parsed(source)
     running = [
@@ -197,9 +197,9 @@ def without_raise(source: str) -> tuple[str, int] | None:
 
 
 def without_super(source: str, headline: str) -> tuple[str, int] | None:
-    """Return a sentence on an `__init__` that leaves out its base class's, and its line.
+    """Return a sentence on an `__init__` that doesn't call its base class's, and its line.
 
-    That is the one of the class of which `headline` says that its object has no such attribute.
+    It is that of the class whose object, says `headline`, has no such attribute.
     """
     for owner in parsed(source).body:
         if not isinstance(owner, ast.ClassDef) or not owner.bases:
@@ -219,9 +219,8 @@ def without_super(source: str, headline: str) -> tuple[str, int] | None:
 def missing_attribute(source: str, headline: str) -> tuple[str, int, str] | None:
     """Return a sentence on an attribute that `headline` says is missing, a line, and its method.
 
-    That is the line that assigns it, or something like it, or else the first one of `__init__`.
-    Nothing is said of a class that is not in the source, inherits from one that is, or whose
-    `__init__` is not written.
+    The line is the one that assigns it, or a similar name, or else the first one of `__init__`. A
+    class is skipped if it is not in the source, inherits from one that is, or has no `__init__`.
     """
     match = re.search(r"'(\w+)' object has no attribute '(\w+)'", headline)
     tree = parsed(source)
@@ -268,10 +267,10 @@ def missing_attribute(source: str, headline: str) -> tuple[str, int, str] | None
 
 
 def kept_by_methods(source: str, line: int) -> list[str]:
-    """Return what the method that holds a line reads of `self` and that methods change.
+    """Return the attributes that the method around a line reads and that methods change.
 
-    Such as "self.k" for the cache that each call makes longer. What only `__init__` assigns is not
-    among it.
+    An example is "self.k" for a cache that grows with each call. Attributes that only `__init__`
+    assigns don't count.
     """
     for owner in ast.walk(parsed(source)):
         methods = [n for n in getattr(owner, "body", []) if isinstance(n, ast.FunctionDef)]
@@ -310,7 +309,7 @@ def _constructors(traceback: TracebackType | None, workspace: Workspace) -> Iter
     The innermost comes first.
     """
     for frame, _ in reversed(list(tracebacks.walk_tb(traceback))):
-        # `isinstance` would ask an object of the student's, which may raise.
+        # `isinstance` would run code of the student's object, which may raise.
         is_module = issubclass(type(frame.f_locals.get("self")), nn.Module)
         if frame.f_code.co_name == "__init__" and is_module and _is_known(frame, workspace):
             yield frame

@@ -1,9 +1,9 @@
-"""From wrong numbers to a line: the question of the known mistake that would give these numbers.
+"""From wrong numbers to a line: the question of the known mistake that explains the numbers.
 
-A public test sees that a number is wrong, and asks what holds for every wrong number. Where the
-data on the known mistakes of the exercise is at hand, as it is unless somebody changes the kit, one
-that explains what the code answers asks its own question instead, if it changes what the failing
-function returns, and points to the line that is most like those in which it is made.
+A public test only sees that a number is wrong, and its question fits every wrong number. If the
+exercise's hint data is up to date, a known mistake that explains the replies of the code asks its
+own question instead, provided that it affects the failing function, and points at the line that is
+most similar to those in which it is made.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ _ABOUT_NAMES = r"(?m)^(?:Name|Import|ModuleNotFound|UnboundLocal|Syntax|Indentat
 _QUESTION = r"(?<=[.!?]) [A-Z`][^.?!]*\?(?= |$)"
 _IS_IT = "Is it this line?"
 _IS_IT_LINE = "Is it line {}?"  # where others are shown as well
-# Errors whose cause is in the line that raises them, whatever else is wrong.
+# Errors that are caused by the line that raises them, whatever else is wrong.
 _OF_THIS_LINE = r"\bDimension out of range\b|\bis not callable\b"
-# What a test must be about, for something unread or unused of this name to be why it fails.
+# What a test has to be about, so that something unread or unused of this name may be the cause.
 _SEEN_IN = {
     "device": r"\bdevice\b",
     "dtype": r"\b(?:dtype|precision|\w*float\d+)\b",
@@ -48,7 +48,7 @@ _SEEN_IN = {
     "drop": r"\b(?:dropout|dropped|drops?|training)\b",
 }
 _NO_PARAMETER = r"\bparameters? that do|\bhas no parameter\b"
-# What a question must be about to be asked beside a message of this kind.
+# What a question has to be about to go with a message of this kind.
 _ABOUT = {
     r"\bshape\b": (
         r"\bshapes?\b|\bsizes?\b|\bax[ei]s\b|\bdim|\blengths?\b|\bheads?\b|features?\b|\bvocabular"
@@ -61,7 +61,7 @@ _ABOUT = {
     ),
     r"'NoneType' object is not callable": r"\bNone\b|\bgiven\b|\bcall|\bfunction\b|\bdropout\b",
 }
-# What `assert_raises` says.
+# The messages of `assert_raises`.
 _RAISES_NOTHING = "raises nothing; it should raise"
 
 
@@ -74,10 +74,9 @@ def point(
 ) -> None:
     """Give the first of these failures, and those that say the same, a better question and line.
 
-    With `in_full` all of them, each what concerns its own test. `module` returns what holds the
-    student's names, or None where it cannot be imported. Nothing changes where the cause is known
-    already, or where the instructor does not want hints to go that far. Where no question fits,
-    what the test's text says about the expected numbers takes its place.
+    With `in_full`, give one to each of them. `module` returns the module with the student's names,
+    or None if it can't be imported. Nothing changes if the cause is known already, or if the
+    instructor limits hints. If no question fits, the test's text on the expected numbers is used.
     """
     if not failures or any(result.endless for result in failures):
         return
@@ -99,7 +98,7 @@ def point(
 
 
 class _Pointer:
-    """What leads from the failures of one exercise to questions and lines, each said once."""
+    """Finds questions and lines for the failures of one exercise, and says each only once."""
 
     def __init__(self, exercise: str, workspace: Workspace, module: Callable[[], Any]) -> None:
         """Raises `CurriculumError` where the instructor's limit of hints cannot be read."""
@@ -140,7 +139,7 @@ class _Pointer:
         """Give these failures, which say the same, a better question and line."""
         shown = failures[0]
         finding = shown.finding
-        is_told = shown.names_cause and not shown.is_comparison  # what an error came from
+        is_told = shown.names_cause and not shown.is_comparison  # an error with a known cause
         if finding is None or is_told or not (shown.is_comparison or _comes_out_late(finding)):
             return
         if self._say_what_is_misplaced(failures) or self._say_what_is_shared(failures):
@@ -148,7 +147,7 @@ class _Pointer:
         names, place = self._mistake(shown)
         end = self._end(dropped, shown)
         if end is None and place is None:
-            # What is passed to a layer that nothing uses is unread for that reason.
+            # The arguments of an unused layer are unread for that reason.
             end = self._end(unused_layers, shown, several=True)
             end = end or self._end(told_arguments, shown)
         if end is not None and end[1] != place:
@@ -165,7 +164,7 @@ class _Pointer:
         places = finding.places
         is_of_names = re.search(_ABOUT_NAMES, f"{finding.headline}\n{finding.help}")
         if not shown.is_comparison and not is_of_names and self.sure & set(names):
-            # It knows more of this error than what such errors mean in general.
+            # The mistake says more about this error than the general explanation does.
             headline = re.sub(_QUESTION, "", finding.headline)
             may_point = self.limit.allows("line") and not _is_of_its_line(finding)
             if place is not None and may_point:
@@ -182,15 +181,15 @@ class _Pointer:
                 return
             origins = places[:-1] if shown.shows_origin else ()
             if place in places and place not in origins:
-                if re.match(_ERROR, finding.headline):  # nothing but what Python says
+                if re.match(_ERROR, finding.headline):  # only Python's own message
                     _say(failures, f"{finding.help} {help}".strip(), places)
                 return
-            if origins and place not in origins:  # they are where it comes from, and no guess
+            if origins and place not in origins:  # the origins are certain, the place is a guess
                 return
             said_already = [finding.help] if finding.help else []
             asked = f"{help} {_IS_IT_LINE.format(place.line)}"
             help, places = "\n".join([*said_already, asked]), (*places, place)
-        elif _is_made_at(places):  # a parameter that is missing or has another shape
+        elif _is_made_at(places):  # a parameter that is missing or has the wrong shape
             help = finding.help or help
         elif place is not None and self.limit.allows("line"):
             help, places = f"{help} {_IS_IT}", (place,)
@@ -200,7 +199,7 @@ class _Pointer:
     def _mistake(self, shown: Result) -> tuple[tuple[str, ...], Place | None]:
         """Return the first mistake that could be why this test fails, and its line if one is.
 
-        The mistake has no names where none could.
+        The mistake has no names if there is none.
         """
         entries = _entries(shown, self.exercise, self.workspace)
         for names in self.named:
@@ -255,7 +254,7 @@ class _Pointer:
             return False
         if shown.is_comparison:
             self._say_once(failures, sentence, "", (place,))
-        elif shown.finding is not None:  # what the error seems to mean is not why it came
+        elif shown.finding is not None:  # the general explanation is not the cause here
             self.said.add(sentence)
             _say(failures, shown.finding.help, (*shown.places[-1:], place), sentence)
         return True
@@ -268,7 +267,7 @@ class _Pointer:
     ) -> tuple[str, Place] | None:
         """Return where the code leads nowhere, if the test runs it.
 
-        Of several places the first is returned if they are `several` signs of one fault.
+        If there are several places, return the first if they are `several` signs of one fault.
         """
         is_answer = shown.is_comparison and not _is_made_at(shown.places)
         if not (is_answer or _is_own_raise(shown)) or not self.limit.allows("line"):
@@ -288,9 +287,9 @@ class _Pointer:
         return pairs[0] if len(pairs) == 1 or (pairs and several) else None
 
     def _can_show(self, sentence: str, shown: Result) -> bool:
-        """Return whether what a source leaves unread or unused can be why this test fails.
+        """Return whether something unread or unused can be why this test fails.
 
-        A shape doesn't depend on the device, and nothing but dropout on a dropout.
+        A shape doesn't depend on the device, for example, and only dropout depends on a dropout.
         """
         name = re.match(r"`(?:self\.)?(\w+)", sentence)
         test = self.workspace.tests(self.exercise).get(shown.test)
@@ -320,7 +319,7 @@ def _say(
 ) -> None:
     """Give the first failure, and those that say the same, this help and these places.
 
-    With a `headline` it takes the place of theirs.
+    A `headline` replaces theirs.
     """
     shown = failures[0]
     assert shown.finding is not None
@@ -350,9 +349,9 @@ def _is_said(finding: Finding, sentence: str) -> bool:
 
 
 def _comes_out_late(finding: Finding) -> bool:
-    """Return whether it is an error, whose reason may stand on another line.
+    """Return whether it is an error, whose cause may be on another line.
 
-    Two tensors that do not fit raise one where they meet, not where they are made.
+    Two tensors that don't fit raise an error where they meet, not where they are made.
     """
     return any(re.search(_ERROR, text) for text in (finding.headline, finding.help))
 
@@ -427,8 +426,8 @@ def _around(source: str, number: int) -> str:
 def _entries(result: Result, exercise: str, workspace: Workspace) -> set[str]:
     """Return the functions and classes of the exercise that the failing test is about.
 
-    Those are the ones that its message names, or else those that the test uses, and what they use
-    in turn. There are none where nothing of the exercise is named.
+    They are the ones that its message names, or else those that the test uses, and what they use in
+    turn. There are none if nothing of the exercise is named.
     """
     entries = find(exercise).entries
     test = workspace.tests(exercise).get(result.test)
