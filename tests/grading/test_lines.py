@@ -191,7 +191,7 @@ def test_where_dropping_a_condition_is_enough_what_keeps_it_is_told(judge: Judge
     """Refusing nothing makes as many checks pass as refusing what should be refused."""
     right = "self.weight = "
     assert right in NORM
-    wrong = f"if d_model > 0: raise ValueError(d_model)\n        {right}"
+    wrong = f"if sum([d_model]) > 0: raise ValueError(d_model)\n        {right}"
     source = NORM.replace(right, wrong, 1)
     (suspect,) = graded(judge, source).lines
     assert suspect.kind == "comparison"
