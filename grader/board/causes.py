@@ -147,7 +147,7 @@ def constructor_call(traceback: TracebackType | None, workspace: Workspace, exer
     return ""
 
 
-def without_return(source: str, raised: Collection[int] = ()) -> tuple[str, int] | None:
+def without_return(source: str, raised: Collection[int]) -> tuple[str, int] | None:
     """Return the first function that lacks a `return` at its end, and its last line.
 
     It has to be annotated with a result or be called `forward`. If an error was raised on the lines

@@ -32,10 +32,10 @@ _SETTINGS = {"activation", "base", "bias", "dropout", "eps", "max_len", "norm_fi
 _NO_SETTINGS = {"d_ff", "d_model", "n_heads", "n_kv_heads", "num_layers", "vocab_size"}
 
 
-def misplaced(source: str, imported: Iterable[str] = ()) -> list[tuple[str, int]]:
+def misplaced(source: str, imported: Iterable[str]) -> list[tuple[str, int]]:
     """Return a sentence on each call with arguments or results in each other's place, and its line.
 
-    `others` are the sources that this one imports from.
+    `imported` are the sources that this one imports from.
     """
     tree = parsed(source)
     trees = [*(parsed(text) for text in imported), tree]

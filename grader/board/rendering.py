@@ -305,19 +305,19 @@ def wrapped(text: str, width: int, indent: str) -> Iterator[Line]:
         yield [(line, "")]
 
 
-def fitted(lines: Iterable[Line], width: int = WIDTH) -> Iterator[Line]:
-    """Yield the lines, none longer than `width` columns."""
+def fitted(lines: Iterable[Line]) -> Iterator[Line]:
+    """Yield the lines, none longer than `WIDTH` columns."""
     for line in lines:
         whole = "".join(text for text, _ in line)
-        if len(whole) <= width:
+        if len(whole) <= WIDTH:
             yield line
         elif all(style == "code" for _, style in line):
             indent = " " * (len(whole) - len(whole.lstrip()))
-            for text in _wrap(whole.strip(), width, indent, indent + "    ", words=True):
+            for text in _wrap(whole.strip(), WIDTH, indent, indent + "    ", words=True):
                 yield [(text, "code")]
         else:
             indent = " " * (len(whole) - len(whole.lstrip()))
-            yield from _restyled(line, _wrap(whole.strip(), width, indent, indent + "  "))
+            yield from _restyled(line, _wrap(whole.strip(), WIDTH, indent, indent + "  "))
 
 
 def _restyled(line: Line, wrapped: list[str]) -> Iterator[Line]:

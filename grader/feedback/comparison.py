@@ -339,9 +339,7 @@ def assert_defaults(owner: Callable[..., object], **defaults: object) -> None:
 
 
 @contextmanager
-def assert_sizes(
-    limit: int, given: Sequence[object], subject: str, help: str = ""
-) -> Iterator[None]:
+def assert_sizes(limit: int, given: Sequence[object], subject: str, help: str) -> Iterator[None]:
     """Check that the block, `subject` in messages, makes no tensor of more than `limit` numbers.
 
     `given` are the tensors that are there already. Raises `Mismatch`.
@@ -353,7 +351,7 @@ def assert_sizes(
         raise too_large(sizes.larger, limit, subject, help)
 
 
-def too_large(shape: str, limit: int, subject: str, help: str = "") -> Mismatch:
+def too_large(shape: str, limit: int, subject: str, help: str) -> Mismatch:
     """Say that a tensor of this shape, made on the way, has more than `limit` numbers."""
     headline = (
         f"{subject} makes a tensor of shape {shape}. None may have more than {limit} numbers."

@@ -103,7 +103,7 @@ class Work:
     where that is possible; the judge believes nothing but full marks after the first.
     """
 
-    def __init__(self, code: Code, rule: Rule, memory: int | None = None) -> None:
+    def __init__(self, code: Code, rule: Rule, memory: int | None) -> None:
         """With `memory`, the process may allocate this many more bytes."""
         if memory is not None:
             limit_memory(memory)

@@ -55,7 +55,7 @@ def compose(
     combined: Combined,
     evidence: Evidence,
     begun: Sequence[str],
-    refused: AbstractSet[str] = frozenset(),
+    refused: AbstractSet[str],
 ) -> Composed | None:
     """Return mistakes that together explain more than the one in `begun`, or None.
 
