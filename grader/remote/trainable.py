@@ -141,11 +141,11 @@ class Momentum(Optimizer):
 
 
 class Rates:
-    """A schedule: the rate at step t is number t of a list."""
+    """A schedule: the rate at step t is number t of a list, or its last after the end."""
 
     def __init__(self, rates: Sequence[float]) -> None:
         self.rates = rates
 
     def __call__(self, step: int) -> float:
         """Return the rate at a step."""
-        return self.rates[step]
+        return self.rates[min(step, len(self.rates) - 1)]

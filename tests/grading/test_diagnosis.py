@@ -871,6 +871,71 @@ def test_a_crash_after_weights_that_do_not_fit_speaks_for_no_other_mistake(width
             ],
             [("the-past-is-hidden",)],
         ),
+        # These had a false name.
+        (
+            "decoding",
+            [
+                ("while tgt.size(1) < max_len and", "while tgt.size(1) < src.size(1) + 1 and"),
+            ],
+            [],
+        ),
+        (
+            "decoding",
+            [
+                (
+                    "log_p = F.log_softmax(model.generator(states[:, -1]), dim=-1)",
+                    "log_p = F.log_softmax(model.generator(states[:, -1]), dim=-1)\n"
+                    "            for one, ids in zip(log_p, tgt.tolist()):\n"
+                    "                one[ids[-1]] = -1e9",
+                )
+            ],
+            [("no-token-twice-in-the-beam",)],
+        ),
+        (
+            "subwords",
+            [
+                (
+                    "pieces = Counter(PIECES.findall(text))",
+                    'pieces = Counter(re.findall(r"\\w+|[^\\w\\s]+", text))',
+                )
+            ],
+            [("cut-at-white-space",)],
+        ),
+        (
+            "subwords",
+            [
+                (
+                    "pieces = Counter(PIECES.findall(text))",
+                    "pieces = Counter(p for t in text.splitlines() for p in PIECES.findall(t))",
+                )
+            ],
+            [("white-space-left-out",)],
+        ),
+        (
+            "optimiser",
+            [
+                (
+                    "parameter -= lr * m_hat / (v_hat.sqrt() + eps)",
+                    "parameter -= lr * torch.sign(m_hat)",
+                )
+            ],
+            [("sign-of-the-mean",)],
+        ),
+        # The schedule that it is given ended before its steps did.
+        (
+            "training_loop",
+            [
+                (
+                    "    for step in range(1, steps + 1):\n",
+                    "    step = 0\n"
+                    "    for _ in range(steps):\n"
+                    "      for src, tgt in batches:\n"
+                    "        step += 1\n",
+                ),
+                ("        src, tgt = batches[(step - 1) % len(batches)]\n", ""),
+            ],
+            [("steps-taken-for-epochs",)],
+        ),
     ],
 )
 def test_code_as_public_code_writes_it_is_told_what_is_wrong_and_nothing_else(
