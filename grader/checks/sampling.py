@@ -410,15 +410,15 @@ def test_continues(student: Any, case: Generation) -> None:
     points=1,
     inputs=(
         generations(_ends),
-        generations(_has_an_end_that_stays_open),
+        generations(_has_an_end_that_stays_open, zero=False),
     ),
     examples=1,
 )
 def test_rows_end_by_themselves(student: Any, closed: Generation, still_open: Generation) -> None:
     """A row that drew `eos_id` is filled with it; an `eos_id` in a prompt ends nothing.
 
-    Sees tokens drawn after the end, all rows stopped by one, an `eos_id` of 0 taken for none, an
-    end that is left out, and a prompt's own `eos_id` that ends the row.
+    Sees tokens drawn after the end, all rows stopped by one, an `eos_id` of 0 taken for none, rows
+    filled with 0, an end that is left out, and a prompt's own `eos_id` that ends the row.
     """
     for case in (closed, still_open):
         model = case.model(student)

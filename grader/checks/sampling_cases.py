@@ -334,8 +334,9 @@ def generations(
     length: int = 4,
     count: int = 5,
     sure: bool = True,
+    zero: bool = True,
 ) -> Generation:
-    """Generations that `accepts` accepts, with `eos_id` 0.
+    """Generations that `accepts` accepts, with `eos_id` 0, or not `zero` any other.
 
     If they are `sure`, only the most probable token is ever drawn, with any options, so that
     mistakes in these do not count here.
@@ -358,9 +359,10 @@ def generations(
         known = Continuations(model.eval())
         if sure and not known.is_clear(list(map(tuple, ids.tolist())), count):
             continue
-        for eos_id in range(vocab):
-            if accepts(Generation(weights, ids, count, vocab, eos_id, known)):
-                return _renumbered(Generation(weights, ids, count, vocab, eos_id, known))
+        for eos_id in range(0 if zero else 1, vocab):
+            case = Generation(weights, ids, count, vocab, eos_id, known)
+            if accepts(case):
+                return _renumbered(case) if zero else case
     raise AssertionError  # there is always another
 
 

@@ -912,6 +912,18 @@ def test_a_crash_after_weights_that_do_not_fit_speaks_for_no_other_mistake(width
             [("white-space-left-out",)],
         ),
         (
+            "sampling",
+            [
+                (
+                    "is_out = torch.zeros_like(logits, dtype=torch.bool)"
+                    ".scatter(-1, order, before >= p)",
+                    "likely = logits.softmax(dim=-1)\n"
+                    "    is_out = likely < p * likely.amax(dim=-1, keepdim=True)",
+                )
+            ],
+            [("single-probabilities-for-sums",)],
+        ),
+        (
             "optimiser",
             [
                 (
