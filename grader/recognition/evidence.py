@@ -22,7 +22,6 @@ from grader.recognition.thresholds import (
     BACKED,
     CLEAN,
     LEFT_OPEN,
-    LIKELY,
     LITTLE,
     MAX_MISTAKES,
     MIXED,
@@ -102,6 +101,23 @@ def alike(known: Fingerprints, name: str, student: Prints) -> list[str]:
     return list(dict.fromkeys(names))
 
 
+def nearest_forms(known: Fingerprints, student: Prints) -> dict[str, int]:
+    """Return, for each mistake, the number of the form that is most like the student's answer.
+
+    It explains most of what is wrong there and shows least of what is right. The first one wins a
+    tie.
+    """
+    wrong = student.differs(known.right)
+    explains = known.shown & wrong & known.known.same(student)
+    against = known.shown & student.said & ~wrong
+    shares = ((explains.float() - against.float()) @ known.weights).tolist()
+    numbers: dict[str, int] = {}
+    for name in dict.fromkeys(known.names):
+        first, *others = known.forms(name)
+        numbers[name] = max((first, *others), key=shares.__getitem__) - first
+    return numbers
+
+
 class Evidence:
     """What is wrong in a student's answer, and how much of it is still unexplained."""
 
@@ -161,7 +177,7 @@ class Evidence:
         beside = (explained & ~self.zeros).any(dim=-1, keepdim=True) | self.covered.any()
         return explained & ~self.crashed & (~self.zeros | beside)
 
-    def _raised_elsewhere(self, explained: Tensor) -> Tensor:
+    def raised_elsewhere(self, explained: Tensor) -> Tensor:
         """Return, by row, the exceptions that mostly have another cause and so don't count."""
         raised = self.left & self.crashed & ~self.accepted
         elsewhere = torch.zeros_like(explained)
@@ -203,7 +219,7 @@ class Evidence:
         complete = self._weight(shown & same) >= full_size - 1e-6
         shown = shown & self.student.said & (self.left | ~self.covered)
         explains = shown & self.left & same
-        explains &= ~self._raised_elsewhere(explains)
+        explains &= ~self.raised_elsewhere(explains)
         size, full, left = (self._weight(part) for part in (shown, explains, self.left))
         precision, recall = full / size.clamp(min=1e-9), full / left.clamp(min=1e-9)
         against = self._weight(shown & ~self.wrong) / size.clamp(min=1e-9)
@@ -287,7 +303,7 @@ class Evidence:
         for (pair, *_), clear, open_to in zip(tried, *(x.tolist() for x in shares), strict=True):
             if clear + open_to >= LEFT_OPEN:
                 best[pair] = max(best.get(pair, 0.0), clear + MIXED * open_to)
-        return sorted(best, key=lambda pair: -best[pair])[:LIKELY]
+        return sorted(best, key=lambda pair: -best[pair])
 
     def _weight(self, where: Tensor) -> Tensor:
         return where.float() @ self.weights

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -240,6 +240,11 @@ class Prints:
         return Prints(
             torch.where(columns, UNSAID, self.codes), self.values, self.size, self.rounding
         )
+
+    def coarser(self, rounding: float) -> Prints:
+        """These marks, with numbers compared no closer than this share of their size."""
+        exact = self.rounding.clamp(min=rounding)
+        return replace(self, rounding=torch.where(self.rounding > 0, exact, self.rounding))
 
     @property
     def said(self) -> Tensor:

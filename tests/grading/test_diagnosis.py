@@ -33,6 +33,16 @@ from tests.tools.recorded import RECORDINGS
 STYLE = DATA / "public_style"
 TRUTH: dict[str, list[str]] = json.loads((STYLE / "truth.json").read_text())
 QUICK = ("masks", "attention")
+FLOAT32_WAVES = [
+    (
+        "position = torch.arange(max_len, dtype=torch.float64)[:, None]\n"
+        "    exponent = torch.arange(0, d_model, 2, dtype=torch.float64) / d_model\n"
+        "    angle = position / base**exponent",
+        "step = torch.exp(torch.arange(0, d_model, 2).float() * (math.log(base) / d_model))\n"
+        "    angle = torch.arange(max_len).float()[:, None] * step",
+    ),
+    ("import torch\n", "import math\n\nimport torch\n"),
+]
 FORMS = [(name, form) for name in curriculum.NAMES for form in mistakes.forms(name)]
 
 
@@ -947,6 +957,31 @@ def test_a_crash_after_weights_that_do_not_fit_speaks_for_no_other_mistake(width
                 ("        src, tgt = batches[(step - 1) % len(batches)]\n", ""),
             ],
             [("steps-taken-for-epochs",)],
+        ),
+        # Sines of angles in the thousands, which float32 computes to three digits.
+        ("positional", FLOAT32_WAVES, [("angle-multiplied",)]),
+        # Every call raises an IndexError, as a sentence that is refused might.
+        (
+            "positional",
+            [*FLOAT32_WAVES, ("self.pe[:length]", "self.pe[:, :length, :]")],
+            [("angle-multiplied",)],
+        ),
+        # Each of several faults in the form that is nearest.
+        (
+            "by_hand",
+            [
+                (
+                    "weights = scores.softmax(dim=-1)",
+                    "later = torch.ones(length, length).triu(1)\n"
+                    "        weights = (scores - later * 1e10).softmax(dim=-1)",
+                ),
+                (
+                    "layer.activation(F.linear(y, layer.linear1.weight, layer.linear1.bias))",
+                    "F.gelu(F.linear(y, layer.linear1.weight, layer.linear1.bias), "
+                    'approximate="tanh")',
+                ),
+            ],
+            [("always-gelu-with-tanh",), ("causal",)],
         ),
     ],
 )

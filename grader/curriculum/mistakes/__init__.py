@@ -26,13 +26,15 @@ With `where = 'regex'`, the mistake is only told of code in which the pattern is
 `ast.unparse` writes it: `tells` may then speak of `roll`, say, though other code does the same; and
 an exception that the mistake raises then speaks for it. With `unless = 'regex'`, it is not told of
 code in which that pattern is found.
+With `rounding = 0.05`, numbers that differ by that share of their size are taken for equal: the
+mistake magnifies what rounding does, as a sine of a huge angle does.
 """
 
 from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -66,7 +68,8 @@ class Mistake:
     `tells` says what is wrong, `asks` the question that leads on, `read` where to read on, `nearly`
     what to write but for the writing, `seen` where people really made it. An `unused` one shows
     in the arguments that it leaves unread. It is not told of code that lacks the pattern `where`
-    or has the pattern `unless`.
+    or has the pattern `unless`. `rounding` is the share of their size by which numbers may differ
+    that other code with the mistake returns, 0 if it is the usual one.
     """
 
     exercise: str
@@ -80,6 +83,7 @@ class Mistake:
     unused: bool = False
     where: str = ""
     unless: str = ""
+    rounding: float = 0.0
 
     def apply(self, source: str, number: int = 0) -> str:
         """Return the answer `source` with this mistake in it, made in the way of that number.
@@ -113,6 +117,11 @@ def load(exercise: str) -> tuple[Mistake, ...]:
     if twice:
         raise MistakeError(f"grader/curriculum/mistakes/{exercise}.toml: twice: {', '.join(twice)}")
     return known
+
+
+def rounding(exercise: str, names: Collection[str]) -> float:
+    """Return by which share of their size numbers may differ in answers with these mistakes."""
+    return max((known.rounding for known in load(exercise) if known.name in names), default=0.0)
 
 
 def forms(exercise: str) -> dict[str, str]:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
+from types import MappingProxyType
 
 from grader.curriculum import stubs
 from grader.curriculum.mistakes import Mistake, MistakeError, forms, load
 
 # Where each of the changes begins and ends, in characters.
 Places = tuple[tuple[int, int], ...]
+NONE_NEARER: Mapping[str, int] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -60,12 +62,26 @@ def both(first: Mistake, second: Mistake) -> Variant | None:
     return together([first, second])
 
 
-def together(mistakes: Sequence[Mistake]) -> Variant | None:
-    """Return a right answer with all of these mistakes, if one of its forms takes them all."""
+def together(
+    mistakes: Sequence[Mistake], nearest: Mapping[str, int] = NONE_NEARER
+) -> Variant | None:
+    """Return a right answer with all of these mistakes, if one of its forms takes them all.
+
+    `nearest` gives, for some of them, the number of the way to make it that comes first.
+    """
     exercise = mistakes[0].exercise
     sources = {"": stubs.reference_source(exercise), **forms(exercise)}
-    for form, source in sources.items():
-        for edits in product(*(_edits(mistake, form) for mistake in mistakes)):
+
+    def is_far(edit: tuple[Mistake, int]) -> bool:
+        mistake, number = edit
+        return number != nearest.get(mistake.name, number)
+
+    def far(form: str) -> int:
+        return sum(all(map(is_far, _edits(mistake, form))) for mistake in mistakes)
+
+    for form in sorted(sources, key=far):
+        source = sources[form]
+        for edits in product(*(sorted(_edits(mistake, form), key=is_far) for mistake in mistakes)):
             for order in (edits, edits[::-1]):
                 with contextlib.suppress(MistakeError):
                     edited = source

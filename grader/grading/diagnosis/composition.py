@@ -200,6 +200,7 @@ class _Composition:
         if not bool(prints.said.any()):
             return None
         same = self.evidence.agreeing(prints)
+        same &= ~self.evidence.raised_elsewhere((wrong & same)[None])[0]
         shown = prints.differs(self.library.right) & self.student.said
         return Composed(
             names,

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import partial
-from itertools import combinations
+from itertools import combinations, islice
 from typing import Any
 
 import torch
@@ -34,7 +34,7 @@ from grader.grading.diagnosis.reading import Reading
 from grader.grading.diagnosis.requests import Requests
 from grader.grading.question import Goal, Outcome, Question
 from grader.recognition.branches import Split, denied, enough, inside_only, share, splits
-from grader.recognition.evidence import Evidence, Explanation, alike, explain
+from grader.recognition.evidence import Evidence, Explanation, alike, explain, nearest_forms
 from grader.recognition.features import Branch, Prints
 from grader.recognition.thresholds import (
     BETTER,
@@ -44,6 +44,7 @@ from grader.recognition.thresholds import (
     ENOUGH_THERE,
     FEW_PROBES,
     LEAST_IN_ALL,
+    LIKELY,
     MAX_ALIKE,
     MAX_HELD_OUT,
     MAX_MISTAKES,
@@ -290,6 +291,7 @@ class Diagnostician:
         the marks that the answer leaves there.
         """
         refused = {*answer.reading.ruled_out}
+        self.combined.nearest = nearest_forms(self.library, student)
         either: list[tuple[str, ...]] = []
         parts: list[Tensor] = []
         for _ in range(ROUNDS):
@@ -464,7 +466,7 @@ class Diagnostician:
         fitting: dict[tuple[str, str], Prints] = {}
         goals = {number: self._goal(evidence, number) for number in evidence.probes()}
         spent = 0
-        for pair in likely:
+        for pair in islice(filter(self.combined.made, likely), LIKELY):
             prints, cost = self._pair_prints(pair, evidence, goals)
             spent += cost
             if prints is not None:

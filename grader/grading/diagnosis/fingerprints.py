@@ -212,7 +212,8 @@ def _asked(
             module = reference.variant(exercise, variant.source)
             if isinstance(module, ModuleType):
                 replies = [probe.answered(module) for probe in probes]
-                rows.append(Prints.join([*map(Probe.read, probes, replies)]))
+                prints = Prints.join([*map(Probe.read, probes, replies)])
+                rows.append(prints.coarser(mistakes.rounding(exercise, variant.mistakes)))
                 failed.append([*map(partial(_fails, module), recordings, probes, replies)])
             else:
                 rows.append(Prints.blank(len(rows[0].codes)))
