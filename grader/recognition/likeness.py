@@ -15,6 +15,7 @@ import zlib
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from grader.recognition.thresholds import (
     ALIKE,
@@ -62,8 +63,16 @@ def words(code: str) -> Words:
     }
 
 
+@lru_cache(maxsize=16)
 def parsed(source: str | bytes) -> ast.Module:
-    """Somebody's source as a tree; an empty one where it is no Python, too long or too deep."""
+    """Somebody's source as a tree; an empty one where it is no Python, too long or too deep.
+
+    Many ask for the same one after the other, so they share it: it is not to be changed.
+    """
+    return _parsed(source)
+
+
+def _parsed(source: str | bytes) -> ast.Module:
     try:
         with warnings.catch_warnings():  # on a student's code, which are not ours to print
             warnings.simplefilter("ignore")
@@ -100,7 +109,7 @@ def _is_of_usual_size(tree: ast.Module) -> bool:
 
 def without_texts(source: str) -> str:
     """Somebody's source as Python writes it, without comments and docstrings."""
-    tree = parsed(source)
+    tree = _parsed(source)
     for node in ast.walk(tree):
         body = getattr(node, "body", None)
         if isinstance(body, list):
@@ -130,9 +139,12 @@ def is_text(node: ast.stmt) -> bool:
 
 
 def simple_statements(source: str) -> list[tuple[int, str]]:
-    """Return the simple statements of a source: the line that each begins on, and its text."""
-    nodes = (node for node in ast.walk(parsed(source)) if isinstance(node, _SIMPLE))
-    return [(node.lineno, ast.unparse(node)) for node in nodes]
+    """Return the simple statements but for docstrings: the line that each is on, and its text."""
+    return [
+        (node.lineno, ast.unparse(node))
+        for node in ast.walk(parsed(source))
+        if isinstance(node, _SIMPLE) and not is_text(node)
+    ]
 
 
 def likely_line(source: str, wrong: Iterable[Words], excluded: Collection[int] = ()) -> int | None:

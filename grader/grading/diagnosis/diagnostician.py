@@ -198,7 +198,6 @@ class Diagnostician:
         """
         library = self.library
         failed = {name for name, state in passed.items() if not state}
-        explained = library.leaves_unread(told)
         branches = sorted({argument.partition(" ")[2] for argument in unread})  # "": everywhere
         found: dict[str, Branch | None] = {}
         for words in branches:
@@ -212,7 +211,7 @@ class Diagnostician:
                 ]
                 if (
                     arguments <= there
-                    and not arguments <= explained
+                    and not arguments <= library.leaves_unread(told)
                     and library.fails([name]) & failed
                     and self._could_show(name, student)
                     and not any(contradict(mistake, library.mistakes[name]) for mistake in others)

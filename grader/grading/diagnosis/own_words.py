@@ -7,9 +7,9 @@ that no other is nearly as similar.
 
 from __future__ import annotations
 
-import ast
+import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from functools import cache
 
@@ -24,13 +24,14 @@ from grader.recognition.likeness import (
     Change,
     Words,
     likely_line,
-    parsed,
     simple_statements,
     words,
 )
 from grader.recognition.nesting import Step, steps
 from grader.recognition.unused import lines_elsewhere
 
+# A function or method as text: its first line, and all that is further in or ends its signature.
+_FUNCTION = re.compile(r"^( *)def .*\n(?:(?:\1(?: +\S|\)).*)?\n)*", re.MULTILINE)
 TELLING = 2.0  # what the words of a statement have to count for, if another one has more
 
 
@@ -117,31 +118,22 @@ def _new(exercise: str, source: str) -> list[str]:
 
 @cache
 def _changed(exercise: str, source: str) -> str:
-    """Return a source without the function bodies that a right answer has word for word."""
+    """Return a source without the functions that a right answer has word for word.
+
+    Most are, and need not be read.
+    """
     right = _right_functions(exercise)
-    lines = source.splitlines()
-    for node, written in _functions(source):
-        first = node.body[0].lineno - 1
-        if written in right:
-            end = node.end_lineno or first
-            here = f"{' ' * node.body[0].col_offset}pass"
-            lines[first:end] = [here, *[""] * (end - first - 1)]
-    return "\n".join(lines)
 
+    def emptied(function: re.Match[str]) -> str:
+        return f"{function[1]}def _(): pass\n" if function[0] in right else function[0]
 
-def _functions(source: str) -> Iterator[tuple[ast.FunctionDef, str]]:
-    """Yield the functions and methods whose bodies have lines of their own, each with its text."""
-    lines = source.splitlines()
-    body = parsed(source).body
-    body += [part for owner in body if isinstance(owner, ast.ClassDef) for part in owner.body]
-    for node in body:
-        if isinstance(node, ast.FunctionDef) and node.body[0].lineno > node.lineno:
-            yield node, "\n".join(lines[node.lineno - 1 : node.end_lineno])
+    return _FUNCTION.sub(emptied, source)
 
 
 @cache
 def _right_functions(exercise: str) -> frozenset[str]:
-    return frozenset(code for form in _right_sources(exercise) for _, code in _functions(form))
+    forms = _right_sources(exercise)
+    return frozenset(function[0] for form in forms for function in _FUNCTION.finditer(form))
 
 
 @cache
