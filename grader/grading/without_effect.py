@@ -77,6 +77,8 @@ def told_as_unread(result: ExerciseResult, source: str) -> tuple[SuspectLine, ..
 
     There, the edit that helps merely keeps the line from raising.
     """
+    if not result.lines:
+        return ()
     raised = {
         place.line for check in result.checks if check.finding for place in check.finding.places
     }

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from grader.curriculum import stubs
@@ -13,8 +15,9 @@ from grader.feedback.results import (
     exercise_fields,
     exercise_result,
 )
-from grader.grading.diagnosis import fingerprints
+from grader.grading.diagnosis import fingerprints, own_words
 from grader.grading.diagnosis.own_words import in_own_words, line_of
+from grader.recognition.likeness import parsed, simple_statements, without_texts
 from grader.recognition.unused import lines_elsewhere
 
 # As somebody else writes it: other names, other calls, a line of its own for each step.
@@ -154,3 +157,27 @@ def test_what_was_quoted_stands_in_the_report() -> None:
 def test_a_line_is_looked_for_in_no_time_and_without_harm(hostile: str) -> None:
     """The search is in the grader's own process: one answer must not keep a class waiting."""
     line_of(["scaled-by-d-k"], "attention", hostile)
+
+
+def test_functions_that_are_right_need_not_be_read_to_find_the_wrong_statements() -> None:
+    for sources in own_words._sources("sublayer").values():
+        for source in sources:
+            statements = {statement for _, statement in simple_statements(source)}
+            new = statements - own_words._right_statements("sublayer")
+            assert set(own_words._new("sublayer", source)) == new
+
+
+def test_the_wrong_statements_are_looked_for_once_and_kept(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    find = own_words._wrong_statements.__wrapped__
+    found = find("masks")
+    monkeypatch.delattr(own_words, "_wrong_statements_of")
+    assert find("masks") == found
+
+
+def test_a_source_that_several_read_keeps_its_docstrings() -> None:
+    source = '"""What it does."""\nx = 1\n'
+    assert without_texts(source) == "x = 1"
+    assert len(parsed(source).body) == 2
