@@ -226,7 +226,7 @@ class ExerciseRun:
             failure = self._attempt(recording, case, answers, channel)
             if failure is not None:
                 self.refused[recording.check.name] = mark
-                self.largest[recording.check.name] = bodies[-len(recording.right) :]
+                self.largest[recording.check.name] = bodies[-len(recording.cases[-1].requests) :]
                 return (self.alone and self._smaller(recording, case, channel)) or failure
         if not self.diverged:
             self.right.add(mark)

@@ -34,11 +34,13 @@ class RecordingError(Exception):
 class Example:
     """One drawn example of a check: the test's arguments, and the requests that it makes.
 
-    Those whose numbers are in `waits` are to be sent when the replies to all before have come.
+    `right` are the reference's replies to them. Those whose numbers are in `waits` are to be sent
+    when the replies to all before have come.
     """
 
     arguments: dict[str, Any]
     requests: list[Request]
+    right: tuple[Any, ...]
     waits: frozenset[int]
     size: int
 
@@ -47,20 +49,19 @@ class Example:
 class Recording:
     """A check with its cases, smallest first, and the frames that carry all their requests.
 
-    `right` are the reference's replies to the largest case. With each frame comes how many replies
-    it asks for. No frame holds what the reply to one of its own requests has to be.
+    With each frame comes how many replies it asks for. No frame holds what the reply to one of its
+    own requests has to be.
     """
 
     check: Check
     seed: int
     cases: tuple[Example, ...]
     frames: tuple[tuple[bytes, int], ...]
-    right: tuple[Any, ...]
 
     @cached_property
     def largest(self) -> Question:
         """The largest case, to see where replies to it are wrong."""
-        return Question(self.check.name, self.cases[-1].requests, self.right)
+        return Question(self.check.name, self.cases[-1].requests, self.cases[-1].right)
 
     @cached_property
     def smallest(self) -> Recording:
@@ -122,16 +123,15 @@ def record(check: Check, answer: Any, run_seed: int) -> Recording:
 
 
 def _record(check: Check, answer: Any, number: int) -> Recording:
-    recorded = []
+    cases = []
     for arguments in draw(check, number):
         recorder = Recorder(Server(answer))
         check.body(Student(recorder, number), **arguments)
         requests, waits = recorder.requests, frozenset(recorder.waits)
-        case = Example(arguments, requests, waits, len(wire.encode(requests)))
-        recorded.append((case, tuple(recorder.replies)))
-    recorded.sort(key=lambda one: one[0].size)
-    cases = tuple(case for case, _ in recorded)
-    return Recording(check, number, cases, frames(cases), recorded[-1][1])
+        size = len(wire.encode(requests))
+        cases.append(Example(arguments, requests, tuple(recorder.replies), waits, size))
+    cases.sort(key=lambda case: case.size)
+    return Recording(check, number, tuple(cases), frames(cases))
 
 
 def frames(cases: Sequence[Example]) -> tuple[tuple[bytes, int], ...]:

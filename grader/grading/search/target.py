@@ -12,7 +12,6 @@ from typing import Any
 
 from torch import Tensor
 
-from grader.curriculum import reference
 from grader.grading.recording import Example, Recording, frames
 from grader.grading.search.divergence import leaving, right_values
 from grader.grading.search.source import Answer, Edit
@@ -25,7 +24,6 @@ from grader.remote.session import (
     Live,
     Replay,
     StudentError,
-    answers,
     student_error,
 )
 from grader.remote.trace import Value
@@ -66,16 +64,11 @@ class Target:
         return frames([self.case])
 
     @cached_property
-    def right(self) -> list[Any]:
-        """The reference's replies."""
-        return answers(reference.module(self.recording.check.exercise), self.case.requests)
-
-    @cached_property
     def wanted(self) -> list[Marks]:
         """What the reference's replies are compared by; nothing where it raises."""
         return [
             {} if raised(right) else marks(request, right, right)
-            for request, right in zip(self.case.requests, self.right, strict=False)
+            for request, right in zip(self.case.requests, self.case.right, strict=False)
         ]
 
     @property
@@ -91,7 +84,7 @@ class Target:
         """Return the numbers of the replies with tensors of floats that equal the reference's."""
         agreeing = set()
         for number, (request, reply, right, wanted) in enumerate(
-            zip(self.case.requests, replies, self.right, self.wanted, strict=False)
+            zip(self.case.requests, replies, self.case.right, self.wanted, strict=False)
         ):
             if raised(reply) or raised(right):
                 continue
@@ -105,7 +98,7 @@ class Target:
 
     def error(self, replies: Sequence[Any]) -> StudentError | None:
         """Return the first exception among the replies that is none of the reference's."""
-        for reply, right in zip(replies, self.right, strict=False):
+        for reply, right in zip(replies, self.case.right, strict=False):
             if raised(reply) and not raised(right):
                 with contextlib.suppress(Interrupted):
                     return student_error(reply["error"])
@@ -136,7 +129,7 @@ class Target:
         code that raises, checks ask again in float32, which takes long: allow that only if the
         unedited code was asked as well.
         """
-        pairs = zip(replies, self.right, strict=False)
+        pairs = zip(replies, self.case.right, strict=False)
         if any(_has_nan(reply) and not _has_nan(right) for reply, right in pairs):
             return False
         more = self.live is not False or not any(map(raised, replies))
