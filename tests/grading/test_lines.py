@@ -593,7 +593,7 @@ def test_results_of_nan_are_no_fix_though_nan_equals_nan(recordings: Recordings)
     checks = {recording.check.name: recording for recording in recordings.of("multi_head")}
     recording = checks["hidden_keys_have_no_say"]
     target = Target(recording, recording.cases[0], answer(""))
-    lost = [_without_numbers(reply) for reply in target.right]
+    lost = [_without_numbers(reply) for reply in target.case.right]
     content, _ = accepts(recording, target.case, lost, None)
     assert content
     target.live = False  # so that no channel is needed
