@@ -598,7 +598,7 @@ def test_results_of_nan_are_no_fix_though_nan_equals_nan(recordings: Recordings)
     assert content
     target.live = False  # so that no channel is needed
     assert not target.accepts(lost, cast(Channel, None))
-    assert target.accepts(target.right, cast(Channel, None))
+    assert target.accepts(target.case.right, cast(Channel, None))
 
 
 def _without_numbers(reply: Any) -> Any:
