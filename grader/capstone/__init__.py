@@ -1,9 +1,8 @@
 """The capstone: a student's whole model learns a task, such as writing dates in ISO form.
 
-`task` says what a task and its learner are, and has the loop of every training; `tasks` has the
-tasks by name. Of `dates`, `date_task` is the side that waits; `training` and `date_learner` are the
-side that trains, with what `languages` and `dates` make. `child` is the process that trains, with
-`pieces` (whose code it is), `looking` (its attention), `behaviour` and the probes; it says in
-`events` what happens. `session` is the other side; `advice`, `words` and `report` make something
-of it.
+`task` defines tasks and their learners, with the loop of every training; `tasks` lists the tasks by
+name. For the task `dates`, `date_task` runs in the parent process, `training` and `date_learner` in
+the training process, on the data of `languages` and `dates`. `child` is the training process, with
+`pieces` (whose code is used), `looking` (attention), `behaviour` and the probes; it reports
+`events`. `session` is the parent's end; `advice`, `words` and `report` present the results.
 """

@@ -1,7 +1,7 @@
-"""Parts that a model can be trained without, to see what each is for: `grader capstone --without`.
+"""Ablations, which show what each part of a model is for: `grader capstone --without`.
 
-Nobody's file is edited: as its module is imported, the function or class that does the part is
-replaced by one that does all but that. So it works with any right answer that uses the pieces.
+No files are edited. When a module is imported, the function or class in question is replaced by one
+that does everything but the part. So this works with any right answer that uses the pieces.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from grader.capstone.contract import ContractError
 
 @dataclass(frozen=True)
 class Part:
-    """What can be left out: the piece that does it, and the reason for what one then sees."""
+    """A part that can be left out: the piece that does it, and why the results change."""
 
     name: str
     exercise: str
@@ -78,7 +78,7 @@ def find(name: str) -> Part:
 
 
 class LeftOut:
-    """Leaves a part out of the modules of a model as they are imported."""
+    """Leaves a part out of a model's modules when they are imported."""
 
     def __init__(self, part: Part) -> None:
         self.part = part
@@ -123,7 +123,7 @@ def _identity(forward: Any) -> Any:
 
 
 def _no_residual(forward: Any) -> Any:
-    # The layer adds what it was given, so that is subtracted before: pre-norm or post-norm alike.
+    # The layer adds its input, so subtract it first: this holds for pre-norm and post-norm.
     return lambda self, x, sublayer: forward(self, x, lambda normed: sublayer(normed) - x)
 
 

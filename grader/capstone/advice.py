@@ -1,7 +1,7 @@
-"""Which exercise to look at when a model has not learnt, and the name of the mistake in it.
+"""Advice for a model that has not learnt: which exercise to look at, and its mistake.
 
-What the whole model does is the symptom; public tests tell which piece it comes from, and the
-known mistakes what it is called. A piece that builds on a wrong one is not blamed.
+The behaviour of the whole model is the symptom; public tests locate the piece that causes it, and
+the known mistakes give it a name. A piece that builds on a wrong one is not blamed.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ Ask = Callable[[str, bytes], Sequence[str]]
 class Advice:
     """An exercise to look at, and what its public test says, or that of `tested`, which uses it.
 
-    `test` is the test's title, `symptom` what the whole model does if that fits, and `mistake` what
-    is known of the mistake.
+    `test` is the test's title, `symptom` a matching behaviour of the whole model, and `mistake` the
+    text of the known mistake.
     """
 
     exercise: str
@@ -42,15 +42,15 @@ class Advice:
 def advise(
     task: Task, outcome: Learnt | Failure, history: Sequence[Progress]
 ) -> tuple[list[Symptom], list[Advice]]:
-    """Return what was seen, and the exercises to look at: first the one that explains most.
+    """Return the symptoms, and the exercises to look at, the one that explains most first.
 
-    Nothing is said of a model that has learnt.
+    There are none for a model that has learnt.
     """
     if isinstance(outcome, Learnt) and task.has_learnt(outcome):
         return [], []
     symptoms = list(task.symptoms(outcome, history)) if isinstance(outcome, Learnt) else []
     roots = primary(outcome.faults)
-    if isinstance(outcome, Failure):  # what stands there already is not said again
+    if isinstance(outcome, Failure):  # don't repeat its text
         roots = [replace(root, told="") if outcome.said in root.told else root for root in roots]
     advice: list[Advice] = []
     for fault in sorted(roots, key=lambda root: _rank(root, symptoms)):
@@ -70,10 +70,10 @@ def advise(
 def with_mistakes(
     advised: Sequence[Advice], ask: Ask, prepare: Callable[[str], None] = lambda _: None
 ) -> list[Advice]:
-    """Return the advice with what is known of each mistake, where it is a known one.
+    """Return the advice with the texts of known mistakes.
 
-    `ask` puts the known mistakes of an exercise to the student's piece; `prepare` is called
-    with an exercise whose mistakes have to be made ready first, which takes a minute.
+    `ask` compares the student's piece with the known mistakes of an exercise; `prepare` is called
+    first if their data has to be made, which takes a minute.
     """
     named = []
     for advice in advised:
@@ -86,8 +86,7 @@ def with_mistakes(
 def suspected(symptoms: Sequence[Symptom], own: Sequence[str], ask: Ask) -> list[Advice]:
     """Return the first of the student's `own` pieces that may cause a symptom and looks known.
 
-    It is for mistakes that no public test sees. Only mistakes that need not be made ready are
-    asked for.
+    It is for mistakes that no public test sees, and only uses data that is there already.
     """
     for symptom in symptoms:
         for exercise in own:

@@ -1,4 +1,4 @@
-"""A task whose questions have one right answer each: what is said and drawn."""
+"""Tasks whose questions have one right answer each: their texts and pictures."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from grader.capstone.events import Translation
 from grader.capstone.exam import Example, Learnt, Progress
 from grader.capstone.task import BOLD, PLAIN, Line, Task, after
 
-LEARNT = 0.99  # the share of right answers from which nothing is wrong
+LEARNT = 0.99  # from this share of right answers on, the model counts as trained
 MOST_WRONG = 3
 
 
 class AnswerTask(Task):
-    """A task of `examples`, such as dates; `right` is said of those answered without a fault.
+    """A task of `examples`, such as dates; `right` describes those answered without a fault.
 
     `loss` names what the training minimises, `exact` is the title of the share of right answers.
-    `unseen_attention` is said where the attention cannot be drawn.
+    `unseen_attention` is the text in place of attention that can't be drawn.
     """
 
     examples: str

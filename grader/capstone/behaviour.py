@@ -1,4 +1,4 @@
-"""How to measure what a model does, from outside, trained or not."""
+"""Black-box measurements of a model's behaviour, trained or not."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
-"""The process that trains: takes the student's files over a line, reports over the same.
+"""The training process. It receives the student's files over a connection and reports over it.
 
-What it reads and says are lines of JSON, see `grader.capstone.events`. It reads a job first, then
-questions to the model and mistakes to look for; "stop" ends the training early and keeps what was
-learnt.
+Messages are lines of JSON, see `grader.capstone.events`. The first one is the job; questions to the
+model and mistakes to look for follow. "stop" ends the training early and keeps the model.
 """
 
 from __future__ import annotations
@@ -42,15 +41,15 @@ __all__ = ["hidden_files", "main", "serve", "warm", "warm_further"]
 
 THREADS = 2
 _KIT: dict[str, ModuleType] = {}  # the kit's modules, for jailed children
-# What public tests import of the kit. In a jail its files are not there any more by then.
+# Modules of the kit that public tests import. In a jail, its files are gone by then.
 TESTS_IMPORT = (comparison, gradients, parts, plain_data)
-# Steps are measured in CPU time, so that a busy machine ends nobody's training; code that
-# waits instead is ended after so many times as long.
+# Steps are limited in CPU time, so that a busy machine ends nobody's training. Code that waits
+# instead is ended after this many times as long.
 WAITING = 2.5
 
 
 class Worker:
-    """One training and the translations after it, over a line in each direction."""
+    """One training and the translations after it, over a connection to the parent."""
 
     def __init__(self, reading: TextIO, writing: TextIO) -> None:
         self.reading = reading
@@ -61,8 +60,8 @@ class Worker:
         self.asked: queue.Queue[dict[str, Any] | None] = queue.Queue()
         self.doing = "reading your files"
         self.last_sign = _clocks()
-        self.patience = 0.0  # the job says it
-        self.own: AbstractContextManager[Any] = nullcontext()  # what is used in place of torch's
+        self.patience = 0.0  # set by the job
+        self.own: AbstractContextManager[Any] = nullcontext()  # the pieces in place of torch's
 
     def work(self) -> None:
         """Everything, until the other side hangs up."""
@@ -115,7 +114,7 @@ class Worker:
     def put_own(self, pieces: Pieces, learner: Learner, job: Mapping[str, Any]) -> list[str]:
         """Put the student's own small pieces in place of torch's, where they are right.
 
-        Returns sentences on that.
+        Return sentences about it.
         """
         self.sign("putting your own pieces in place")
         tests = Tests(job["tests"], {name: find(name).entries for name in job["mine"]}, {})
@@ -232,19 +231,19 @@ def hidden_files() -> dict[str, bytes]:
 
 
 def serve(sock: socket.socket) -> None:
-    """A jailed child's work, on its socket. As in all jails, with one thread.
+    """Run a jailed child on its socket, with a single thread as in all jails.
 
-    A jail makes its children forget the kit. Public tests import a part of it, and there is nothing
-    in it here that anybody could gain by.
+    A jail makes its children forget the kit. Public tests import a part of it, which is harmless
+    here, since nothing is graded.
     """
     sys.modules.update(_KIT)
     Worker(sock.makefile("r", encoding="utf-8"), sock.makefile("w", encoding="utf-8")).work()
 
 
 def main() -> None:
-    """The work of a process of its own: lines come on standard input and go to standard output.
+    """Run as a separate process that reads standard input and writes to standard output.
 
-    What the student's code prints is dropped.
+    Whatever the student's code prints is dropped.
     """
     torch.set_num_threads(THREADS)
     line, null = os.dup(1), os.open(os.devnull, os.O_RDWR)
@@ -256,4 +255,4 @@ def main() -> None:
     )
     os.dup2(null, 0)
     Worker(reading, writing).work()
-    os._exit(0)  # the thread that reads still waits
+    os._exit(0)  # the reading thread is still waiting

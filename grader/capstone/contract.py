@@ -1,4 +1,4 @@
-"""What a piece gives back, where no training can go on with it."""
+"""Checks of what pieces return, without which a training can't go on."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from torch import Tensor
 
 
 class ContractError(Exception):
-    """A piece gave back something other than its exercise says. `exercise` is whose it is."""
+    """A piece of `exercise` returned something other than the exercise asks for."""
 
     def __init__(self, exercise: str, message: str) -> None:
         super().__init__(message)

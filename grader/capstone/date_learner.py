@@ -1,4 +1,4 @@
-"""What became of a translator of dates: it is measured, and answers."""
+"""A trained translator of dates, which is measured and answers questions."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from grader.capstone.dates import BOS, PAD
 from grader.capstone.events import Behaviour, Trained, Translation
 from grader.capstone.training import SIZES, Training, tensors
 
-SOME = 64  # unseen dates that its behaviour is measured on
-SHOWN_OF = 110  # unseen dates of which some are shown
-SHOWN = ("English", "Japanese", "Spanish")  # of each the longest, with its attention
+SOME = 64  # unseen dates on which its behaviour is measured
+SHOWN_OF = 110  # unseen dates from which those to show are chosen
+SHOWN = ("English", "Japanese", "Spanish")  # the longest date of each is shown, with attention
 POSITIONS = 40
 
 
 class DateLearner(Training):
-    """A training that can be measured at its end, and asked."""
+    """A training whose model can be measured and asked at its end."""
 
     def conclude(self, stopped: bool) -> Trained:
         """Measure what the model does, and keep its table of positions and its embedding."""

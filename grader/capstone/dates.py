@@ -1,7 +1,7 @@
-"""What the capstone learns from: dates as people write them, and the same in ISO form.
+"""The data of the capstone: dates as people write them, and the same in ISO form.
 
-Everything is made here, from a seed. A tenth of all dates is held out: training never sees them,
-in no style and no language, and what the model makes of them says how well it has learnt.
+Everything is generated from a seed. A tenth of all dates is held out: training never sees them, in
+any style or language, and the model is measured on them.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from functools import cache
 from grader.capstone.languages import LANGUAGES, Language
 
 FIRST, LAST = date(1900, 1, 1), date(2099, 12, 31)
-HELD_OUT = 10  # one date in so many
+HELD_OUT = 10  # one date in this many
 
 PAD, BOS, EOS, UNKNOWN = 0, 1, 2, 3
 SPECIALS = 4

@@ -1,7 +1,7 @@
-"""What the process that trains reports, as plain data: read field by field, never unpickled.
+"""The reports of the training process, as plain data: read field by field, never unpickled.
 
-Every number has bounds, every text and list a longest length. What the process says of itself is
-for pictures and advice; how well its model does is measured on the other side, see `exam`.
+Every number has bounds, every text and list a maximum length. The process's own figures are for
+pictures and advice; how good its model is, is measured in the parent process, see `exam`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ LONGEST_TEXT = 2000
 
 
 class ProtocolError(Exception):
-    """What came is not what the training process says."""
+    """A message is not one that the training process sends."""
 
 
 def printable(text: str, length: int = LONGEST_TEXT) -> str:
@@ -33,7 +33,7 @@ def _finite(number: float) -> float:
 
 @dataclass(frozen=True)
 class AtMost:
-    """The longest that a text or a list may be. `lines` are kept if the text has some."""
+    """The maximum length of a text or a list. Line breaks are kept if `lines`."""
 
     length: int
     lines: bool = False
@@ -50,7 +50,7 @@ class AtMost:
 
 @dataclass(frozen=True)
 class Rectangular:
-    """A list of rows, all equally long, and no more numbers in it than these."""
+    """The limits of a list of equally long rows, and of the numbers in it."""
 
     numbers: int = 1 << 16
 
@@ -80,8 +80,8 @@ class Report:
     """How far the training is.
 
     `loss` is the mean since the last report, `seconds` the time spent so far. At a look, `answers`
-    are what the model makes of the plan's sample, or `scores` its logarithms of the probabilities
-    of the sample's tokens.
+    holds the model's answers to the plan's sample, or `scores` the log-probabilities of the
+    sample's tokens.
     """
 
     step: Count
@@ -96,7 +96,7 @@ class Report:
 class Fault:
     """A piece that is wrong, and what its public test says, or that of `tested`, which uses it.
 
-    `test` is the test's title; "" where the piece gave back what no training can go on with.
+    `test` is the test's title; "" if the piece returned something that no training can use.
     """
 
     exercise: Text
@@ -107,16 +107,16 @@ class Fault:
 
 @dataclass(frozen=True)
 class Behaviour:
-    """What was measured of the whole model, trained or not; None where it could not be.
+    """The behaviour of the whole model, trained or not; None where it couldn't be measured.
 
-    future: what stands later in the target changes what the model says before.
-    padding: more padding behind the source changes what the model says.
-    source_order, target_order: another order of the words changes what the model says.
-    source: another source changes what the model says.
-    cached: with caches, the model says what it says without.
-    greedy: at temperature 0, `generate` writes the tokens that the model finds most probable.
-    unreached: parameters that no gradient reaches.
-    teacher_forced: the share of characters that are right after a right beginning.
+    future: later tokens of the target change earlier outputs.
+    padding: more padding after the source changes the output.
+    source_order, target_order: another order of the tokens changes the output.
+    source: another source changes the output.
+    cached: with caches, the output is the same as without.
+    greedy: at temperature 0, `generate` writes the most probable tokens.
+    unreached: parameters that receive no gradient.
+    teacher_forced: the share of right characters with teacher forcing.
     """
 
     future: bool | None = None
@@ -132,11 +132,11 @@ class Behaviour:
 
 @dataclass(frozen=True)
 class Translation:
-    """A text as it was read, what the model made of it, and what it attended to.
+    """A text as it was read, the model's output, and its attention.
 
-    `attention` has a row for each character written and a column for each character read, the
-    mean over the heads of the last layer; empty if it could not be had. `heads` has the same for
-    each layer and each of its heads. `unknown` are characters that nothing in the training has.
+    `attention` has a row for each character written and a column for each character read, the mean
+    over the heads of the last layer; it is empty if it is not available. `heads` has the same for
+    each head of each layer. `unknown` are characters that never occur in the training.
     """
 
     source: Annotated[str, AtMost(LONGEST_TEXT, lines=True)]
@@ -148,10 +148,10 @@ class Translation:
 
 @dataclass(frozen=True)
 class Trained:
-    """The training is over: what the process says of the model. How good it is, an exam says.
+    """The training is over. Its process describes the model; an exam measures how good it is.
 
-    `positions` is the table of positions. `embedding` has two coordinates for each character of
-    the source; empty if they could not be had. `notes` are sentences on how it was trained.
+    `positions` is the positional table. `embedding` has two coordinates for each source character,
+    or is empty if there are none. `notes` are sentences on how the model was trained.
     """
 
     step: Count
@@ -169,14 +169,14 @@ class Trained:
 
 @dataclass(frozen=True)
 class Answers:
-    """What the model makes of the texts that it was asked."""
+    """The model's answers to questions."""
 
     texts: Names
 
 
 @dataclass(frozen=True)
 class Scored:
-    """A text as tokens, and the logarithm of the probability that the model gives to each.
+    """A text as tokens, and the model's log-probability of each.
 
     `vocabulary` are the bytes of each token, in hexadecimal.
     """
@@ -188,16 +188,16 @@ class Scored:
 
 @dataclass(frozen=True)
 class Prediction:
-    """The logarithms of the probabilities of all tokens as the next."""
+    """The log-probabilities of all tokens as the next one."""
 
     scores: Annotated[list[Score], AtMost(20_000)]
 
 
 @dataclass(frozen=True)
 class Failure:
-    """The student's code could not go on: what it was doing, what it said, and the line.
+    """The student's code failed: what it was doing, the error, and the line.
 
-    `faults` is what public tests say of the pieces.
+    `faults` is what public tests say about the pieces.
     """
 
     doing: Text
@@ -211,14 +211,14 @@ class Failure:
 
 @dataclass(frozen=True)
 class Faults:
-    """What public tests say of the pieces."""
+    """What public tests say about the pieces."""
 
     faults: Annotated[list[Fault], AtMost(100)]
 
 
 @dataclass(frozen=True)
 class Named:
-    """The known mistake that a piece looks like: its name, or two that look the same, or none."""
+    """The known mistake that explains a piece: one name, two that look the same, or none."""
 
     exercise: Word
     mistakes: Annotated[list[Word], AtMost(10)]

@@ -1,8 +1,7 @@
-"""How good a trained model is, measured on the side that waits.
+"""Exams, which measure in the parent process how good a trained model is.
 
-The exam holds the unseen examples and asks for answers, and what the process that trained says of
-itself does not count. Code that computes the answers without a model cannot be told from one
-that has learnt.
+The exam holds the unseen examples and asks for answers; the training process's own figures don't
+count. Code that computes the answers without a model can't be told from a model that has learnt.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ MOST_WRONG = 12
 
 
 class BrokenOffError(Exception):
-    """The student's code could not go on in the middle of an exam."""
+    """The student's code failed during an exam."""
 
     def __init__(self, failure: Failure) -> None:
         super().__init__(failure.said)
@@ -41,10 +40,10 @@ class Examinee(Protocol):
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a training is, with what was measured at the last look.
+    """The progress of a training, with the measurements of the last look.
 
-    `exact` is the share of unseen examples answered without a fault, `bits` the bits that a
-    character of unseen text costs; NaN where a task does not measure it.
+    `exact` is the share of unseen examples answered without a fault, `bits` the bits per character
+    of unseen text; NaN if a task does not measure it.
     """
 
     step: int
@@ -57,7 +56,7 @@ class Progress:
 
 @dataclass(frozen=True)
 class Example:
-    """An unseen question, its answer and what the model made of it."""
+    """An unseen question, its answer and the model's answer."""
 
     source: str
     expected: str
@@ -67,12 +66,12 @@ class Example:
 
 @dataclass(frozen=True)
 class Learnt(Trained):
-    """What came of a training: what the process says of it, and what the exam measured.
+    """The result of a training: its process's report, and the exam's measurements.
 
     `exact` of `count` unseen examples were answered without a fault; `languages` has the share by
-    group, and `reshuffled` is the share of wrong answers with the right characters in a wrong
-    order. `bits` are those of a character of unseen text, `zlib` what zlib needs; if the exam
-    does not believe the model's word for it, `refuted` says why.
+    group, and `reshuffled` is the share of wrong answers with the right characters in the wrong
+    order. `bits` is the number of bits per character of unseen text, `zlib` that of zlib. If the
+    exam rejects the model's scores, `refuted` says why.
     """
 
     exact: float = math.nan
@@ -87,7 +86,7 @@ class Learnt(Trained):
 
 
 class Exam(Protocol):
-    """Unseen examples, and how answers to them are judged."""
+    """Unseen examples, and how to judge answers to them."""
 
     @property
     def sample(self) -> Sequence[str]:

@@ -1,8 +1,8 @@
-"""Which pieces are wrong: those that fail a public test even if all other pieces are the kit's.
+"""Find wrong pieces: those that fail a public test although all other pieces are the kit's.
 
-A mistake that a piece's own tests do not show may show in those of the exercises that use it. Since
-everything else is right there, no piece is blamed for what it builds on. Where the kit has no
-answers (a student's edition), and in a notebook, the tests run on the pieces as they are.
+A mistake that a piece's own tests miss may show in those of the exercises that use it. Since
+everything else is right there, no piece is blamed for what it builds on. Without the kit's answers
+(in a student's edition), and in a notebook, the tests run on the pieces as they are.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from grader.remote.modules import PACKAGE, file_name
 
 @dataclass(frozen=True)
 class Tests:
-    """What tells wrong pieces: public tests by exercise, and the names that a model uses of each.
+    """The public tests by exercise, and the names that a model uses of each exercise.
 
-    `answers` are the kit's, by exercise; empty where there are none.
+    `answers` are the kit's, by exercise; empty if there are none.
     """
 
     texts: dict[str, str]
@@ -44,7 +44,7 @@ class Tests:
 
 
 class PiecesWorkspace(Workspace):
-    """The student's files as text, under the names that they have in tracebacks."""
+    """The student's files as text, by their names in tracebacks."""
 
     def __init__(self, sources: Mapping[str, str]) -> None:
         super().__init__(Path(PACKAGE), Path())
@@ -117,7 +117,7 @@ def primary(own: Sequence[str], failures: Sequence[Result]) -> list[Fault]:
 def diagnosed(exercise: str, known: Known, sources: Sources, tests: Tests) -> list[str]:
     """Return the known mistake that explains most of what is wrong with the student's piece.
 
-    Two if they look the same; none where the piece cannot be imported.
+    Two if they look the same; none if the piece can't be imported.
     """
     pieces = alone(exercise, sources, tests.answers) if tests.answers else Pieces(sources)
     try:

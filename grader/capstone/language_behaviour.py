@@ -1,4 +1,4 @@
-"""What a language model does, measured from outside, trained or not."""
+"""Black-box measurements of a language model's behaviour, trained or not."""
 
 from __future__ import annotations
 

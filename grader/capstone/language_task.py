@@ -1,4 +1,4 @@
-"""What the tasks of a language model share: what it is made of, and what goes wrong with it."""
+"""What the language-model tasks share: the pieces of the model and its symptoms."""
 
 from __future__ import annotations
 

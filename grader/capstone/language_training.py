@@ -20,7 +20,7 @@ from grader.capstone.contract import ContractError, described
 from grader.capstone.task import Learner
 
 CHUNK = 10  # steps of one call of `fit`, between which it can be stopped
-SCHEDULE = 1000  # the cosine schedule counts the training's time in so many parts
+SCHEDULE = 1000  # the steps of the cosine schedule, over the whole training
 IGNORED = -100  # labels without a loss
 
 Batch = tuple[Tensor, Tensor]
@@ -28,7 +28,7 @@ Batch = tuple[Tensor, Tensor]
 
 @dataclass(frozen=True)
 class Settings:
-    """The sizes of a model, and how it is trained."""
+    """The sizes of a model, and the settings of its training."""
 
     d_model: int
     n_heads: int
@@ -38,9 +38,9 @@ class Settings:
     max_len: int
     tie_weights: bool
     max_rate: float
-    warmup: int  # in parts of the schedule
+    warmup: int  # in steps of the schedule
     weight_decay: float
-    residual_scale: float  # of the first weights that end in the residual path
+    residual_scale: float  # of the initial weights that write to the residual path
     max_norm: float = 1.0
     betas: tuple[float, float] = (0.9, 0.95)
 
@@ -61,7 +61,7 @@ class OneSequence(nn.Module):
 
 
 class Batches(Sequence[Batch]):
-    """So many batches, each made when it is asked for."""
+    """A sequence of batches, each made on demand."""
 
     def __init__(self, size: int, make: Callable[[], Tensor]) -> None:
         self.size = size

@@ -1,7 +1,7 @@
 """The words of dates in the languages that the capstone reads, in small letters.
 
-Months stand as they do inside a date (Russian, Polish and Finnish decline them). With slashes and
-points the day comes first: 11/21/2026 is no date here, since nobody could tell what 11/12 means.
+Months have the form that they have inside a date (Russian, Polish and Finnish decline them). With
+slashes and dots the day comes first: 11/21/2026 is not a date here, since 11/12 would be ambiguous.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What trains for each task, by the task's name. It needs torch, which the tasks do without."""
+"""The learner of each task, by the task's name. Unlike the tasks, learners need torch."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""What a trained model attends to, found from outside.
+"""The attention weights of a trained model, captured from outside.
 
-Whatever a student's attention is called and however it is written, it takes a softmax; those of
-that shape in `decode` are the cross-attention of its layers in order, and those of a language
-model are its layers'. One written without torch's softmax is computed again from what
-leaves `q_proj` and `k_proj`.
+However a student's attention is written, it takes a softmax: those of the right shape in `decode`
+are the cross-attention of the layers in order, and those of a language model are its
+self-attention. If it doesn't use torch's softmax, the weights are recomputed from the outputs of
+`q_proj` and `k_proj`.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def cross_attention(
 ) -> Tensor:
     """Return the cross-attention of every layer and head, `(num_layers, n_heads, Lt, Ls)`.
 
-    `src` is `(1, Ls)`, `decoder_input` `(1, Lt)`. Without layers if it cannot be had.
+    `src` is `(1, Ls)`, `decoder_input` `(1, Lt)`. It has no layers if it is not available.
     """
     sizes = (decoder_input.size(1), src.size(1))
     nothing = torch.zeros(0, n_heads, *sizes)
@@ -65,7 +65,7 @@ def cross_attention(
             projections.append({})
             handles += _watch(layer.cross_attn, projections[-1])
     try:
-        # Torch's own fused attention would take its softmax unseen.
+        # Torch's fused attention would hide its softmax.
         with sdpa_kernel(SDPBackend.MATH), softmaxes:
             model.decode(decoder_input, memory, src)
         weights = _by_layer(softmaxes.results, n_heads, num_layers, sizes)
@@ -88,7 +88,7 @@ def _by_layer(
 ) -> Tensor | None:
     """Return results of softmaxes as `(num_layers, n_heads, Lt, Ls)`, if there are as many as that.
 
-    Where target and source are equally long, self-attention has the same sizes and comes first.
+    If target and source are equally long, self-attention has the same sizes and comes first.
     """
     matrices = [matrix for result in results for matrix in result.reshape(-1, *sizes)]
     kinds, remainder = divmod(len(matrices), num_layers * n_heads)
@@ -101,7 +101,7 @@ def _by_layer(
 def self_attention(model: Any, pieces: Mapping[str, Any], ids: Tensor, n_heads: int) -> Tensor:
     """Return the weights of a language model that reads `ids` `(1, L)`: `(layers, n_heads, L, L)`.
 
-    `pieces` has the rotations of its queries and keys. Without layers if it cannot be had.
+    `pieces` has the rotations of its queries and keys. It has no layers if it is not available.
     """
     tokens = ids.size(1)
     nothing = torch.zeros(0, n_heads, tokens, tokens)

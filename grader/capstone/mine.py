@@ -1,7 +1,7 @@
 """A student's own small pieces in place of torch's, inside any model: `grader capstone --mine`.
 
-Modules of torch are exchanged for the student's, which share their parameters; torch's softmax and
-activations are answered by the student's functions while the model runs. Right pieces change
+Modules of torch are replaced by the student's, which share their parameters; calls to torch's
+softmax and activations go to the student's functions while the model runs. Right pieces change
 nothing, and a sentence says so.
 """
 
@@ -15,15 +15,15 @@ import torch
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
-NEAR = 1e-4  # of logits, how far apart rounding may bring them
+NEAR = 1e-4  # the difference of logits that rounding may cause
 
 Function = Callable[..., Any]
 
 
 class Mine(TorchFunctionMode):
-    """A student's pieces, by exercise, which are used in place of torch's once it is entered.
+    """A context in which a student's pieces, by exercise, are used in place of torch's.
 
-    `used` counts how often each was put in, or called, in place of torch's.
+    `used` counts how often each was inserted, or called, in place of torch's.
     """
 
     def __init__(self, modules: Mapping[str, Any]) -> None:
@@ -92,9 +92,9 @@ class Mine(TorchFunctionMode):
 def put(
     model: nn.Module, modules: Mapping[str, Any], inputs: Sequence[Tensor], already: Sequence[str]
 ) -> tuple[Mine, str]:
-    """Exchange what torch does in a model for the student's, and say whether it is the same.
+    """Replace torch's parts of a model with the student's, and say whether the results agree.
 
-    `inputs` are what the model is tried on. The model uses the pieces in `already` by itself.
+    `inputs` are what the model is tried on. It already uses the pieces in `already` by itself.
     """
     own = Mine(modules)
     training = model.training

@@ -1,6 +1,6 @@
-"""The student's own pieces, and the kit's where one is not written: the modules of `exercises`.
+"""The modules of `exercises`: the student's own pieces, and the kit's for those not yet written.
 
-Runs in the process that trains. Files arrive as text, so that this process needs no folder.
+This runs in the training process. Files arrive as text, so that it needs no folder.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ MAX_TEXT = 300
 
 @dataclass(frozen=True)
 class Sources:
-    """What the model is made of.
+    """The files that the model is made of.
 
-    `own` are the student's files by exercise, `kit` the kit's. `lent` are the names of an exercise
-    that the kit's file gives to the student's, since they are not written there.
+    `own` are the student's files by exercise, `kit` the kit's. `lent` are the names that the kit's
+    file supplies to a student's, since they are not written there.
     """
 
     own: dict[str, str]
@@ -35,7 +35,7 @@ class Sources:
 
 
 class Pieces(Package):
-    """Where `import exercises.attention` finds its code, for this process and from now on.
+    """The importer of `exercises.attention` and the like, in this process from now on.
 
     What the exercises define is found by its name: `pieces["Transformer"]`.
     """
@@ -51,7 +51,7 @@ class Pieces(Package):
         self.change = change
         for name, text in sources.own.items():
             modules.remember(name, text)
-        # In a notebook, the real package may have been imported.
+        # In a notebook, the real package may have been imported already.
         self.before = _imported()
         modules.begin_anew(self.before)
         sys.meta_path.insert(0, self)
@@ -98,7 +98,7 @@ class Pieces(Package):
             exec(compile(kit, f"<the kit's {name}>", "exec"), whole)
             for entry in lent:
                 setattr(module, entry, whole[entry])
-            # The kit's piece may build on another piece of the same file, which is written.
+            # The kit's piece may build on one of the same file that the student has written.
             whole.update({key: value for key, value in vars(module).items() if _is_piece(value)})
 
 

@@ -1,4 +1,4 @@
-"""What the task `prose` learns from: the language reference that every Python carries.
+"""The data of the task `prose`: the language reference that comes with every Python.
 
 `pydoc` shows these texts as help. They differ a little from one version of Python to the next.
 """
@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import importlib
 
-HELD_OUT = 20  # one part in so many, the last
-TELLING = 25  # characters of a line that does not occur twice by chance
+HELD_OUT = 20  # the last one of this many parts
+TELLING = 25  # characters: a longer line doesn't occur twice by chance
 
 
 class NoProseError(Exception):
-    """This Python carries no text. The message says what to do."""
+    """This Python comes without the text. The message says what to do."""
 
 
 def whole() -> str:
@@ -30,7 +30,7 @@ def whole() -> str:
 def parts(text: str) -> tuple[str, str]:
     """Return the text to learn from, and the last part, which is held out.
 
-    Python's reference repeats itself. A paragraph that has a line of the held-out part is therefore
+    Python's reference repeats itself. So paragraphs that share a line with the held-out part are
     left out of the text to learn from.
     """
     cut = len(text) - len(text) // HELD_OUT

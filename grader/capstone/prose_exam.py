@@ -1,8 +1,8 @@
-"""The exam of a model that writes: how many bits a character of unseen text costs.
+"""The exam of a model that writes: its bits per character of unseen text.
 
-The model scores the text with all of it before its eyes. So some of its tokens, drawn after it
-has scored them, are asked again with only what stands before them: what it expects there has to
-agree, and its probabilities must not sum to more than one.
+The model gets the whole text to score. So some tokens, drawn after it has scored them, are asked
+again with only the tokens before them: its predictions have to agree, and its probabilities must
+not sum to more than one.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from collections.abc import Sequence
 from grader.capstone.events import Report, Scored, Trained
 from grader.capstone.exam import Examinee, Learnt, Progress
 
-WINDOW = 128  # tokens that the model sees at once, no more than it learns from at once
-STRIDE = 32  # tokens that are new in a window; the others are there as what stands before them
+WINDOW = 128  # tokens that the model sees at once, no more than in training
+STRIDE = 32  # tokens of a window that are scored; the others are their context
 SPOT_CHECKS = 64
-AGREES = 0.05  # between the two answers, in nats
-SUMS = 0.01  # beyond one, of all probabilities
-SAMPLES, SAMPLE = 4, 600  # parts of the text and their characters, scored on the way
+AGREES = 0.05  # the tolerance between both answers, in nats
+SUMS = 0.01  # how far all probabilities may sum to more than one
+SAMPLES, SAMPLE = 4, 600  # parts of the text that are scored on the way, and their characters
 
 
 def context(position: int) -> int:
@@ -34,7 +34,7 @@ def zlib_bits(text: str) -> float:
 
 
 class ProseExam:
-    """The held-out text, and what a model's scores of it are worth."""
+    """The held-out text, and how to judge a model's scores of it."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -83,9 +83,9 @@ def _bits(scores: Sequence[float], text: str) -> float:
 
 
 def _wrong_score(scored: Scored, position: int, examinee: Examinee) -> str:
-    """Return why a token's score is not believed, in a sentence; "" if it is.
+    """Return why a token's score is rejected, in a sentence; "" if it isn't.
 
-    The token is asked again, with what stands before it in its window alone.
+    The token is asked again, with only the tokens before it in its window.
     """
     before = scored.ids[context(position) : position]
     expected = examinee.predicted(before).scores

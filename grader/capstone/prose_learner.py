@@ -1,4 +1,4 @@
-"""The training of a language model that writes, and what became of it."""
+"""The training of a language model that writes, and its measurements."""
 
 from __future__ import annotations
 
@@ -37,15 +37,15 @@ SETTINGS = Settings(
     betas=(0.9, 0.98),
 )
 WRITTEN = 160  # tokens of an answer
-GREEDY = 32  # tokens that are written at temperature 0, to compare
-BEFORE, PACED = 256, 96  # tokens to go on from and to write, to measure the pace
-WINDOWS = 16  # that are scored at once
+GREEDY = 32  # tokens written at temperature 0, to compare
+BEFORE, PACED = 256, 96  # tokens of the prompt and of the answer, to measure the speed
+WINDOWS = 16  # windows that are scored at once
 LEAST = -1e5
 PROMPT = "The "
 
 
 class ProseLearner(LanguageTraining):
-    """A language model that learns from a text to write on."""
+    """A language model that learns to continue a text."""
 
     def __init__(
         self,
@@ -172,7 +172,7 @@ class ProseLearner(LanguageTraining):
         ids = self.text[:WINDOW].tolist()
         tokens = self.generate(ids, GREEDY, temperature=0.0)
         chances = self.predictions(tokens)
-        # Of two that are almost equally probable, either may come out.
+        # Of two tokens that are almost equally probable, either may come out.
         best = chances.max(-1).values
         taken = chances.gather(-1, torch.tensor(tokens[1:])[:, None])[:, 0]
         close = (best - taken)[len(ids) - 1 :] < 1e-3

@@ -20,7 +20,7 @@ from grader.capstone.task import (
 )
 from grader.curriculum import whole_model
 
-LEARNT = 2.0  # bits of a character up to which nothing is wrong
+LEARNT = 2.0  # up to this many bits per character, the model counts as trained
 
 
 class ProseTask(LanguageTask):

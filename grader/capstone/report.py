@@ -1,4 +1,4 @@
-"""What is written of a training: `result.json`."""
+"""The file on a training, `result.json`."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
-"""The side that waits: starts the process that trains, and hears what it says.
+"""The parent's side: it starts the training process and reads its reports.
 
-Nothing that comes from there is believed before it is read field by field, and no report buys the
-process more time.
+Every report is checked field by field before it is used, and none gets the process more time.
 """
 
 from __future__ import annotations
@@ -39,19 +38,19 @@ from grader.capstone.exam import BrokenOffError
 from grader.sandbox.program import CLOSED, Program, command, ending_in_words
 
 STEP_SECONDS = 60.0
-# The process itself says where it hangs, code that waits after 2.5 times its seconds; if it cannot
-# even do that, it is given up after so many times as long, and these.
+# The process itself reports where it hangs, and code that waits after 2.5 times its seconds. If it
+# can't even do that, it is ended after this many times as long, plus these seconds.
 LAST_RESORT = 3.0
 SILENCE = 45.0
-MOST_REPORTS = 20  # of a second
-MOST_LINES = 8  # that wait to be read; the process waits until there is room
+MOST_REPORTS = 20  # per second
+MOST_LINES = 8  # unread lines; the process waits until there is room
 T = TypeVar("T", Translation, Faults, Named, Answers, Scored, Prediction)
 
 
 class Session:
-    """A process that trains, at the other end of two lines.
+    """A training process, at the other end of a connection.
 
-    `ending` says in a sentence how it ended, once it has, and `close` ends it.
+    `ending` is a sentence on how it ended, once it has, and `close` ends it.
     """
 
     def __init__(
@@ -101,7 +100,7 @@ class Session:
         return event.faults if isinstance(event, Faults) else []
 
     def diagnose(self, exercise: str, known: bytes) -> list[str]:
-        """Return which of the `known` mistakes the student's piece has, in words of that file.
+        """Return which of the `known` mistakes the student's piece has, in the words of that file.
 
         `known` is the content of the exercise's file of mistakes.
         """
@@ -156,7 +155,7 @@ class Session:
         deadline = min(time.monotonic() + self.silence, self.limit)
         line: str | None = ""
         while line == "":
-            # In short pieces, so that Ctrl-C is heard on Windows as well.
+            # Wait in short pieces, so that Ctrl-C also works on Windows.
             with contextlib.suppress(queue.Empty):
                 line = self.lines.get(timeout=0.5)
             if time.monotonic() > deadline and line is not None:
@@ -187,7 +186,7 @@ def _examined(event: T | Failure) -> T:
 
 def own_process() -> Session:
     """Return a session with a process of its own, on any system: for one's own code."""
-    # Threads that wait for each other must not burn the time of other programs.
+    # Threads that wait for each other must not use up the CPU time of other programs.
     environment = {**os.environ, "OMP_WAIT_POLICY": "PASSIVE", "PYTHONIOENCODING": "utf-8"}
     child = Program(command("grader.capstone.child"), environment, apart=True)
     process = child.process

@@ -28,7 +28,7 @@ def train(
 ) -> list[Outcome]:
     """Train all at once, each in a process of its own; Ctrl-C ends both early.
 
-    `show` gets the number of a trial and how far it is.
+    `show` gets the number of a trial and its progress.
     """
     opened: list[Any] = []
 

@@ -3,7 +3,7 @@
     student's: attention, causal_mask
     the kit's: embeddings, the four projections, residuals, norms, feed-forward network, training
 
-The layer reads the digits and what it has written so far, and says which digit comes next.
+The layer reads the digits and what it has written so far, and predicts the next digit.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ D_MODEL, N_HEADS, D_FF = 64, 4, 128
 BATCH = 128
 RATE = 3e-3
 WARMUP = 50
-STEPS = 1000  # after which the rate is zero and the training ends by itself
+STEPS = 1000  # then the learning rate is zero and the training ends by itself
 SHOWN = ("31415926", "70070070", "98765432")
 NOTICED = 1e-4
 
@@ -49,7 +49,7 @@ class Layer(nn.Module):
             nn.Linear(D_MODEL, D_FF), nn.ReLU(), nn.Linear(D_FF, D_MODEL)
         )
         self.generator = nn.Linear(D_MODEL, TOKENS - 1)
-        self.weights: Any = None  # the student's, of the last call
+        self.weights: Any = None  # the student's attention weights of the last call
 
     def forward(self, ids: Tensor) -> Tensor:
         """Return the logits `(B, L, 10)` of what follows each of the ids `(B, L)`."""
@@ -128,7 +128,7 @@ class SortLearner(Learner):
     def _weights(self, digits: str, written: str) -> Tensor:
         """Return the student's weights while the digits were written: `(1, heads, COUNT, LENGTH)`.
 
-        Without heads if they are no weights.
+        There are no heads if what the student returns aren't weights.
         """
         ids = torch.tensor([[*sorting.encode(digits), *map(int, written[:-1])]])
         self.model(ids)

@@ -16,7 +16,7 @@ LOOK_COUNT = 200  # of them, on the way
 
 
 class SortTask(AnswerTask):
-    """Eight digits in any order, and the same in theirs."""
+    """Eight digits in any order, and the same digits sorted."""
 
     name = "sort"
     seconds = 30.0

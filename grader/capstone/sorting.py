@@ -1,6 +1,6 @@
-"""What the task `sort` learns from: digits, and the same digits in order.
+"""The data of the task `sort`: digits, and the same digits in order.
 
-A sequence is the digits, a separator and the sorted digits. The model reads it up to some point and
+A sequence is the digits, a separator and the sorted digits. The model reads a prefix of it and
 predicts the next token, so that it writes the sorted digits one by one.
 """
 
@@ -13,7 +13,7 @@ COUNT = 8  # digits of a sequence
 SEPARATOR = 10
 TOKENS = 11
 LENGTH = 2 * COUNT  # what the model reads: the digits, the separator, the sorted ones but the last
-HELD_OUT = 10  # one sequence in so many is never trained on
+HELD_OUT = 10  # one sequence in this many is never trained on
 
 
 def read(typed: str) -> str:
@@ -37,8 +37,8 @@ def encode(digits: str) -> list[int]:
 class Sequences:
     """Sequences to learn from, without end, drawn from `seed`.
 
-    Of the same digits in any order, all or none are held out: an unseen sequence is no seen one
-    shuffled.
+    All orders of the same digits are held out, or none of them: an unseen sequence is never a
+    shuffled seen one.
     """
 
     def __init__(self, seed: int) -> None:

@@ -1,4 +1,4 @@
-"""The merges of a text, by the student's `train_merges`, in a time that is bearable."""
+"""The merges of a text, by the student's `train_merges`, in a bearable time."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 
 from grader.capstone.contract import ContractError, described
 
-BEARABLE = 40.0  # seconds of processor time
-TRIED = 10  # merges, to see how long it takes
-FIRST = 16  # one part of the text in so many is tried first
+BEARABLE = 40.0  # seconds of CPU time
+TRIED = 10  # merges, to estimate how long all would take
+FIRST = 16  # one part of the text in this many is tried first
 GROWTH = 4
 
 Merges = list[tuple[bytes, bytes]]
@@ -19,10 +19,10 @@ Merges = list[tuple[bytes, bytes]]
 def trained(
     train_merges: Callable[..., Any], text: str, count: int, sign: Callable[[], None]
 ) -> tuple[Merges, str]:
-    """So many merges of the text, and a sentence if they come from its beginning alone.
+    """Return this many merges of the text, and a sentence if only its beginning was used.
 
     Learning merges takes a student's code from seconds to hours. A few merges of a small part of
-    the text tell how long all would take; the part grows as long as that is bearable.
+    the text show how long all would take; the part grows as long as that is bearable.
     """
     size = max(1, len(text) // FIRST)
     while size < len(text):

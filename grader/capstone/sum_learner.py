@@ -1,4 +1,4 @@
-"""The training of a language model that adds, and what became of it."""
+"""The training of a language model that adds, and its measurements."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SETTINGS = Settings(
     residual_scale=1.0,
 )
 BATCH = 128
-# With carries through all digits, through two of them, and with none.
+# With carries through all digits, through two of them, and without any.
 SHOWN = (Sum(587, 413), Sum(345, 678), Sum(123, 456))
 
 

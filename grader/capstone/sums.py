@@ -1,10 +1,10 @@
-"""What the task `sums` learns from: sums such as `345+678=`, answered from the last digit.
+"""The data of the task `sums`: sums such as `345+678=`, answered from the last digit.
 
-All numbers have three digits and all sums four, so that the same digit always stands at the same
-position. The last digit comes first, since that is how one adds: the carry goes to the left. The
-model reads the question in this order as well, as `543+876=`. Each digit of the answer then stands
-equally far from the two digits that it is made of, and distances are what rotary positions tell.
-Read from the first digit, some seeds did not learn to add within minutes.
+All numbers have three digits and all sums four, so that a digit always has the same position. The
+last digit comes first, as in adding by hand, where the carry moves to the left. The model reads the
+question in this order as well, as `543+876=`. Each digit of the answer is then always equally far
+from the two digits that it depends on, and rotary positions encode distances. With the first digit
+first, some seeds didn't learn to add within minutes.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a model does that one which learns does not, and where it may come from."""
+"""Symptoms of models that don't learn, and the exercises that may cause them."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What a task of the capstone is: a model to train, and what is said about it.
+"""Tasks of the capstone: a model to train, and the texts about it.
 
-A `Task` is the side that waits: it imports no torch, so that a command starts at once. Its
-`Learner` is the side that trains, in a process of its own or in a notebook's kernel.
+A `Task` belongs to the parent process: it doesn't import torch, so that commands start at once. Its
+`Learner` trains, in a separate process or in a notebook's kernel.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ Line = tuple[str, str]
 
 @dataclass(frozen=True)
 class Plan:
-    """How long to train: `seconds`, and no more than `steps` if that is not 0.
+    """How long to train: `seconds`, and at most `steps` if that is not 0.
 
-    At the end, the model is measured on `unseen` examples; 0 leaves the number to the task. On the
-    way, it is asked the exam's `sample`. `text` is what it learns from, where the task makes none.
-    The other options say how a model that writes draws its tokens.
+    At the end, the model is measured on `unseen` examples; 0 leaves the number to the task. During
+    the training it is asked the exam's `sample`. `text` is what it learns from if the task doesn't
+    generate its data. The other options say how a model that writes samples its tokens.
     """
 
     seconds: float
@@ -44,13 +44,13 @@ class Plan:
 
 @dataclass(frozen=True)
 class Symptom:
-    """Something that the whole model does, and the exercises that it may come from."""
+    """A fault of the whole model, and the exercises that may cause it."""
 
     told: str
     suspects: tuple[str, ...]
 
 
-# Says that the code still comes back, and what it does next where that is new.
+# Signals that the code is alive, and what it does next if that is new.
 Sign = Callable[..., None]
 
 
@@ -60,10 +60,10 @@ def silent(doing: str = "") -> None:
 
 
 class Learner(ABC):
-    """A model made of somebody's pieces, and its training.
+    """A model made of a student's pieces, and its training.
 
-    Whatever a piece raises goes through; `ContractError` says that one gave back what no training
-    can go on with.
+    Exceptions of the pieces propagate; `ContractError` says that one returned something that no
+    training can use.
     """
 
     model: Any
@@ -152,11 +152,10 @@ class Learner(ABC):
 
 
 class Task(ABC):
-    """Something to learn. `tasks.find` gives one by its `name`, which `--task` calls it,
-    `learners.LEARNERS` what trains its model.
+    """Something to learn, called `name` in `--task`; `learners.LEARNERS` has its learner.
 
-    It trains for so many `seconds` if nobody says. `entries` are the exercises that the model is
-    made of, and the names used of each. `invitation` says what to type once the model is trained.
+    It trains for `seconds` by default. `entries` are the exercises that the model is made of, and
+    the names used of each. `invitation` says what to type once the model is trained.
     """
 
     name: str

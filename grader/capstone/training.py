@@ -18,7 +18,7 @@ SIZES = {"d_model": 64, "n_heads": 4, "num_layers": 2, "d_ff": 128, "dropout": 0
 MAX_LEN = dates.LONGEST_SOURCE + 16
 BATCH = 64
 WARMUP = 400
-MEAN_OVER = 100  # steps that the weights to translate with are a mean of, roughly
+MEAN_OVER = 100  # steps over which the weights are averaged for translating, roughly
 
 
 def tensors(pairs: Sequence[Pair], longest: int = 0) -> tuple[Tensor, Tensor]:
@@ -31,8 +31,8 @@ def tensors(pairs: Sequence[Pair], longest: int = 0) -> tuple[Tensor, Tensor]:
 class Training(Learner):
     """A translator and its training.
 
-    It answers with the mean of its last weights, which translates better than the last ones: the
-    paper averages its last checkpoints (section 6.1).
+    It answers with the mean of its last weights, which translates better than the last ones alone:
+    the paper averages its last checkpoints (section 6.1).
     """
 
     def __init__(self, pieces: Mapping[str, Any], plan: Plan, sign: Sign = silent) -> None:

@@ -1,4 +1,4 @@
-"""A training from the side that waits: what it is given, what it reports, and its exam."""
+"""A training as the parent process sees it: its job, its reports, and its exam."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Trial:
     def __init__(
         self, task: Task, model: WholeModel, plan: Plan, without: str = "", own: Sequence[str] = ()
     ) -> None:
-        """Make the exam, and what the training process is given. Raises what they raise.
+        """Make the exam, and the job for the training process. Raises what they raise.
 
         The part called `without` is left out of the model, see `ablations`; the exercises `own`
         take the place of torch's, see `mine`.
@@ -45,7 +45,7 @@ class Trial:
     ) -> Learnt | Failure:
         """Train, hold the exam, and ask what is wrong with the pieces of a bad model.
 
-        Ctrl-C ends the training early; the second one goes through.
+        Ctrl-C ends the training early; a second one propagates.
         """
         outcome = self.trained(session, show)
         if isinstance(outcome, Learnt) and self.task.has_learnt(outcome):

@@ -19,9 +19,10 @@ def told(
     folder: Path,
     test: str,
 ) -> list[Line]:
-    """Return what came of it, and which exercises to look at, as lines and how each is printed.
+    """Return the outcome and the exercises to look at, as lines with their styles.
 
-    The student's files are in `folder`; `test` tests an exercise, as in "pytest test_{}.py".
+    The student's files are in `folder`; `test` is the command that tests an exercise, as in
+    "pytest test_{}.py".
     """
     lines = list(_failed(outcome, folder) if isinstance(outcome, Failure) else task.lines(outcome))
     if isinstance(outcome, Learnt):
