@@ -26,7 +26,7 @@ def assert_padding_hides(stack: RemoteModule, case: StackCase) -> None:
     after = stack(torch.where(is_hidden[..., None], x + noise, x), *memory, padding)
     check_same(after, before, ~is_hidden, "A token that the mask hides affects other tokens.")
     changed = stack(torch.where(is_next[..., None], x + noise, x), *memory, padding)
-    check_other(changed, before, ~is_next, "A token that the mask shows affects no other token.")
+    check_other(changed, before, ~is_next, "A token that the mask shows leaves another token as it was.")
 
 
 def assert_causal_mask_hides(stack: RemoteModule, case: StackCase) -> None:
@@ -43,7 +43,7 @@ def assert_causal_mask_hides(stack: RemoteModule, case: StackCase) -> None:
     is_first = is_last.roll(1, 1)
     changed = stack(torch.where(is_first[..., None], x + noise, x), *memory, causal)
     check_other(
-        changed, before, is_last, "Under a causal mask, the first token affects no later one."
+        changed, before, is_last, "Under a causal mask, the first token leaves the last as it was."
     )
     first_hidden = causal.clone()
     first_hidden[0] = False

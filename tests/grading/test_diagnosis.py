@@ -966,6 +966,47 @@ def test_a_crash_after_weights_that_do_not_fit_speaks_for_no_other_mistake(width
             [*FLOAT32_WAVES, ("self.pe[:length]", "self.pe[:, :length, :]")],
             [("angle-multiplied",)],
         ),
+        # Nothing is minus infinity here.
+        (
+            "attention",
+            [
+                (
+                    "        scores = scores.masked_fill(~mask, torch.finfo(scores.dtype).min)\n"
+                    "    weights = scores.softmax(dim=-1)",
+                    "        weights = scores.softmax(dim=-1) * mask\n"
+                    "        weights = weights / weights.sum(dim=-1, keepdim=True)\n"
+                    "    else:\n"
+                    "        weights = scores.softmax(dim=-1)",
+                )
+            ],
+            [("masked-weights-over-their-sum",)],
+        ),
+        # The second axis of this table holds the positions.
+        ("positional", [("self.pe[:length]", "self.pe.unsqueeze(0)[:, : length + 1]")], []),
+        # Every axis is kept where it was.
+        (
+            "softmax",
+            [
+                (
+                    "return shifted - shifted.exp().sum(dim=dim, keepdim=True).log()",
+                    "return torch.log(softmax(x, dim))",
+                ),
+                ("labels.unsqueeze(-1)).mean()", "labels[..., None]).sum() / len(logits)"),
+            ],
+            [("log-of-a-softmax",), ("loss-summed",)],
+        ),
+        # The numbers of this weight differ.
+        (
+            "linear",
+            [
+                (
+                    "torch.empty(out_features, in_features).uniform_(-bound, bound)",
+                    "nn.init.trunc_normal_(torch.empty(out_features, in_features), "
+                    "std=(2 / (in_features + out_features)) ** 0.5)",
+                )
+            ],
+            [("another-range",)],
+        ),
         # Each of several faults in the form that is nearest.
         (
             "by_hand",
