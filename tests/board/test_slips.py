@@ -989,7 +989,7 @@ def test_the_cause_is_told_and_no_other_mistake(
                 ("scores.masked_fill(~mask", "scores.masked_fill(mask"),
                 ("scores.softmax(dim=-1)", "scores.softmax(dim=1)"),
             ],
-            "There is no axis 2: the axes of this tensor are -2 to 1.",
+            "`key.transpose(1, 2)` needs at least three axes. Here `key` has only two.",
             "return weights @ value, weights",
         ),
         (
