@@ -14,6 +14,7 @@ import hashlib
 import json
 import logging
 import math
+import os
 import platform
 import socket
 import time
@@ -390,6 +391,8 @@ def _equal(total: float | None, parts: Iterable[float | None]) -> bool:
 def _local(count: int) -> LocalCluster:
     from distributed import LocalCluster
 
+    # A worker that is started then imports nothing from the current folder, maybe a student's.
+    os.environ["PYTHONSAFEPATH"] = "1"
     return LocalCluster(
         n_workers=count,
         threads_per_worker=1,

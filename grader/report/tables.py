@@ -36,7 +36,7 @@ def as_csv(report: Report) -> str:
     columns.append("by_hand")
     text = io.StringIO()
     writer = csv.DictWriter(text, columns)
-    writer.writeheader()
+    writer.writerow({name: cell(name) for name in columns})
     for submission in report.submissions:
         row: dict[str, Any] = {
             "submission": cell(submission.submission),

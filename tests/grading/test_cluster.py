@@ -144,3 +144,18 @@ def test_where_no_scheduler_answers_the_command_for_one_is_told(plan: workers.Pl
     recruit = cluster.recruit("dask:tcp://127.0.0.1:9")
     with pytest.raises(ClusterError, match="dask scheduler"):
         graded(workers.grade(a_class(1), plan, recruit))
+
+
+@pytest.mark.full(seconds=6)
+def test_workers_on_this_machine_import_nothing_from_the_current_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It may be a student's, and what a worker imports runs with the instructor's rights."""
+    trace = tmp_path / "trace"
+    for name in ("multiprocessing", "distributed", "random"):
+        (tmp_path / f"{name}.py").write_text(f"open({str(trace)!r}, 'w')\n", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("PYTHONSAFEPATH", raising=False)
+    with cluster._local(1) as started:
+        started.wait_for_workers(1, timeout=60)
+    assert not trace.exists()

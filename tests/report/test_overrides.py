@@ -101,6 +101,16 @@ def test_no_name_is_a_formula_whatever_separates_the_cells(name: str) -> None:
     assert cell("van der Berg-Li; ada") == "van der Berg-Li; ada"
 
 
+def test_no_heading_of_kept_grades_is_a_formula(grades: Path) -> None:
+    whole = json.loads(grades.read_text(encoding="utf-8"))
+    whole["submissions"][0]["exercises"][0]["exercise"] = "=1+1"
+    grades.write_text(json.dumps(whole), encoding="utf-8")
+    headings, *rows = csv.reader(as_csv(kept_report(grades)).splitlines())
+    assert "'=1+1" in headings
+    assert not any(one.startswith("=") for one in headings)
+    assert {len(row) for row in rows} == {len(headings)}
+
+
 def test_a_second_one_replaces_the_first_and_it_can_be_taken_back(grades: Path, ran: Ran) -> None:
     before = grades.read_bytes()
     for given in ("1", "3", "2"):
