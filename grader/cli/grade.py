@@ -31,6 +31,7 @@ from grader.cli.kept import (
     keep_graded_before,
     kept_report,
     put_aside,
+    require_own_overrides,
     with_overrides,
 )
 from grader.course import CONFIG
@@ -39,6 +40,7 @@ from grader.grading import run, workers
 from grader.report import data, tables
 from grader.report.terminal import Terminal
 from grader.submission import Reading, left_out
+from grader.submission.files import shown
 
 FEW = 3  # files side by side that may be all of one student's
 
@@ -124,6 +126,9 @@ def grade(
     if resume and json is None:
         raise UsageError("--resume needs the --json FILE of the run that was stopped.")
     require_targets({".json": json, ".csv": csv, "-results.json": gradescope}, html)
+    if json is not None:
+        works = {work.name for work in submissions}
+        require_own_overrides(json, [path for path in paths if shown(path.resolve().name) in works])
     if json is not None and not resume:
         put_aside(json, submissions, exercises, Terminal())
     require_forks()

@@ -113,6 +113,17 @@ def with_overrides(report: results.Report, file: Path, terminal: Terminal) -> re
     return report
 
 
+def require_own_overrides(file: Path, folders: Iterable[Path]) -> None:
+    """Raise `UsageError` where points by hand lie in one of these folders, which are students'."""
+    given = overrides.path_of(file)
+    place = given.absolute().parent.resolve()
+    if given.exists() and any(place.is_relative_to(folder.resolve()) for folder in folders):
+        raise UsageError(
+            f"{given} lies among the student's own files, so these points by hand may be the "
+            "student's. Name a file elsewhere for --json, and move your own points by hand there."
+        )
+
+
 def given_by_hand(file: Path) -> tuple[overrides.Given, ...]:
     """Return the points by hand that are kept beside the file `file`. Raises `UsageError`."""
     try:

@@ -248,6 +248,20 @@ def test_grades_of_students_who_are_gone_when_a_run_is_resumed_are_kept(
     assert [one.submission for one in kept_report(tmp_path / "g.json").submissions] == ["bob"]
 
 
+def test_points_by_hand_that_a_student_hands_in_do_not_count(
+    grader: Grader, tmp_path: Path
+) -> None:
+    hand_in(tmp_path / "class", "ada", masks=wrong("masks"))
+    planted = tmp_path / "class" / "ada" / "g.json.overrides"
+    planted.write_text('{"overrides": []}')
+    options = ("--exercise", "masks", "--isolation", "process", "--json", "class/ada/g.json")
+    done = grader("grade", "class/ada", *options, cwd=tmp_path)
+    assert (done.returncode, "may be the student's" in done.stderr) == (2, True)
+    planted.rename(tmp_path / "class" / "g.json.overrides")
+    beside = grader("grade", "class", *options[:-1], "class/g.json", cwd=tmp_path)
+    assert beside.returncode == 0, beside.stderr
+
+
 def test_a_class_or_one_submission_is_asked_with_both_commands(
     grader: Grader, tmp_path: Path
 ) -> None:
