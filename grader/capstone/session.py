@@ -44,6 +44,7 @@ LAST_RESORT = 3.0
 SILENCE = 45.0
 MOST_REPORTS = 20  # per second
 MOST_LINES = 8  # unread lines; the process waits until there is room
+_LATE = "It was not done in time and was stopped."
 T = TypeVar("T", Translation, Faults, Named, Answers, Scored, Prediction)
 
 
@@ -67,6 +68,7 @@ class Session:
         self.lines: queue.Queue[str | None] = queue.Queue(MOST_LINES)
         self.limit = math.inf
         self.reports = 0.0
+        self.is_late = False  # once it is, nobody waits for it again
         threading.Thread(target=self._listen, args=(reading,), daemon=True).start()
 
     def begin(self, job: dict[str, Any], seconds: float = STEP_SECONDS) -> None:
@@ -152,6 +154,8 @@ class Session:
 
     def _next(self, doing: str, *kinds: type[Event]) -> Any:
         """Return the next event, if it is of a kind that is wanted now."""
+        if self.is_late:
+            return Failure(doing, _LATE)
         deadline = min(time.monotonic() + self.silence, self.limit)
         line: str | None = ""
         while line == "":
@@ -159,8 +163,10 @@ class Session:
             with contextlib.suppress(queue.Empty):
                 line = self.lines.get(timeout=0.5)
             if time.monotonic() > deadline and line is not None:
-                return Failure(doing, "It was not done in time and was stopped.")
+                self.is_late = True
+                return Failure(doing, _LATE)
         if line is None:
+            self.lines.put(None)  # whatever is asked next, nothing comes any more
             return Failure(doing, self.ending())
         try:
             event: Event | None = event_from(line)

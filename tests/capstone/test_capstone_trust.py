@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import time
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -104,6 +105,20 @@ def test_reports_buy_no_time() -> None:
     outcome = session.hear()
     assert isinstance(outcome, Failure)
     assert "was stopped" in outcome.said
+
+
+def test_nobody_waits_again_for_a_process_that_has_ended_or_does_not_answer() -> None:
+    began = time.monotonic()
+    ended = session_saying()
+    assert isinstance(ended.hear(), Failure)
+    assert (ended.faults(), ended.diagnose("masks", b""), ended.faults()) == ([], [], [])
+    reading, writing = os.pipe()
+    with os.fdopen(reading) as never, os.fdopen(writing, "w"):
+        late = Session(never, io.StringIO(), lambda: "It ended.", lambda: None)
+        late.limit = time.monotonic() - 1
+        assert isinstance(late.hear(), Failure)
+        assert (late.faults(), late.diagnose("masks", b"")) == ([], [])
+    assert time.monotonic() - began < 20
 
 
 def test_no_more_lines_wait_than_there_is_room_for() -> None:
