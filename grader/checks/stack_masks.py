@@ -26,7 +26,9 @@ def assert_padding_hides(stack: RemoteModule, case: StackCase) -> None:
     after = stack(torch.where(is_hidden[..., None], x + noise, x), *memory, padding)
     check_same(after, before, ~is_hidden, "A token that the mask hides affects other tokens.")
     changed = stack(torch.where(is_next[..., None], x + noise, x), *memory, padding)
-    check_other(changed, before, ~is_next, "A token that the mask shows leaves another token as it was.")
+    check_other(
+        changed, before, ~is_next, "A token that the mask shows leaves another token as it was."
+    )
 
 
 def assert_causal_mask_hides(stack: RemoteModule, case: StackCase) -> None:
