@@ -91,7 +91,7 @@ class DateLearner(Training):
         )
 
     def answer(self, text: str) -> Translation:
-        """Return what the model makes of a text, and how it looked at it."""
+        """Return the model's translation of a text, with its attention."""
         source = dates.tidy(text)
         (ids,) = self.translate([source])
         target = dates.decode_target(ids)

@@ -32,8 +32,8 @@ _BINDING = re.compile(r"^(?:async[ \t]+)?(?:def|class)[ \t]+(\w+)|^(\w+)[ \t]*="
 def references(exercise: str, sources: Mapping[str, str]) -> tuple[str, ...]:
     """Return the exercises of which an answer gets the reference, in curriculum order.
 
-    These are what the exercise needs, and those before it that the answer imports and that were
-    not handed in with it.
+    These are the exercises that it needs, and earlier ones that the answer imports although the
+    submission has no file for them.
     """
     given = {*closure(exercise)}
     for name in _imported(sources.get(exercise, "")):

@@ -1,4 +1,4 @@
-"""The canonical form of replies, equal for replies that the contract does not tell apart.
+"""The canonical form of replies. Replies that the exercise treats alike have the same one.
 
 A reply becomes a set of marks: one for its form or its exception, then one for each leaf and, if
 that is a tensor, one for its dtype. What the contract leaves free has no mark: which of the

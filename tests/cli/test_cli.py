@@ -237,7 +237,7 @@ def test_grades_of_students_who_are_gone_when_a_run_is_resumed_are_kept(
     plan = workers.Plan(("masks",), seed=7, isolation="process", jobs=1, search=True)
     store, _ = run.open_store(tmp_path / "g.json", plan, resume=False)
     with store:
-        store.add("of the files that ada handed in", ada)
+        store.add("the digest of ada's files", ada)
     shutil.rmtree(tmp_path / "class" / "ada")
 
     done = grader("grade", "class", *options, "--resume", cwd=tmp_path)
