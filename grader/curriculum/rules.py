@@ -63,12 +63,12 @@ class Rule:
     def stated(self) -> str:
         """The rule as stub and notebook state it; "" where there is none."""
         names = [f"`{name}`" for name in self.names]
-        return f"{_listed(names)}. {self.why}" if names else ""
+        return f"{listed(names)}. {self.why}" if names else ""
 
     def message(self, names: Sequence[str]) -> str:
         """Return the message to a student who used these names."""
         return (
-            f"Your code uses {_listed(names)}, which may not be used in {self.exercise}. {self.why}"
+            f"Your code uses {listed(names)}, which may not be used in {self.exercise}. {self.why}"
         )
 
 
@@ -91,7 +91,8 @@ def memory(exercises: Iterable[str]) -> int | None:
     return min((most for exercise in exercises if (most := rule(exercise).memory)), default=None)
 
 
-def _listed(names: Sequence[str]) -> str:
+def listed(names: Sequence[str]) -> str:
+    """Return names as a sentence has them, such as "a, b and c"; there is at least one."""
     *others, last = names
     return f"{', '.join(others)} and {last}" if others else last
 

@@ -3,23 +3,30 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 
-def replace(path: Path, content: bytes, flush: Callable[[int], None] | None = None) -> None:
-    """Let `path` be a file with this content, whole or not at all. Raises `OSError`.
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """Yield a file to write beside `path`, and put it there if the block succeeds.
 
-    A link there is replaced, too, and what it leads to stays as it is.
+    A link there is replaced, too, and what it leads to stays as it is. Raises `OSError`.
     """
     beside = path.with_name(f".{path.name}.{os.getpid()}")
     beside.unlink(missing_ok=True)
     try:
-        with beside.open("xb") as file:
-            file.write(content)
-            file.flush()
-            if flush is not None:
-                flush(file.fileno())
+        yield beside
         beside.replace(path)
     finally:
         beside.unlink(missing_ok=True)
+
+
+def replace(path: Path, content: bytes, flush: Callable[[int], None] | None = None) -> None:
+    """Let `path` be a file with this content, whole or not at all. Raises `OSError`."""
+    with replacing(path) as beside, beside.open("xb") as file:
+        file.write(content)
+        file.flush()
+        if flush is not None:
+            flush(file.fileno())

@@ -53,11 +53,15 @@ def raised_lines(
             explained.add(check)
             place = place_of(fact, source, exercise)
             found.setdefault(fact.line, SuspectLine(place, KIND, fact.asks, tells=fact.tells))
-    named = {int(n) for one in result.diagnoses for n in re.findall(r"\bline (\d+)\b", one.shows)}
-    told = [line for number, line in sorted(found.items()) if number not in named][:MAX_LINES]
-    shown = {line.place.line for line in told}
+    named = {
+        int(number)
+        for diagnosis in result.diagnoses
+        for number in re.findall(r"\bline (\d+)\b", diagnosis.shows)
+    }
+    raised = [line for number, line in sorted(found.items()) if number not in named][:MAX_LINES]
+    shown = {line.place.line for line in raised}
     return (
-        *told,
+        *raised,
         *(
             line
             for line in result.lines
@@ -85,22 +89,23 @@ def _values(request: Mapping[str, Any], source: str, entries: Collection[str]) -
     else:
         name = path.rpartition(".")[2] or "forward"
     functions = [
-        one
-        for one in Given(parsed(source), entries).functions
-        if one.node.name == name and (one.owner.name if one.owner else None) in owners
+        function
+        for function in Given(parsed(source), entries).functions
+        if function.node.name == name
+        and (function.owner.name if function.owner else None) in owners
     ]
     if len(functions) != 1 or "args" not in request:
         return {}
     arguments, names = functions[0].node.args, functions[0].parameters
     values: dict[str, object] = {}
     defaults = [*arguments.defaults, *arguments.kw_defaults]
-    for one, default in zip(names[len(names) - len(defaults) :], defaults, strict=True):
+    for parameter, default in zip(names[len(names) - len(defaults) :], defaults, strict=True):
         value = getattr(default, "value", values)
         if isinstance(value, _PLAIN):
-            values[one] = value
+            values[parameter] = value
     given = dict(zip(names, request["args"], strict=False)) | request["kwargs"]
-    for one, value in given.items():
-        values.pop(one, None)
+    for parameter, value in given.items():
+        values.pop(parameter, None)
         if isinstance(value, _PLAIN):
-            values[one] = value
+            values[parameter] = value
     return values

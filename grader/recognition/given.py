@@ -147,7 +147,7 @@ class Given:
         calls, heads = [], 0
         for caller in self.functions:
             for statement in _statements(caller.node):
-                for node in _own_nodes(statement):
+                for node in own_nodes(statement):
                     if not isinstance(node, ast.Call):
                         continue
                     called = ast.unparse(node.func)
@@ -289,7 +289,7 @@ class Given:
                 isinstance(part, ast.Attribute)
                 and isinstance(part.ctx, ast.Store)
                 and ast.unparse(part) == f"self.{attribute}"
-                for part in _own_nodes(node)
+                for part in own_nodes(node)
             )
         ]
         if len(made) != 1 or made[0][1].node.name != "__init__":
@@ -321,12 +321,13 @@ def _asks_size(value: ast.expr) -> tuple[ast.expr | None, int | None]:
 
 
 def whole_number(node: ast.AST | None) -> int | None:
-    """Return the number that is written there; None if there is another expression."""
-    try:
-        value = ast.literal_eval(node) if isinstance(node, ast.expr) else None
-    except ValueError:
-        return None
-    return value if type(value) is int else None
+    """Return the whole number that an expression spells out, with its sign; None for any other."""
+    sign = 1
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        node, sign = node.operand, -1
+    if isinstance(node, ast.Constant) and type(node.value) is int:
+        return sign * node.value
+    return None
 
 
 def _functions(tree: ast.Module) -> Iterator[Function]:
@@ -345,11 +346,11 @@ def _statements(function: ast.FunctionDef) -> Iterator[ast.stmt]:
     )
 
 
-def _own_nodes(statement: ast.stmt) -> Iterator[ast.AST]:
-    """Yield the nodes of a statement that are in none of the statements inside it."""
+def own_nodes(statement: ast.stmt) -> Iterator[ast.AST]:
+    """Yield the nodes of a statement, the outer ones first, but for the statements inside it."""
     waiting: list[ast.AST] = [statement]
     while waiting:
-        node = waiting.pop()
+        node = waiting.pop(0)
         yield node
         waiting += [part for part in ast.iter_child_nodes(node) if not isinstance(part, ast.stmt)]
 
@@ -359,7 +360,7 @@ def _stores(name: str, function: ast.FunctionDef, at: ast.stmt) -> list[ast.stmt
 
     None if it is in a loop that gives it one, or in a function inside that has the name.
     """
-    if any(isinstance(node, ast.arg) and node.arg == name for node in _own_nodes(at)):
+    if any(isinstance(node, ast.arg) and node.arg == name for node in own_nodes(at)):
         return None
     storing = [
         statement
@@ -367,7 +368,7 @@ def _stores(name: str, function: ast.FunctionDef, at: ast.stmt) -> list[ast.stmt
         if any(
             (isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node.id == name)
             or (isinstance(node, ast.arg) and node.arg == name)
-            for node in _own_nodes(statement)
+            for node in own_nodes(statement)
         )
     ]
     for loop in _statements(function):

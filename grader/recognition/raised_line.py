@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from grader.recognition.given import Function, Given, whole_number
+from grader.recognition.given import Function, Given, own_nodes, whole_number
 
 ALLOWED = "The exercise allows that."
 _NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight")
@@ -35,19 +35,15 @@ class Raised:
     values: Mapping[str, object]
 
     def nodes(self) -> Iterator[ast.AST]:
-        """The parts of the statement; of an `if` or a loop, only its first line."""
-        waiting: list[ast.AST] = [self.statement]
-        while waiting:
-            node = waiting.pop(0)
-            yield node
-            waiting += [n for n in ast.iter_child_nodes(node) if not isinstance(n, ast.stmt)]
+        """Yield the parts of the statement; of an `if` or a loop, only those of its first line."""
+        return own_nodes(self.statement)
 
     def origin(self, value: ast.expr, exact: bool = True) -> str:
-        """The parameter of which an expression holds the value; "" if that is unknown."""
+        """Return the parameter whose value an expression holds; "" if that is unknown."""
         return self.given.origin(value, self.function, self.statement, exact)
 
     def shape(self, origin: str) -> tuple[int, ...] | None:
-        """The shape of a tensor that was given; None if that is unknown."""
+        """Return the shape of a tensor that was given; None if that is unknown."""
         value = self.values.get(origin)
         return tuple(value.shape) if isinstance(value, Tensor) else None
 
@@ -64,21 +60,21 @@ def calls(raised: Raised, method: str) -> Iterator[tuple[ast.Call, ast.expr]]:
 
 
 def written(node: ast.AST) -> str:
-    """A piece of code, on one line and not too long."""
+    """Return a piece of code on one line, cut if it is long."""
     code = " ".join(ast.unparse(node).split())
     return code if len(code) <= _LONGEST else f"{code[: _LONGEST - 2]} …"
 
 
 def in_words(digits: str) -> str:
-    """A small number as a word."""
+    """Return a small number as a word."""
     return _NUMBERS[int(digits)] if int(digits) < len(_NUMBERS) else digits
 
 
 def axes(digits: str) -> str:
-    """So many axes, in words."""
+    """Return how many axes there are, in words."""
     return f"{in_words(digits)} {'axis' if digits == '1' else 'axes'}"
 
 
 def is_index(node: ast.expr) -> bool:
-    """Whether an index takes one of an axis, which is then gone."""
+    """Return whether an index picks a single entry of an axis, which disappears."""
     return isinstance(node, ast.Name) or whole_number(node) is not None

@@ -47,8 +47,10 @@ def reordered(raised: Raised) -> Fact | None:
     said = re.search(
         r"permute\(.*input\.dim\(\) = (\d+) is not equal to len\(dims\) = (\d+)", raised.error
     )
-    for call, tensor in calls(raised, "permute") if said else ():
-        if said and raised.origin(tensor, False):
+    if not said:
+        return None
+    for call, tensor in calls(raised, "permute"):
+        if raised.origin(tensor, False):
             name = ast.unparse(tensor)
             tells = f"`{written(call)}` takes exactly {axes(said[2])}. Here `{name}` has"
             return Fact(f"{tells} {in_words(said[1])}. {ALLOWED}", _ASKS_AXES.format(name))
@@ -85,8 +87,10 @@ def pattern(raised: Raised) -> Fact | None:
     said = re.search(
         r'pattern "([^"]+)".*expected (\d+) dims\. Received (\d+)-dim', raised.error, re.S
     )
-    for node in raised.nodes() if said else ():
-        if not isinstance(node, ast.Call) or not node.args or said is None:
+    if not said:
+        return None
+    for node in raised.nodes():
+        if not isinstance(node, ast.Call) or not node.args:
             continue
         if said[1] in ast.unparse(node) and raised.origin(node.args[0], False):
             name = ast.unparse(node.args[0])

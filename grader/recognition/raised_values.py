@@ -25,10 +25,10 @@ def none(raised: Raised) -> Fact | None:
             used = [node.left, node.right]
         elif isinstance(node, ast.Call) and re.match(r"(?:torch|F|nn)\.", ast.unparse(node.func)):
             used = [*node.args, *(keyword.value for keyword in node.keywords)]
-        for one in used:
-            name = raised.origin(one) if isinstance(one, ast.Name) else ""
+        for operand in used:
+            name = raised.origin(operand) if isinstance(operand, ast.Name) else ""
             if name in raised.values and raised.values[name] is None:
-                code = ast.unparse(one)
+                code = ast.unparse(operand)
                 return Fact(
                     f"`{code}` may be None, as in this call. Check `if {code} is not None` first.",
                     f"What should your code do where `{code}` is None?",
@@ -80,15 +80,15 @@ def demanded(raised: Raised) -> Fact | None:
 def _held(raised: Raised, test: ast.expr) -> str:
     """Return what a condition asks of this call, such as " (`p` is 1.0)", or ""."""
     names = {part.id for part in ast.walk(test) if isinstance(part, ast.Name)}
-    told = []
+    values = []
     for name in sorted(names & set(raised.function.parameters)):
         origin = raised.origin(ast.Name(name, ast.Load()))
         value = raised.values.get(origin)
         if isinstance(value, Tensor):
-            told.append(f"`{name}` has the shape {tuple(value.shape)}")
+            values.append(f"`{name}` has the shape {tuple(value.shape)}")
         elif origin in raised.values and isinstance(value, bool | int | float | str):
-            told.append(f"`{name}` is {value!r}")
-    return f" ({', '.join(told)})" if told else ""
+            values.append(f"`{name}` is {value!r}")
+    return f" ({', '.join(values)})" if values else ""
 
 
 def _is_given(raised: Raised, test: ast.expr) -> bool:
@@ -102,8 +102,10 @@ def by_labels(raised: Raised) -> Fact | None:
         r"\[(\d+)\], \[(\d+(?:, \d+)+)\]",
         raised.error,
     )
-    for node in raised.nodes() if said else ():
-        if not isinstance(node, ast.Subscript) or not isinstance(node.slice, ast.Tuple) or not said:
+    if not said:
+        return None
+    for node in raised.nodes():
+        if not isinstance(node, ast.Subscript) or not isinstance(node.slice, ast.Tuple):
             continue
         parts = node.slice.elts
         if len(parts) != 2 or not re.search(r"\b(?:ar|r)ange\(|^range\(", ast.unparse(parts[0])):
@@ -144,8 +146,10 @@ def out_of_bounds(raised: Raised) -> Fact | None:
     said = re.search(
         r"index (\d+) is out of bounds for dimension (\d+) with size (\d+)", raised.error
     )
-    for node in raised.nodes() if said else ():
-        if not isinstance(node, ast.Subscript) or said is None or not raised.origin(node.value):
+    if not said:
+        return None
+    for node in raised.nodes():
+        if not isinstance(node, ast.Subscript) or not raised.origin(node.value):
             continue
         parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
         indices = [(n, p) for n, p in enumerate(parts) if not isinstance(p, ast.Slice)]
@@ -163,10 +167,12 @@ def out_of_bounds(raised: Raised) -> Fact | None:
 def looked_up(raised: Raised) -> Fact | None:
     """`vocab["<UNK>"]` of a dictionary that was given."""
     said = re.match(r"KeyError: (['\"].+['\"])$", raised.error)
-    for node in raised.nodes() if said else ():
+    if not said:
+        return None
+    for node in raised.nodes():
         if not isinstance(node, ast.Subscript) or not isinstance(node.slice, ast.Constant):
             continue
-        if said and repr(node.slice.value) == said[1] and raised.origin(node.value):
+        if repr(node.slice.value) == said[1] and raised.origin(node.value):
             name = ast.unparse(node.value)
             return Fact(
                 f"`{written(node)}` needs the key {said[1]}, and `{name}` may have none, as here.",
@@ -175,65 +181,86 @@ def looked_up(raised: Raised) -> Fact | None:
     return None
 
 
-def of_python(raised: Raised) -> Fact | None:
-    """What is called or asked as it cannot be, whatever the numbers."""
-    error = raised.error
+def number_called(raised: Raised) -> Fact | None:
+    """`0.5 (x + y)`: an operator is missing."""
+    for node in raised.nodes() if "object is not callable" in raised.error else ():
+        if isinstance(node, ast.Call) and _is_number(node.func):
+            return Fact(
+                f"`{written(node.func)}` is a number, and the bracket after it calls it. An "
+                "operator such as `*` is missing between them.",
+                "What should be done with the number and the bracket?",
+            )
+    return None
+
+
+def number_for_flag(raised: Raised) -> Fact | None:
+    """`x.sum(-1, keepdim=1)`: a number where torch takes True or False."""
+    said = re.search(r"invalid combination of arguments - got \(.*?\b(\w+)=int", raised.error)
+    if not said or f"bool {said[1]} " not in raised.error:
+        return None
     for node in raised.nodes():
-        if isinstance(node, ast.Call):
-            called = node.func
-            if "object is not callable" in error and _is_number(called):
-                return Fact(
-                    f"`{written(called)}` is a number, and the bracket after it calls it. An "
-                    "operator such as `*` is missing between them.",
-                    "What should be done with the number and the bracket?",
-                )
-            kinds = re.search(r"invalid combination of arguments - got \(.*?\b(\w+)=int", error)
-            flag = kinds[1] if kinds and f"bool {kinds[1]} " in error else ""
-            if flag and any(keyword.arg == flag for keyword in node.keywords):
-                return Fact(
-                    f"`{written(node)}` passes a number as `{flag}`, which is True or False.",
-                    f"Which of the two should `{flag}` be?",
-                )
-            taken = re.search(
-                r"^TypeError: (?:(\w+)\.)?(\w+)\(\) takes no keyword arguments", error
+        if isinstance(node, ast.Call) and any(part.arg == said[1] for part in node.keywords):
+            return Fact(
+                f"`{written(node)}` passes a number as `{said[1]}`, which is True or False.",
+                f"Which of the two should `{said[1]}` be?",
             )
-            if (
-                taken
-                and node.keywords
-                and isinstance(called, ast.Attribute)
-                and called.attr == taken[2]
-            ):
-                names = " and ".join(f"`{keyword.arg}`" for keyword in node.keywords)
-                return Fact(
-                    f"`{written(node)}` passes {names} by name, and Python's `{taken[2]}` takes "
-                    "its arguments by position only.",
-                    "In which order does it take them?",
-                )
-        elif isinstance(node, ast.Subscript):
-            kind = re.search(
-                r"^TypeError: (?:type )?'(\w+)' (?:is|object is) not subscriptable", error
+    return None
+
+
+def by_position_only(raised: Raised) -> Fact | None:
+    """`counts.get(pair, default=0)`: Python's own methods take no names."""
+    said = re.search(r"^TypeError: (?:\w+\.)?(\w+)\(\) takes no keyword arguments", raised.error)
+    if not said:
+        return None
+    for node in raised.nodes():
+        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+            continue
+        if node.keywords and node.func.attr == said[1]:
+            names = " and ".join(f"`{keyword.arg}`" for keyword in node.keywords)
+            return Fact(
+                f"`{written(node)}` passes {names} by name, and Python's `{said[1]}` takes "
+                "its arguments by position only.",
+                "In which order does it take them?",
             )
-            if kind and isinstance(node.value, ast.Name) and node.value.id == kind[1]:
-                return Fact(
-                    f"`{written(node)}` takes a part of `{kind[1]}` itself, which is a type. Round "
-                    f"brackets make one: `{kind[1]}(…)`.",
-                    f"What does `{kind[1]}(…)` need in its brackets to make the one you want?",
-                )
-        elif "Boolean value of Tensor with more than one value" in error:
-            asked = (
-                node.operand
-                if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not)
-                else None
+    return None
+
+
+def part_of_a_type(raised: Raised) -> Fact | None:
+    """`range[3]`: square brackets where round ones are meant."""
+    said = re.search(
+        r"^TypeError: (?:type )?'(\w+)' (?:is|object is) not subscriptable", raised.error
+    )
+    if not said:
+        return None
+    for node in raised.nodes():
+        if not isinstance(node, ast.Subscript) or not isinstance(node.value, ast.Name):
+            continue
+        if node.value.id == said[1]:
+            return Fact(
+                f"`{written(node)}` takes a part of `{said[1]}` itself, which is a type. Round "
+                f"brackets make one: `{said[1]}(…)`.",
+                f"What does `{said[1]}(…)` need in its brackets to make the one you want?",
             )
-            if isinstance(node, ast.If | ast.IfExp) and isinstance(node.test, ast.Name):
-                asked = node.test
-            if isinstance(asked, ast.Name | ast.Attribute):
-                code = ast.unparse(asked)
-                return Fact(
-                    f"This line asks whether `{code}`, a whole tensor, is true. `{code} is None` "
-                    "asks whether it was given.",
-                    f"What is it that you want to know of `{code}`?",
-                )
+    return None
+
+
+def truth_of_a_tensor(raised: Raised) -> Fact | None:
+    """`if mask:` and `not mask` of a whole tensor."""
+    if "Boolean value of Tensor with more than one value" not in raised.error:
+        return None
+    for node in raised.nodes():
+        asked: ast.expr | None = None
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+            asked = node.operand
+        elif isinstance(node, ast.If | ast.IfExp) and isinstance(node.test, ast.Name):
+            asked = node.test
+        if isinstance(asked, ast.Name | ast.Attribute):
+            code = ast.unparse(asked)
+            return Fact(
+                f"This line asks whether `{code}`, a whole tensor, is true. `{code} is None` "
+                "asks whether it was given.",
+                f"What is it that you want to know of `{code}`?",
+            )
     return None
 
 
@@ -244,4 +271,7 @@ def _is_number(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and type(node.value) in (int, float)
 
 
-VALUES = (none, before_super, demanded, by_labels, too_many, out_of_bounds, looked_up, of_python)
+VALUES = (
+    none, before_super, demanded, by_labels, too_many, out_of_bounds, looked_up, number_called,
+    number_for_flag, by_position_only, part_of_a_type, truth_of_a_tensor,
+)  # fmt: skip

@@ -11,9 +11,10 @@ and one before it wrong.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 
+from grader.curriculum.rules import listed
 from grader.recognition.given import Given
 from grader.recognition.likeness import parsed
 from grader.recognition.raised_line import Fact, Raised
@@ -58,15 +59,11 @@ def at_call(error: str, source: str, entries: Collection[str]) -> Fact | None:
             continue
         if name.partition(".")[0] in entries and said[2] not in function.parameters:
             shown = name.removesuffix(".__init__")
+            own = [f"`{parameter}`" for parameter in function.parameters]
             return Fact(
                 f"The exercise calls `{shown}` with an argument `{said[2]}`, and yours has no "
-                f"argument of that name. It has {_listed(function.parameters)}.",
+                f"argument of that name. It has {listed(own) if own else 'none'}.",
                 "What does the exercise call its arguments?",
                 function.node.lineno,
             )
     return None
-
-
-def _listed(names: Sequence[str]) -> str:
-    shown = [f"`{name}`" for name in names]
-    return " and ".join(filter(None, (", ".join(shown[:-1]), *shown[-1:]))) or "none"

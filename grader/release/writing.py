@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import shutil
 import zipfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+from grader.feedback import files
 
 
 @contextmanager
@@ -26,21 +27,19 @@ def new_folder(folder: Path) -> Iterator[None]:
         raise
 
 
-def pack(path: Path, texts: dict[str, str], files: Iterable[tuple[Path, str]]) -> None:
+def pack(path: Path, texts: dict[str, str], added: Iterable[tuple[Path, str]]) -> None:
     """Write a zip file of programs, given as texts, and of files, each with its name in it.
 
     `path` holds either all of it or what it held before. Raises `OSError`.
     """
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
+    with (
+        files.replacing(path) as beside,
         # Files of before 1980, which zip files cannot say, come from a clock that is wrong.
-        with zipfile.ZipFile(beside, "w", zipfile.ZIP_DEFLATED, strict_timestamps=False) as archive:
-            for name, text in texts.items():
-                about = zipfile.ZipInfo(name)
-                about.external_attr = 0o755 << 16
-                archive.writestr(about, text)
-            for file, name in files:
-                archive.write(file, name)
-        beside.replace(path)
-    finally:
-        beside.unlink(missing_ok=True)
+        zipfile.ZipFile(beside, "w", zipfile.ZIP_DEFLATED, strict_timestamps=False) as archive,
+    ):
+        for name, text in texts.items():
+            about = zipfile.ZipInfo(name)
+            about.external_attr = 0o755 << 16
+            archive.writestr(about, text)
+        for file, name in added:
+            archive.write(file, name)

@@ -13,6 +13,7 @@ from torch import Tensor
 from grader.grading.search.signatures import Signatures
 from grader.grading.search.slips import arguments
 from grader.grading.search.source import Edit, Scope, Source
+from grader.recognition.given import whole_number
 
 _MISSING = "missing argument"
 _AXES = (-1, -2, 1, 0, 2, -3, 3)
@@ -375,13 +376,3 @@ def atom(source: Source, node: ast.expr) -> str:
     text = source.segment(node)
     alone = (ast.Name, ast.Attribute, ast.Call, ast.Subscript, ast.Constant)
     return text if isinstance(node, alone) else f"({text})"
-
-
-def whole_number(node: ast.AST) -> int | None:
-    """Return the whole number that a piece of source is, with its sign."""
-    sign = 1
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-        node, sign = node.operand, -1
-    if isinstance(node, ast.Constant) and type(node.value) is int:
-        return sign * node.value
-    return None

@@ -17,7 +17,6 @@ from grader.grading.search.call_edits import (
     call_edits,
     called,
     receiver_of,
-    whole_number,
 )
 from grader.grading.search.kinds import KINDS
 from grader.grading.search.slips import slips
@@ -32,6 +31,7 @@ from grader.grading.search.statement_edits import (
     taken_in,
     value_edits,
 )
+from grader.recognition.given import whole_number
 
 MOST, MOST_IN_ALL = 1500, 2000
 MOST_MADE = 20_000  # of which the likeliest are kept
