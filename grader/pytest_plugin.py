@@ -57,9 +57,13 @@ def pytest_load_initial_conftests(early_config: pytest.Config, args: list[str]) 
     """Refuse what would let pytest itself run files of the submission, outside the jail.
 
     It follows a pytest.ini beside whatever looks like a path among its arguments, and runs a
-    conftest.py in the current folder.
+    conftest.py in the current folder. For the checks of a package it also runs one in any folder
+    there that is called test…, maybe a student's: they need none.
     """
-    submission = early_config.known_args_namespace.submission
+    options = early_config.known_args_namespace
+    submission = options.submission
+    if submission and options.pyargs:
+        options.noconftest = True
     if submission and "--submission" in args:
         raise pytest.UsageError(
             f"Write --submission={submission}, with an equals sign. After a space, pytest takes "

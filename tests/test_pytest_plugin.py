@@ -15,6 +15,7 @@ import pytest
 from grader.curriculum import stubs
 from grader.curriculum.mistakes.variants import variants
 from grader.sandbox import jail
+from tests import ROOT
 from tests.tools import warm
 
 EXERCISES = ("masks", "attention", "layer_norm", "feed_forward")
@@ -65,6 +66,21 @@ def test_a_failing_check_shows_the_finding_and_the_mistake(class_folder: Path) -
     assert "d_k" in done.stdout
     assert "Traceback" not in done.stdout
     assert f"--hypothesis-seed={SEED}" in done.stdout
+
+
+def test_no_conftest_beside_a_submission_is_run(tmp_path: Path) -> None:
+    """pytest looks into folders called test…, and this student is called so."""
+    submit(tmp_path / "test_ada", masks=stubs.reference_source("masks"), conftest="print(0 / 0)")
+    done = run(tmp_path, "--submission=test_ada", "-k", "masks and causal")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_checks_run_from_a_clone_too(class_folder: Path) -> None:
+    """There, the conftest.py of the kit's own tests would take them for its own."""
+    chosen = ("-k", "attention and agrees")
+    done = run(ROOT, f"--submission={class_folder / 'ada'}", *chosen)
+    assert done.returncode == 1
+    assert summary(done).startswith(summary(run(class_folder, "--submission=ada", *chosen)))
 
 
 @pytest.mark.full(seconds=2)
