@@ -19,15 +19,22 @@ from grader.recognition.features import Fingerprints, Prints
 from grader.recognition.thresholds import (
     AGAINST,
     AGAINST_THE_SOURCE,
+    ALMOST_ALL,
+    ALMOST_NONE,
     BACKED,
     CLEAN,
+    HALF,
+    LEAST,
     LEFT_OPEN,
     LITTLE,
     MAX_MISTAKES,
     MIXED,
     SAME_EXCEPTION,
+    SEVERAL_CHECKS,
     VISIBLE,
 )
+
+_NOT_ZERO, _ROUNDING = 1e-9, 1e-6  # of sums of weights
 
 
 @dataclass(frozen=True)
@@ -45,6 +52,31 @@ class Explanation:
     recall: float
     explains: Tensor
     shown: Tensor
+
+
+@dataclass(frozen=True)
+class _Candidates:
+    """How mistakes, or pairs of them, compare with an answer: each row of a tensor is one of them.
+
+    `shown` masks what it shows there and what no other one hides, `explains` the part of it that
+    the answer has too and that is left to explain, of the weight `explained`. `precision`,
+    `recall` and `against` are those of an `Explanation`. Of all that the row shows, the share
+    `visible` is not hidden; where it is `complete`, the answer has all of it.
+    """
+
+    shown: Tensor
+    explains: Tensor
+    explained: Tensor
+    complete: Tensor
+    visible: Tensor
+    precision: Tensor
+    recall: Tensor
+    against: Tensor
+
+    def score(self) -> Tensor:
+        """Return how good an explanation each row is: a mistake that is hidden is less likely."""
+        sums = (self.precision + self.recall).clamp(min=_NOT_ZERO)
+        return 2 * self.precision * self.recall / sums * self.visible**0.5
 
 
 # Looks for a pair of mistakes that explains more than the best single one.
@@ -215,51 +247,72 @@ class Evidence:
         For each row, `same` says where it has the marks of the student's answer, `shown` where it
         differs from the right one, `names` which mistakes it stands for.
         """
-        full_size = self._weight(shown & self.student.said).clamp(min=1e-9)
-        complete = self._weight(shown & same) >= full_size - 1e-6
-        shown = shown & self.student.said & (self.left | ~self.covered)
-        explains = shown & self.left & same
-        explains &= ~self.raised_elsewhere(explains)
-        size, full, left = (self._weight(part) for part in (shown, explains, self.left))
-        precision, recall = full / size.clamp(min=1e-9), full / left.clamp(min=1e-9)
-        against = self._weight(shown & ~self.wrong) / size.clamp(min=1e-9)
-        telling = self.telling(explains)
-        strong = self._weight(telling) > 0
-        # A missing exception is enough for a mistake that shows nothing else.
-        strong |= complete & (self._weight(explains & self.accepted) > 0)
-        # So is an exception, if it is all that the mistake shows and the source speaks for it.
-        backed = torch.tensor([len(name) == 1 and self.has(name[0]) for name in names])
-        strong |= backed & (precision >= CLEAN) & (recall >= BACKED)
-        sights = self._sights(telling)
-        # Another fault may hide a mistake, but doesn't correct what it makes wrong.
-        fits = (against <= AGAINST) & (
-            ((precision >= 0.85) & (against <= 0.1) & (strong | (recall > 0.9)))
-            | ((recall >= 0.6) & (precision >= 0.4) & strong)
-            | ((sights >= 2) & (recall >= 0.4) & (precision >= 0.4))
-        )
-        fits &= size >= VISIBLE * full_size
-        # One of many wrong tensors may agree by chance; discrete values don't.
-        sure = explains & ~self.crashed & (self.right.rounding == 0)
-        few = ((explains & ~sure & ~self.accepted).sum(dim=-1) < 2) & (recall < LITTLE)
-        fits &= ~few | sure.any(dim=-1) | (explains & self.accepted).any(dim=-1)
-        score = 2 * precision * recall / (precision + recall).clamp(min=1e-9)
-        score *= (size / full_size) ** 0.5  # a mistake hidden behind others is less likely
+        rows = self._candidates(same, shown)
+        fits = self._enough(rows, names) & ~self._by_chance(rows) & (rows.visible >= VISIBLE)
         fits &= torch.tensor([not taken & set(name) for name in names])
-        weak = full < AGAINST_THE_SOURCE * self._weight(self.wrong)
+        weak = rows.explained < AGAINST_THE_SOURCE * self._weight(self.wrong)
         for row in (fits & weak).nonzero()[:, 0].tolist():
             fits[row] = not any(map(self.correct, names[row]))
-        score = torch.where(fits, score, 0.0)
+        score = torch.where(fits, rows.score(), 0.0)
         if not len(score) or float(score.max()) <= 0.0:
             return None
         top = int(score.argmax())
         return Explanation(
             names[top],
             float(score[top]),
-            float(precision[top]),
-            float(recall[top]),
-            explains[top],
-            shown[top],
+            float(rows.precision[top]),
+            float(rows.recall[top]),
+            rows.explains[top],
+            rows.shown[top],
         )
+
+    def _candidates(self, same: Tensor, shown: Tensor) -> _Candidates:
+        """Return how what each row shows compares with what is left."""
+        in_all = self._weight(shown & self.student.said).clamp(min=_NOT_ZERO)
+        complete = self._weight(shown & same) >= in_all - _ROUNDING
+        shown = shown & self.student.said & (self.left | ~self.covered)
+        explains = shown & self.left & same
+        explains &= ~self.raised_elsewhere(explains)
+        size, explained = self._weight(shown), self._weight(explains)
+        return _Candidates(
+            shown,
+            explains,
+            explained,
+            complete,
+            visible=size / in_all,
+            precision=explained / size.clamp(min=_NOT_ZERO),
+            recall=explained / self._weight(self.left).clamp(min=_NOT_ZERO),
+            against=self._weight(shown & ~self.wrong) / size.clamp(min=_NOT_ZERO),
+        )
+
+    def _enough(self, rows: _Candidates, names: Sequence[tuple[str, ...]]) -> Tensor:
+        """Return, by row, whether enough speaks for it, and little against it."""
+        precision, recall, against = rows.precision, rows.recall, rows.against
+        telling = self.telling(rows.explains)
+        strong = self._weight(telling) > 0
+        # A missing exception is enough for a mistake that shows nothing else.
+        strong |= rows.complete & (self._weight(rows.explains & self.accepted) > 0)
+        # So is an exception, if it is all that the mistake shows and the source speaks for it.
+        backed = torch.tensor([len(name) == 1 and self.has(name[0]) for name in names])
+        strong |= backed & (precision >= CLEAN) & (recall >= BACKED)
+        in_several = (telling.float() @ self.known.columns > 0).sum(dim=-1) >= SEVERAL_CHECKS
+        nothing_else = (precision >= ALMOST_ALL) & (against <= ALMOST_NONE)
+        half = (recall >= HALF) & (precision >= LEAST)
+        part = (recall >= LEAST) & (precision >= LEAST)
+        # Another fault may hide a mistake, but doesn't correct what it makes wrong.
+        return (against <= AGAINST) & (
+            (nothing_else & (strong | (recall > CLEAN))) | (half & strong) | (part & in_several)
+        )
+
+    def _by_chance(self, rows: _Candidates) -> Tensor:
+        """Return, by row, whether what it explains is so little that chance may explain it as well.
+
+        One of many wrong tensors may agree by chance; discrete values and missing exceptions don't.
+        """
+        accepted = rows.explains & self.accepted
+        sure = rows.explains & ~self.crashed & (self.right.rounding == 0)
+        few = (rows.explains & ~sure & ~accepted).sum(dim=-1) < 2
+        return few & (rows.recall < LITTLE) & ~(sure | accepted).any(dim=-1)
 
     def near(self) -> list[str]:
         """Return the mistakes that show where the answer is wrong, whatever they show there."""
@@ -307,7 +360,3 @@ class Evidence:
 
     def _weight(self, where: Tensor) -> Tensor:
         return where.float() @ self.weights
-
-    def _sights(self, where: Tensor) -> Tensor:
-        """In how many checks something is."""
-        return (where.float() @ self.known.columns > 0).sum(dim=-1)

@@ -16,6 +16,10 @@ MAX_MISTAKES = 3
 CLEAN = 0.9
 # The share of what a mistake shows that may be right in the student's answer. Fitted.
 AGAINST = 0.25
+# A mistake is named that shows almost all of what is there, and almost nothing that is right there;
+# or that explains more than half of what is left; or less of it, but in several checks. Fitted.
+ALMOST_ALL, ALMOST_NONE = 0.85, 0.1
+HALF, LEAST, SEVERAL_CHECKS = 0.6, 0.4, 2
 # The share of what a mistake shows that no other one covers. Fitted.
 VISIBLE = 0.3
 # The share of what is left that one tensor has to be to speak for a mistake: one of many may look
