@@ -95,7 +95,7 @@ ROUNDS = 3
 # Checks in which a mistake that leaves nothing needs no other example. Fitted.
 ENOUGH_CHECKS = 2
 
-# What is asked, and what is said: grading/diagnosis/diagnostician.py.
+# What is asked, and what is said: grading/diagnosis/probing.py, grading/diagnosis/diagnostician.py.
 
 # Probes that have to agree with a mistake before the others are taken to, and how many are enough
 # if in all others the graded replies were wrong where the mistake's are. Fitted.

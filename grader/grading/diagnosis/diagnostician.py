@@ -11,12 +11,11 @@ evidence is thin, nothing is named.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import partial
 from itertools import combinations, islice
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -30,9 +29,9 @@ from grader.grading.diagnosis.combined import Combined
 from grader.grading.diagnosis.composition import compose
 from grader.grading.diagnosis.confirmation import confirmed
 from grader.grading.diagnosis.fingerprints import Library
+from grader.grading.diagnosis.probing import Ask, Graded, Probing, read
 from grader.grading.diagnosis.reading import Reading
-from grader.grading.diagnosis.requests import Requests
-from grader.grading.question import Goal, Outcome, Question
+from grader.grading.question import Goal
 from grader.recognition.branches import Split, denied, enough, inside_only, share, splits
 from grader.recognition.evidence import Evidence, Explanation, alike, explain, nearest_forms
 from grader.recognition.features import Branch, Prints
@@ -40,9 +39,7 @@ from grader.recognition.thresholds import (
     BETTER,
     CLEAN,
     ENOUGH_CHECKS,
-    ENOUGH_PROBES,
     ENOUGH_THERE,
-    FEW_PROBES,
     LEAST_IN_ALL,
     LIKELY,
     MAX_ALIKE,
@@ -55,9 +52,6 @@ from grader.recognition.thresholds import (
     SURE,
     WIDE,
 )
-
-Ask = Callable[[Question], Sequence[Any] | None]
-Graded = Callable[[str], Outcome | None]
 
 
 @dataclass(frozen=True)
@@ -96,7 +90,7 @@ class _Answer:
         """Return the marks of the replies to an example, in the given branch only, if any."""
         probe = self.library.held_out[number]
         if number not in self.replies:
-            self.replies[number] = _read(probe, self.ask)
+            self.replies[number] = read(probe, self.ask)
         marks = self.replies[number]
         return marks.without(torch.tensor(probe.outside(branch))) if branch else marks
 
@@ -107,7 +101,7 @@ class Diagnostician:
     def __init__(self, exercise: str) -> None:
         self.library = fingerprints.load(exercise)
         self.combined = Combined(self.library)
-        self.requests = Requests(self.library)
+        self.probing = Probing(self.library)
 
     def diagnose(
         self,
@@ -123,7 +117,7 @@ class Diagnostician:
         `graded` says where the replies to the largest case of a failing check are wrong. `reading`
         is what their source says.
         """
-        student = self.prints(passed, ask, graded)
+        student = self.probing.prints(passed, ask, graded)
         reading = reading or Reading(self.library.exercise, "")
         answer = _Answer(self.library, ask, reading)
         named: list[tuple[tuple[str, ...], Branch | None]] = []
@@ -354,108 +348,6 @@ class Diagnostician:
                 checks.append(probe.check)
         return tuple(checks)
 
-    def prints(
-        self, passed: Mapping[str, bool], ask: Ask, graded: Graded = lambda _: None
-    ) -> Prints:
-        """Return the student's replies to every probe, as far as the code survives them.
-
-        Replies to a check that passed count as right, whatever its contract leaves free. Once there
-        is no doubt which mistake it is, the remaining probes are skipped.
-        """
-        library = self.library
-        found = [
-            library.right[library.checks == number]
-            if passed.get(probe.check)
-            else Prints.blank(len(probe.keys))
-            for number, probe in enumerate(library.probes)
-        ]
-        waiting = sorted(
-            (n for n, probe in enumerate(library.probes) if passed.get(probe.check) is False),
-            key=lambda number: library.probes[number].cost,
-        )
-        likely = self._fail_no_more(passed)
-        count = 0
-        while waiting:
-            number, count = waiting.pop(0), count + 1
-            where = library.checks == number
-            found[number] = _read(library.questions[number], ask)
-            likely = likely[library.known[likely][:, where].equal(found[number]).all(dim=-1)]
-            if not waiting or count < FEW_PROBES or not self._agree(likely, waiting):
-                continue
-            row = int(likely[0])
-            doubtful = self._doubtful(row, waiting, graded)
-            if doubtful is None or (count >= ENOUGH_PROBES and self._shows_before(waiting)):
-                for other in waiting:
-                    found[other] = library.known[row][library.checks == other]
-                break
-            waiting.remove(doubtful)
-            waiting.insert(0, doubtful)
-        if not len(likely):
-            self._ask_what_passed_by_chance(found, passed, ask)
-        return Prints.join(found)
-
-    def _ask_what_passed_by_chance(
-        self, found: list[Prints], passed: Mapping[str, bool], ask: Ask
-    ) -> None:
-        """Put into `found` the replies to checks that passed only because of the inputs drawn.
-
-        They are asked if a mistake explains all that is wrong elsewhere and fails these checks as
-        well: the size of a rounding error, say, depends on the numbers.
-        """
-        library = self.library
-        right = torch.tensor([bool(passed.get(probe.check)) for probe in library.probes])
-        where = ~right[library.checks]
-        same = library.known[:, where].equal(Prints.join(found)[where]).all(dim=-1)
-        for row in same.nonzero()[:1, 0].tolist():
-            for number in (library.failed[row] & right).nonzero()[:, 0].tolist():
-                replies = _read(library.questions[number], ask)
-                if bool(replies.equal(library.known[row][library.checks == number]).all()):
-                    found[number] = replies
-
-    def _fail_no_more(self, passed: Mapping[str, bool]) -> Tensor:
-        """Return the answers with a mistake that pass every check that the student's passes."""
-        right = torch.tensor([bool(passed.get(probe.check)) for probe in self.library.probes])
-        return (~(self.library.failed & right).any(dim=-1)).nonzero()[:, 0]
-
-    def _agree(self, likely: Tensor, numbers: list[int]) -> bool:
-        """Return whether these answers fail what has not been asked yet, and in the same way."""
-        if not len(likely) or not bool(self.library.failed[likely][:, numbers].all()):
-            return False
-        rows = self.library.known[likely][:, torch.isin(self.library.checks, torch.tensor(numbers))]
-        return bool(rows.equal(rows[0]).all())
-
-    def _shows_before(self, numbers: list[int]) -> bool:
-        """Return whether there is no mistake that shows in these probes and in no other."""
-        others = [n for n in range(len(self.library.probes)) if n not in numbers]
-        failed = self.library.failed
-        return bool((failed[:, others].any(dim=-1) | ~failed[:, numbers].any(dim=-1)).all())
-
-    def _doubtful(self, row: int, numbers: list[int], graded: Graded) -> int | None:
-        """Return which of these probes may show more than that mistake; None if there is no doubt.
-
-        First come probes that reveal mistakes which neither earlier probes nor the graded replies
-        could show, the one that settles most of them for its cost. Then come those whose check did
-        not go wrong the way that mistake does.
-        """
-        library = self.library
-        shows = library.shown & library.known[row].said
-        there = (shows.float() @ library.columns) > 0
-        others = [n for n in range(len(library.probes)) if n not in numbers]
-        unseen = there[:, numbers].any(dim=-1) & ~there[:, others].any(dim=-1)
-        right, wrong = self.requests.right[row], self.requests.shown
-        unseen &= ~(wrong & right & self.requests.of(numbers)).any(dim=-1)
-        unseen &= torch.tensor([name != library.names[row] for name in library.names])
-        if bool(unseen.any()):
-            settled = there[unseen].sum(dim=0).tolist()
-            return max(numbers, key=lambda n: settled[n] / (1 + library.probes[n].cost))
-        return next((n for n in numbers if not self._as_graded(row, n, graded)), None)
-
-    def _as_graded(self, row: int, number: int, graded: Graded) -> bool:
-        """Return whether this probe's check went wrong the way that mistake does there."""
-        question = self.library.questions[number]
-        prints = self.library.known[row][self.library.checks == number]
-        return graded(question.check) == question.outcome(prints)
-
     def _better_pair(
         self, evidence: Evidence, single: Explanation | None, taken: set[str]
     ) -> Explanation | None:
@@ -553,11 +445,6 @@ def _unread_in(unread: AbstractSet[str], branch: Branch | None) -> AbstractSet[s
         return unread
     parts = [argument.partition(" ") for argument in unread]
     return unread | {argument for argument, _, words in parts if words in branch.values}
-
-
-def _read(probe: Question, ask: Ask) -> Prints:
-    replies = ask(probe)
-    return Prints.blank(len(probe.keys)) if replies is None else probe.read(replies)
 
 
 def _message(mistakes: Sequence[Mistake]) -> str:
