@@ -12,7 +12,7 @@ from torch import Tensor
 from grader import curriculum
 from grader.feedback.finding import Place
 from grader.feedback.results import ExerciseResult, SuspectLine
-from grader.recognition.given import Given
+from grader.recognition.functions import Functions
 from grader.recognition.likeness import parsed
 from grader.recognition.raised_line import Fact
 from grader.recognition.raising import at_call, at_raise
@@ -90,7 +90,7 @@ def _values(request: Mapping[str, Any], source: str, entries: Collection[str]) -
         name = path.rpartition(".")[2] or "forward"
     functions = [
         function
-        for function in Given(parsed(source), entries).functions
+        for function in Functions(parsed(source)).all
         if function.node.name == name
         and (function.owner.name if function.owner else None) in owners
     ]

@@ -10,8 +10,16 @@ Nothing is said of a name unless all of the code's own calls pass it on unchange
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from collections.abc import Collection
+
+from grader.recognition.functions import (
+    Call,
+    Function,
+    Functions,
+    is_name,
+    own_nodes,
+    statements,
+)
 
 # What leaves a tensor's axes as they are, and its numbers as far as matters.
 _SAME = {"to", "type", "type_as", "float", "double", "long", "int", "bool", "half", "bfloat16"}
@@ -29,56 +37,16 @@ _PARTS = (
 )  # fmt: skip
 _DEEPEST = 4  # calls of one function by another
 _MOST = 100  # names that are followed; answers need a few dozen
-_Call = tuple["Function", ast.stmt, list[ast.expr], dict[str, ast.expr]]
-
-
-@dataclass(frozen=True)
-class Function:
-    """A function of the student's, and the class that it is a method of."""
-
-    node: ast.FunctionDef
-    owner: ast.ClassDef | None = None
-
-    @property
-    def parameters(self) -> list[str]:
-        """The names of its parameters, without `self`."""
-        names = [argument.arg for argument in (*self.node.args.posonlyargs, *self.node.args.args)]
-        static = any(ast.unparse(one) == "staticmethod" for one in self.node.decorator_list)
-        return names[self.owner is not None and not static :] + self.keywords
-
-    @property
-    def keywords(self) -> list[str]:
-        """The names of parameters that are only given by name."""
-        return [argument.arg for argument in self.node.args.kwonlyargs]
 
 
 class Given:
     """What the names in a source hold of what the exercise gives its `entries`."""
 
     def __init__(self, tree: ast.Module, entries: Collection[str]) -> None:
-        self.tree = tree
         self.entries = entries
-        self.functions = list(_functions(tree))
+        self.code = Functions(tree)
         self._followed = 0
-        self._called: dict[int, list[_Call] | None] = {}
-
-    def at(self, line: int) -> tuple[Function, ast.stmt] | None:
-        """Return the innermost function that holds a line, and the smallest statement there."""
-        around = [
-            function
-            for function in self.functions
-            if function.node.lineno <= line <= (function.node.end_lineno or 0)
-        ]
-        if not around:
-            return None
-        function = max(around, key=lambda one: one.node.lineno)
-        statements = [
-            node
-            for node in (function.node, *_statements(function.node))
-            if node.lineno <= line <= (node.end_lineno or 0)
-        ]
-        inside = min(reversed(statements), key=lambda node: (node.end_lineno or 0) - node.lineno)
-        return (function, inside) if inside is not function.node else None
+        self._called: dict[int, list[Call] | None] = {}
 
     def origin(
         self,
@@ -113,87 +81,31 @@ class Given:
         calls = self._calls(function)
         if calls is None:
             return ""
-        found: set[str] = set()
-        position = function.parameters.index(name)
-        for caller, statement, arguments, keywords in calls:
-            passed = keywords.get(name)
-            if position < len(arguments) and name not in function.keywords:
-                passed = arguments[position]
+        origins: set[str] = set()
+        for call in calls:
+            passed = call.passed(name, function)
             if passed is None:
                 return ""
-            found.add(self.origin(passed, caller, statement, exact, depth + 1))
-            if "" in found or len(found) > 1:
+            origins.add(self.origin(passed, call.caller, call.statement, exact, depth + 1))
+            if "" in origins or len(origins) > 1:
                 return ""
-        return found.pop() if found else name if self._is_entry(function) else ""
+        if origins:
+            return origins.pop()
+        return name if self._is_entry(function) else ""
 
     def _is_entry(self, function: Function) -> bool:
-        """Whether the exercise itself calls the function."""
+        """Return whether the exercise itself calls the function."""
         owner, name = function.owner, function.node.name
         if owner is None:
             return name in self.entries
         return owner.name in self.entries and (not name.startswith("_") or name == "__init__")
 
-    def _calls(self, function: Function) -> list[_Call] | None:
+    def _calls(self, function: Function) -> list[Call] | None:
         """Return the code's own calls of a function; None if it may be called in other ways too."""
-        if id(function.node) not in self._called:
-            self._called[id(function.node)] = self._found(function)
-        return self._called[id(function.node)]
-
-    def _found(self, function: Function) -> list[_Call] | None:
-        name, owner = function.node.name, function.owner
-        if owner is not None and self._makes(owner.name, name):
-            return None
-        applied = owner is not None and name == "forward" and not self._is_entry(function)
-        calls, heads = [], 0
-        for caller in self.functions:
-            for statement in _statements(caller.node):
-                for node in own_nodes(statement):
-                    if not isinstance(node, ast.Call):
-                        continue
-                    called = ast.unparse(node.func)
-                    offset: list[ast.expr] = []
-                    if applied and owner is not None and called == f"{owner.name}.apply":
-                        offset = [ast.Constant(None)]  # ctx
-                    elif called not in (name, f"self.{name}", f"{owner and owner.name}.{name}"):
-                        continue
-                    starred = any(isinstance(one, ast.Starred) for one in node.args)
-                    if starred or any(keyword.arg is None for keyword in node.keywords):
-                        return None
-                    heads += 1
-                    keywords = {one.arg: one.value for one in node.keywords if one.arg}
-                    given = [*offset, *node.args]
-                    if applied:
-                        given = given[function.parameters[:1] != ["ctx"] :]
-                    calls.append((caller, statement, given, keywords))
-        loads = sum(
-            isinstance(node.ctx, ast.Load)
-            and (node.id if isinstance(node, ast.Name) else node.attr) == name
-            and not ast.unparse(node).startswith("super(")
-            for node in ast.walk(self.tree)
-            if isinstance(node, ast.Name | ast.Attribute)
-        )
-        if not applied and loads != heads:
-            return None
-        return calls
-
-    def _makes(self, owner: str, method: str) -> bool:
-        """Whether the code itself makes objects of a class, whose method it may then call."""
-        if method == "__init__":
-            named = sum(_is_name(node, owner) for node in ast.walk(self.tree))
-            return named > sum(
-                isinstance(node, ast.Call) and ast.unparse(node.func) == "super" and bool(node.args)
-                for node in ast.walk(self.tree)
-            )
-        asked = {id(node.value) for node in ast.walk(self.tree) if isinstance(node, ast.Attribute)}
-        supers = {
-            id(argument)
-            for node in ast.walk(self.tree)
-            if isinstance(node, ast.Call) and ast.unparse(node.func) in ("super", "isinstance")
-            for argument in node.args
-        }
-        return any(
-            _is_name(node, owner) and id(node) not in asked | supers for node in ast.walk(self.tree)
-        )
+        key = id(function.node)
+        if key not in self._called:
+            self._called[key] = self.code.calls(function, self._is_entry(function))
+        return self._called[key]
 
     def dimension(self, size: ast.expr, function: Function, at: ast.stmt) -> tuple[str, int] | None:
         """Return the parameter and the axis whose size an expression is; None for another value."""
@@ -218,20 +130,18 @@ class Given:
         """Return the same for a name in `B, L, D = x.shape`."""
         if not isinstance(statement, ast.Assign) or not isinstance(statement.targets[0], ast.Tuple):
             return None
-        names = [ast.unparse(one) for one in statement.targets[0].elts]
+        names = [ast.unparse(target) for target in statement.targets[0].elts]
         asked = shape_of(statement.value)
         if asked is None or names.count(name) != 1:
             return None
         origin = self.origin(asked, function, statement)
         number = names.index(name)
-        if any(one.startswith("*") for one in names[:number]):
+        if any(other.startswith("*") for other in names[:number]):
             number -= len(names)
-        elif any(one.startswith("*") for one in names[number:]) and names[number].startswith("*"):
-            return None
         return (origin, number) if origin else None
 
     def is_given(self, value: ast.expr, function: Function, at: ast.stmt, depth: int = 0) -> bool:
-        """Whether an expression is made from nothing but what the exercise gave, and numbers."""
+        """Return whether an expression is made of what the exercise gave and of numbers only."""
         if depth > _DEEPEST:
             return False
         skipped: set[int] = set()
@@ -248,7 +158,7 @@ class Given:
                     return False
                 if plain:
                     skipped.add(id(called))
-            elif isinstance(node, ast.Attribute) and _is_name(node.value, "self"):
+            elif isinstance(node, ast.Attribute) and is_name(node.value, "self"):
                 kept = self.kept(node.attr, function)
                 if kept is None or not self.is_given(*kept, depth + 1):
                     return False
@@ -282,9 +192,9 @@ class Given:
             return None
         made = [
             (node, method)
-            for method in self.functions
+            for method in self.code.all
             if method.owner is function.owner
-            for node in _statements(method.node)
+            for node in statements(method.node)
             if any(
                 isinstance(part, ast.Attribute)
                 and isinstance(part.ctx, ast.Store)
@@ -315,7 +225,7 @@ def _asks_size(value: ast.expr) -> tuple[ast.expr | None, int | None]:
     if isinstance(value, ast.Call) and len(value.args) == 1:
         if isinstance(value.func, ast.Attribute) and value.func.attr == "size":
             return value.func.value, whole_number(value.args[0])
-        if _is_name(value.func, "len"):
+        if is_name(value.func, "len"):
             return value.args[0], 0
     return None, None
 
@@ -330,31 +240,6 @@ def whole_number(node: ast.AST | None) -> int | None:
     return None
 
 
-def _functions(tree: ast.Module) -> Iterator[Function]:
-    for node in tree.body:
-        if isinstance(node, ast.FunctionDef):
-            yield Function(node)
-        elif isinstance(node, ast.ClassDef):
-            yield from (
-                Function(part, node) for part in node.body if isinstance(part, ast.FunctionDef)
-            )
-
-
-def _statements(function: ast.FunctionDef) -> Iterator[ast.stmt]:
-    yield from (
-        node for node in ast.walk(function) if isinstance(node, ast.stmt) and node is not function
-    )
-
-
-def own_nodes(statement: ast.stmt) -> Iterator[ast.AST]:
-    """Yield the nodes of a statement, the outer ones first, but for the statements inside it."""
-    waiting: list[ast.AST] = [statement]
-    while waiting:
-        node = waiting.pop(0)
-        yield node
-        waiting += [part for part in ast.iter_child_nodes(node) if not isinstance(part, ast.stmt)]
-
-
 def _stores(name: str, function: ast.FunctionDef, at: ast.stmt) -> list[ast.stmt] | None:
     """Return the statements before another that give a name its value, in order.
 
@@ -364,20 +249,21 @@ def _stores(name: str, function: ast.FunctionDef, at: ast.stmt) -> list[ast.stmt
         return None
     storing = [
         statement
-        for statement in _statements(function)
+        for statement in statements(function)
         if any(
             (isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node.id == name)
             or (isinstance(node, ast.arg) and node.arg == name)
             for node in own_nodes(statement)
         )
     ]
-    for loop in _statements(function):
+    for loop in statements(function):
         holds = loop.lineno <= at.lineno <= (loop.end_lineno or 0)
         if holds and isinstance(loop, ast.For | ast.While | ast.FunctionDef):
             inside = set(map(id, ast.walk(loop)))
-            if id(at) in inside and any(id(one) in inside for one in storing):
+            if id(at) in inside and any(id(statement) in inside for statement in storing):
                 return None
-    return sorted((one for one in storing if one.lineno < at.lineno), key=lambda one: one.lineno)
+    before = [statement for statement in storing if statement.lineno < at.lineno]
+    return sorted(before, key=lambda statement: statement.lineno)
 
 
 def _assigned(name: str, statement: ast.stmt) -> ast.expr | None:
@@ -391,7 +277,7 @@ def _assigned(name: str, statement: ast.stmt) -> ast.expr | None:
         return value
     if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
         pairs = zip(target.elts, value.elts, strict=False)
-        return next((part for one, part in pairs if ast.unparse(one) == name), None)
+        return next((part for goal, part in pairs if ast.unparse(goal) == name), None)
     return None
 
 
@@ -399,7 +285,7 @@ def _inside(value: ast.expr, exact: bool) -> ast.expr:
     """Return the tensor whose axes a value has, out of the calls around it."""
     while isinstance(value, ast.Call):
         called = value.func
-        if isinstance(called, ast.Attribute) and _is_name(called.value, "self"):
+        if isinstance(called, ast.Attribute) and is_name(called.value, "self"):
             adds = any(word in called.attr.lower() for word in _ADDS_AN_AXIS)
             if exact or adds or len(value.args) != 1 or value.keywords:
                 return value
@@ -407,13 +293,9 @@ def _inside(value: ast.expr, exact: bool) -> ast.expr:
         elif isinstance(called, ast.Attribute) and (
             called.attr in _SAME or (not exact and called.attr in _AXES)
         ):
-            if _is_name(called.value, "torch") or _is_name(called.value, "F"):
+            if is_name(called.value, "torch") or is_name(called.value, "F"):
                 return value
             value = called.value
         else:
             return value
     return value
-
-
-def _is_name(node: ast.AST, name: str) -> bool:
-    return isinstance(node, ast.Name) and node.id == name

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from grader.recognition.given import Function, Given, own_nodes, whole_number
+from grader.recognition.functions import Function, own_nodes
+from grader.recognition.given import Given, whole_number
 
 ALLOWED = "The exercise allows that."
 _NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight")

@@ -6,7 +6,8 @@ import ast
 import re
 from collections.abc import Iterator
 
-from grader.recognition.given import Function, shape_of, whole_number
+from grader.recognition.functions import Function
+from grader.recognition.given import shape_of, whole_number
 from grader.recognition.raised_line import (
     ALLOWED,
     Fact,
@@ -114,13 +115,14 @@ def counted(raised: Raised) -> Fact | None:
         if past and isinstance(node, ast.Subscript):
             numbers, tensor = [whole_number(node.slice)], shape_of(node.value)
         elif said and isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-            numbers = [whole_number(one) for one in (*node.args, *(k.value for k in node.keywords))]
+            arguments = (*node.args, *(keyword.value for keyword in node.keywords))
+            numbers = [whole_number(argument) for argument in arguments]
             tensor = node.func.value
             if ast.unparse(tensor) in ("torch", "F", "torch.nn.functional") and node.args:
                 tensor = node.args[0]
         if tensor is None or not raised.origin(tensor, False):
             continue
-        largest = max((one for one in numbers if one is not None), default=-1)
+        largest = max((number for number in numbers if number is not None), default=-1)
         if largest < 1 or (said and largest != int(said[2])):
             continue
         name = ast.unparse(tensor)
@@ -174,12 +176,12 @@ def slot(raised: Raised) -> Fact | None:
     if rank != len(said[5].split(",")):
         return None
     parts = list(target.slice.elts) if isinstance(target.slice, ast.Tuple) else [target.slice]
-    if any(isinstance(one, ast.Constant) and one.value is None for one in parts):
+    if any(isinstance(index, ast.Constant) and index.value is None for index in parts):
         return None
     if isinstance(parts[0], ast.Constant) and parts[0].value is ...:
         parts, axis = list(reversed(parts[1:])), rank - 1 - axis
-    kept = [one for one in parts if isinstance(one, ast.Slice)]
-    if len(kept) + sum(is_index(one) for one in parts) != len(parts):
+    kept = [index for index in parts if isinstance(index, ast.Slice)]
+    if len(kept) + sum(map(is_index, parts)) != len(parts):
         return None
     part = kept[axis] if axis < len(kept) else None
     name = ast.unparse(value)
@@ -221,10 +223,10 @@ def _makers(code: str, raised: Raised) -> list[tuple[ast.Assign, Function]]:
     """
     made = [
         (node, function)
-        for function in raised.given.functions
+        for function in raised.given.code.all
         if function.owner is raised.function.owner
         for node in ast.walk(function.node)
-        if isinstance(node, ast.Assign) and any(ast.unparse(one) == code for one in node.targets)
+        if isinstance(node, ast.Assign) and code in map(ast.unparse, node.targets)
         if ast.unparse(node.value) != "None" and code not in ast.unparse(node.value)
     ]
     always = [
@@ -236,20 +238,20 @@ def _makers(code: str, raised: Raised) -> list[tuple[ast.Assign, Function]]:
 
 
 def _depends(value: ast.expr, new: str, function: Function, raised: Raised) -> bool:
-    """Whether anything in an expression of that function may come from the parameter `new`.
+    """Return whether anything in an expression of that function may come from the parameter `new`.
 
     That is what it is called in the function that the exercise calls.
     """
-    methods = [one for one in raised.given.functions if one.owner is raised.function.owner]
-    tainted = {f"{one.node.name} {new}" for one in methods if new in one.parameters}
-    for one in methods:  # what others are called with may come from anywhere
-        if one.node.name.startswith("_") and one.node.name != "__init__":
-            tainted |= {f"{one.node.name} {name}" for name in one.parameters}
+    methods = [method for method in raised.given.code.all if method.owner is raised.function.owner]
+    tainted = {f"{method.node.name} {new}" for method in methods if new in method.parameters}
+    for method in methods:  # what others are called with may come from anywhere
+        if method.node.name.startswith("_") and method.node.name != "__init__":
+            tainted |= {f"{method.node.name} {name}" for name in method.parameters}
     for _ in range(_MOST_STEPS):
-        for one in methods:
-            for target, source in _bindings(one.node):
-                if _names(source, one) & tainted:
-                    tainted |= _names(target, one)
+        for method in methods:
+            for target, source in _bindings(method.node):
+                if _names(source, method) & tainted:
+                    tainted |= _names(target, method)
     return bool(_names(value, function) & tainted)
 
 
@@ -269,7 +271,7 @@ def _bindings(function: ast.FunctionDef) -> Iterator[tuple[ast.expr, ast.expr]]:
 
 
 def _names(node: ast.AST, function: Function) -> set[str]:
-    """The names in a function's code, each after the function, and the attributes of `self`."""
+    """Return the names in a function's code, with the function, and the attributes of `self`."""
     return {
         f"{function.node.name} {part.id}"
         for part in ast.walk(node)
@@ -291,7 +293,7 @@ def _width(part: ast.Slice) -> int | None:
         return None if start is None or end is None or start < 0 else end - start
     if lower is not None and isinstance(upper, ast.BinOp) and isinstance(upper.op, ast.Add):
         sides = [upper.left, upper.right]
-        others = [one for one in sides if ast.unparse(one) != ast.unparse(lower)]
+        others = [side for side in sides if ast.unparse(side) != ast.unparse(lower)]
         return whole_number(others[0]) if len(others) == 1 else None
     return None
 

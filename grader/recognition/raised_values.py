@@ -265,7 +265,7 @@ def truth_of_a_tensor(raised: Raised) -> Fact | None:
 
 
 def _is_number(node: ast.expr) -> bool:
-    """Whether an expression is a number that is written out, such as `0.5` and `2 ** 0.5`."""
+    """Return whether an expression is a number in digits, such as `0.5` and `2 ** 0.5`."""
     if isinstance(node, ast.BinOp):
         return _is_number(node.right)
     return isinstance(node, ast.Constant) and type(node.value) in (int, float)

@@ -15,6 +15,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 from grader.curriculum.rules import listed
+from grader.recognition.functions import Functions
 from grader.recognition.given import Given
 from grader.recognition.likeness import parsed
 from grader.recognition.raised_line import Fact, Raised
@@ -37,10 +38,10 @@ def at_raise(
     """
     tree = parsed(source)
     given = Given(tree, entries)
-    found = given.at(line)
-    if found is None:
+    place = given.code.at(line)
+    if place is None:
         return None
-    function, statement = found
+    function, statement = place
     raised = Raised(error[:_LONGEST], statement, function, given, values or {})
     try:
         fact = next(filter(None, (kind(raised) for kind in (*SHAPES, *VALUES))), None)
@@ -52,7 +53,7 @@ def at_raise(
 def at_call(error: str, source: str, entries: Collection[str]) -> Fact | None:
     """Return why the exercise's own call of a function raised "Type: text"; None if unknown."""
     said = re.match(r"TypeError: ([\w.]+)\(\) got an unexpected keyword argument '(\w+)'", error)
-    for function in Given(parsed(source), entries).functions if said else ():
+    for function in Functions(parsed(source)).all if said else ():
         owner = f"{function.owner.name}." if function.owner else ""
         name = f"{owner}{function.node.name}"
         if said is None or name != said[1] or function.node.args.kwarg:
