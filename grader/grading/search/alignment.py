@@ -1,13 +1,14 @@
 """Where a student's source differs from a right answer that is nearly the same.
 
 Many students write what the paper's formulas and the stub's docstring suggest, statement by
-statement. The few statements in which a right answer differs are then the first suspects. This is a
-heuristic: it only decides what is tried first.
+statement. What is wrong is then in one of the few statements in which a right answer differs, since
+all the others are right together.
 """
 
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import cache
@@ -22,8 +23,12 @@ FEW = 4  # statements that may differ
 
 @dataclass(frozen=True)
 class Statement:
-    """A simple statement, or the head of a compound one, and the lines it is on."""
+    """A simple statement, or the head of a compound one, and the lines it is on.
 
+    `place` tells in which blocks it is: a statement in another block is another one.
+    """
+
+    place: str
     text: str
     first: int
     last: int
@@ -41,7 +46,7 @@ def differences(exercise: str, source: str) -> Differences | None:
     own = _statements(source)
     if not own:
         return None
-    texts = [line.text for line in own]
+    texts = [(line.place, line.text) for line in own]
     matchers = [
         (SequenceMatcher(None, texts, right, autojunk=False), right) for right in _right(exercise)
     ]
@@ -52,7 +57,7 @@ def differences(exercise: str, source: str) -> Differences | None:
         return None
     differing: Differences = {}
     for _, start, end, begin, stop in changed:
-        wanted = "\n".join(right[begin:stop])
+        wanted = "\n".join(text for _, text in right[begin:stop])
         # If something is missing, take the statements around the gap.
         for line in own[start:end] or own[max(start - 1, 0) : start + 1]:
             differing.update(dict.fromkeys(range(line.first, line.last + 1), wanted))
@@ -60,28 +65,40 @@ def differences(exercise: str, source: str) -> Differences | None:
 
 
 @cache
-def _right(exercise: str) -> list[list[str]]:
+def _right(exercise: str) -> list[list[tuple[str, str]]]:
     sources = (stubs.reference_source(exercise), *mistakes.forms(exercise).values())
-    return [[statement.text for statement in _statements(source)] for source in sources]
+    return [[(line.place, line.text) for line in _statements(source)] for source in sources]
 
 
 def _statements(source: str) -> list[Statement]:
     """Return the statements in their order, but for texts that stand alone."""
-    nodes = [node for node in ast.walk(parsed(source)) if isinstance(node, ast.stmt)]
-    if len(nodes) > MOST:
-        return []
-    nodes.sort(key=lambda node: (node.lineno, node.col_offset))
     try:
-        return [_statement(node) for node in nodes if not _is_text(node)]
+        placed = [*_placed(parsed(source))]
+        if len(placed) > MOST:
+            return []
+        return [_statement(node, place) for node, place in placed if not _is_text(node)]
     except RecursionError:
         return []
 
 
-def _statement(node: ast.stmt) -> Statement:
+def _placed(node: ast.AST, place: str = "") -> Iterator[tuple[ast.stmt, str]]:
+    """Yield the statements inside a node in their order, each with its place."""
+    for name, children in ast.iter_fields(node):
+        for child in children if isinstance(children, list) else ():
+            if isinstance(child, ast.stmt):
+                yield child, place + name[0]
+            if isinstance(child, ast.stmt | ast.ExceptHandler | ast.match_case):
+                yield from _placed(child, place + name[0])
+
+
+def _statement(node: ast.stmt, place: str) -> Statement:
     body = getattr(node, "body", None)
     last = body[0].lineno - 1 if body else node.end_lineno or node.lineno
     text = ast.unparse(node)
-    return Statement(text.partition("\n")[0] if body else text, node.lineno, max(node.lineno, last))
+    if body:
+        head = 1 + len(getattr(node, "decorator_list", ()))
+        text = "\n".join(text.splitlines()[:head])
+    return Statement(place, text, node.lineno, max(node.lineno, last))
 
 
 def _is_text(node: ast.stmt) -> bool:

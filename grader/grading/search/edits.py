@@ -7,7 +7,7 @@ import contextlib
 import copy
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice, pairwise
 
@@ -46,19 +46,20 @@ _COMPARED = ("==", "!=", "<", "<=", ">", ">=")
 _SIGNS = {ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
 
 
-def edits(answer: Answer) -> list[Edit]:
-    """Return the edits of all texts of an answer, the likeliest first."""
+def edits(answer: Answer, lines: Collection[int] = ()) -> list[Edit]:
+    """Return the edits of all texts of an answer, or of these `lines`, the likeliest first."""
     every = [
         replace(edit, file=name, more=tuple(source.line(start) for start, *_ in edit.others))
         for name, source in answer.sources.items()
-        for edit in _edits(source)
+        for edit in _edits(source, lines)
     ]
     return sorted(every, key=lambda edit: edit.rank)[:MOST_IN_ALL]
 
 
-def _edits(source: Source) -> list[Edit]:
+def _edits(source: Source, lines: Collection[int]) -> list[Edit]:
     with contextlib.suppress(RecursionError):
-        every = list(dict.fromkeys([*islice(_every(source), MOST_MADE), *left_out(source)]))
+        made = [*islice(_every(source, lines), MOST_MADE), *left_out(source)]
+        every = [*dict.fromkeys(edit for edit in made if not lines or edit.line in lines)]
         return sorted([*_everywhere(every), *every], key=lambda edit: edit.rank)[:MOST]
     return []
 
@@ -97,10 +98,11 @@ def _nameless(was: str, becomes: str) -> tuple[str, str]:
     return re.sub(_VARIABLE, number, was), re.sub(_VARIABLE, number, becomes)
 
 
-def _every(source: Source) -> Iterator[Edit]:
+def _every(source: Source, lines: Collection[int]) -> Iterator[Edit]:
     for scope in source.scopes:
         for node in scope.nodes:
-            if node not in scope.demanded:
+            there = not lines or getattr(node, "lineno", 0) in lines
+            if there and node not in scope.demanded:
                 yield from _at(source, scope, node)
         yield from _statements(source, scope)
         for default in (*scope.function.args.defaults, *scope.function.args.kw_defaults):

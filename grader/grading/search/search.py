@@ -3,7 +3,7 @@
 Small edits of the student's own code are tried in its sandbox. An edit that makes a failing check
 pass and breaks none points at its line. If there is none, pairs are tried, in which the first edit
 makes one more reply right or lets the code get further. If a right answer is nearly the same
-(`alignment`), the search begins where the two differ, and tries little else.
+(`alignment`), only the lines on which the two differ are edited.
 
 The result is not a verdict and affects no points, so code that deceives the search deceives only
 its author.
@@ -42,10 +42,10 @@ TRACED = 4  # checks that pass
 RIGHTLY = 3.0  # how much less likely an edit is on a line that runs in all of these
 NEAR = 3.0  # how much likelier it is on the line that raised
 LEAVES, OFF = 3.0, 0.5  # on the line that diverges first from right answers, on one that differs
-DIFFERS, RESTORES = 5.0, 3.0  # on one that a right answer lacks, and if it gives the right line
+RESTORES = 3.0  # how much likelier it is if it gives what a right answer has there
 SAID = 2.0  # how much likelier an edit is of a kind that the exception is about
 WAVE = 24  # edits that are tried on one check before the next has its turn
-BESIDE = 24  # edits of other lines that are tried where a right answer is nearly the same
+TARGETS = 2  # failing checks that edits are tried on where a right answer is nearly the same
 CONFIRMING, CONFIRMED_IN = 24, 2  # edits of one line, and failing checks, to confirm a line with
 STEPS = 3  # edits that help a little, each of which is combined with the others
 
@@ -88,12 +88,14 @@ class Search:
         self.budget = Budget("The search", SECONDS, IDLE)
         self.process = process.successor([exercise], self.budget, TIMES)
         self.answer = Answer(self.process.texts(exercise))
-        self.edits = edits(self.answer)
+        # A notebook has no file that could differ.
+        source = self.answer.texts.get(exercise, "")
+        self.differences: Differences = differences(exercise, source) or {}
+        self.edits: Sequence[Edit] = ()
+        self.traces = False
         self.failing: Sequence[Recording] = ()
         self.passing: Sequence[Recording] = ()
         self.runs: list[set[tuple[str, int]]] = []
-        self.differences: Differences | None = None
-        self.beside = 0
         self.losses = 0
         self.deadly: set[int] = set()
         self.tried = 0
@@ -115,11 +117,12 @@ class Search:
         self.failing, self.passing = _by_cost(failing), passing
         with self.process:
             try:
+                self.edits = edits(self.answer, self.differences)
                 if not self.edits:
                     return None
-                source = self.process.sources.get(self.exercise, "")
-                self.differences = differences(self.exercise, source)
-                self._trace()
+                self.traces = not self.differences
+                if self.traces:
+                    self._trace()
                 fix = self._one_or_two()
                 fix = fix and self._in_one_place(fix)
                 whole = fix is not None and self._all_right(fix, explained)
@@ -161,19 +164,18 @@ class Search:
     ) -> bool:
         """Return whether editing that line of the exercise's file makes more replies right."""
         self.failing, self.passing = _by_cost(failing)[:CONFIRMED_IN], passing
-        source = self.process.sources.get(self.exercise, "")
-        self.differences = differences(self.exercise, source)
+        self.edits = edits(self.answer)
         there = [
             number
             for number, edit in enumerate(self.edits)
             if edit.file == self.exercise and line in (edit.line, *edit.more)
         ]
-        likely = sorted(there, key=lambda n: self.edits[n].rank - self._otherwise(self.edits[n]))
+        likely = sorted(there, key=lambda n: self.edits[n].rank - self._restores(self.edits[n]))
         with self.process:
             try:
                 return bool(likely) and any(
                     outcome.checks or outcome.agrees
-                    for target in self._targets(traced=False)
+                    for target in self._targets()
                     for outcome in self._outcomes(likely[:CONFIRMING], target)
                 )
             except (Interrupted, StudentError):
@@ -192,8 +194,6 @@ class Search:
                 return best
             if best is None and self.tried >= ALONE and any(self._helpful(steps)):
                 break
-            if self._beside_done and not self._differs(self.edits[number]):
-                continue
             if best is not None and not self._worth_trying(number, target, best):
                 continue
             outcome = self._tried((number,), target)
@@ -233,7 +233,7 @@ class Search:
         if begun is None:
             return None
         for number in self._order(begun):
-            if not self._time_left() or self._beside_done:
+            if not self._time_left():
                 return None
             outcome = self._tried((first, number), begun)
             if outcome.checks:
@@ -243,13 +243,12 @@ class Search:
     def _waves(self) -> Iterator[tuple[Target, int]]:
         """Yield the edits that can matter to each check, a `WAVE` for each in turn.
 
-        Each round adds one check, the cheapest first, until only the lines on which a right answer
-        differs are left to try.
+        Each round adds one check, the cheapest first.
         """
-        targets = self._targets()
+        targets = islice(self._targets(), TARGETS if self.differences else None)
         orders: list[tuple[Target, Iterator[int]]] = []
         while True:
-            more = None if self._beside_done else next(targets, None)
+            more = next(targets, None)
             if more is not None:
                 orders.append((more, iter(self._order(more))))
             if not orders:
@@ -275,7 +274,7 @@ class Search:
             near = NEAR * (there == target.place) + LEAVES * (there in target.leaving)
             meant = any(text and re.search(words, text) for words in KINDS[edit.kind].said)
             share = self._share(edit)
-            likely = near + OFF * (there in target.off) + SAID * meant + self._otherwise(edit)
+            likely = near + OFF * (there in target.off) + SAID * meant + self._restores(edit)
             return edit.rank + RIGHTLY * share - likely
 
         numbers = [
@@ -285,16 +284,10 @@ class Search:
         ]
         return sorted(numbers, key=unlikely)
 
-    def _differs(self, edit: Edit) -> bool:
-        """Return whether a right answer that is nearly the same has something else on the line."""
-        return edit.file == self.exercise and edit.line in (self.differences or {})
-
-    def _otherwise(self, edit: Edit) -> float:
+    def _restores(self, edit: Edit) -> float:
         """Return how much likelier an edit is for what a right answer has in its place."""
-        if not self._differs(edit):
-            return 0.0
-        wanted = (self.differences or {})[edit.line]
-        return DIFFERS + RESTORES * (edit.becomes in wanted and edit.was not in wanted)
+        wanted = self.differences.get(edit.line)
+        return RESTORES * (wanted is not None and edit.becomes in wanted and edit.was not in wanted)
 
     def _share(self, edit: Edit) -> float:
         """In how many of the checks that pass the line of an edit runs: 1 for all of them."""
@@ -322,30 +315,23 @@ class Search:
             and self.budget.refusal() is None
         )
 
-    @property
-    def _beside_done(self) -> bool:
-        """Whether enough was tried on lines on which a right answer, nearly the same, is alike."""
-        return self.differences is not None and self.beside >= BESIDE
-
     def _loaded(self) -> Channel:
         if not self.process.holds_code:
             self.process.load(self.exercise)
         return self.process.open()
 
-    def _targets(self, traced: bool = True) -> Iterator[Target]:
+    def _targets(self) -> Iterator[Target]:
         """Yield the failing checks, each with its first case that fails, the cheapest first."""
         for recording in self.failing:
-            failing = (self._target(recording, case, (), traced) for case in recording.cases)
+            failing = (self._target(recording, case, ()) for case in recording.cases)
             target = next(filter(None, failing), None)
             if target is not None:
                 yield target
 
-    def _target(
-        self, recording: Recording, case: Example, numbers: Sequence[int], traced: bool = True
-    ) -> Target | None:
+    def _target(self, recording: Recording, case: Example, numbers: Sequence[int]) -> Target | None:
         """Return how far the edited code gets in a case; None if it passes.
 
-        The lines that run are only known if it is `traced`.
+        The lines that run are not known where few are edited.
         """
         channel = self._loaded()
         self._edit(channel, numbers)
@@ -356,7 +342,7 @@ class Search:
             return None
         target.refused.add(self.right.mark(recording.check, bodies))
         target.agree, target.raised = target.agreeing(replies), target.error(replies)
-        if traced:
+        if self.traces:
             target.trace(replies, channel, self.right.made)
         return target
 
@@ -368,7 +354,6 @@ class Search:
         if self.deadly.intersection(numbers) or self._settled(numbers):
             return _Outcome()
         self.tried += 1
-        self.beside += not self._differs(self.edits[numbers[-1]])
         try:
             channel = self._loaded()
             self._edit(channel, numbers)
