@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 
 import pytest
@@ -34,6 +35,26 @@ def test_a_statement_that_is_missing_shows_at_its_neighbours() -> None:
 
 def test_comments_and_texts_are_no_difference() -> None:
     assert differences("layer_norm", f'"""Mine."""\n# mine\n{NORM}') == {}
+
+
+def test_a_statement_in_another_block_differs() -> None:
+    """Nothing but what differs is edited: no fault may pass for a statement that is right."""
+    source = stubs.reference_source("encoder")
+    before, last, after = source.rpartition("        return x\n")
+    wrong = f"{before}    {last}{after}"
+    result = differences("encoder", wrong)
+    assert result is not None
+    assert 1 + before.count("\n") in result
+
+
+def test_a_default_below_a_decorator_differs() -> None:
+    source = stubs.reference_source("decoding")
+    head = re.search(r"(?<=@torch.no_grad\(\)\n)def (\w+)\(", source)
+    assert head is not None
+    wrong = source.replace(head[0], f"def {head[1]}(extra, ")
+    result = differences("decoding", wrong)
+    assert result is not None
+    assert line_of(wrong, "(extra, ") in result
 
 
 @pytest.mark.parametrize("source", ["", "x = (", "x = 1\n" * 1000, "a = 1", "(" * 5000])
