@@ -17,7 +17,8 @@ CLEAN = 0.9
 # The share of what a mistake shows that may be right in the student's answer. Fitted.
 AGAINST = 0.25
 # A mistake is named that shows almost all of what is there, and almost nothing that is right there;
-# or that explains more than half of what is left; or less of it, but in several checks. Fitted.
+# or that explains more than half of what is left; or less of it, but in several checks. Chosen by
+# hand, with the rule.
 ALMOST_ALL, ALMOST_NONE = 0.85, 0.1
 HALF, LEAST, SEVERAL_CHECKS = 0.6, 0.4, 2
 # The share of what a mistake shows that no other one covers. Fitted.
@@ -49,6 +50,8 @@ LEFT_OPEN = 0.5
 # What a mark of both mistakes counts for, of which nobody knows what it looks like: half of one
 # that is known.
 MIXED = 0.5
+# The share of what is left that a pair has to explain more than a single mistake. Chosen by hand.
+BETTER_PAIR = 0.1
 # Pairs that are made and compared. A limit.
 LIKELY = 20
 # Mistakes that are paired with each other, and those paired with the nearest one. Limits.

@@ -37,6 +37,7 @@ from grader.recognition.evidence import Evidence, Explanation, alike, explain, n
 from grader.recognition.features import Branch, Prints
 from grader.recognition.thresholds import (
     BETTER,
+    BETTER_PAIR,
     CLEAN,
     ENOUGH_CHECKS,
     ENOUGH_THERE,
@@ -139,7 +140,8 @@ class Diagnostician:
             unlike = tuple(name for name in names if not reading.correct(name))
             names = unlike if unlike or explains_little else names
             names = reading.nearest(names) if len(names) > 1 else names
-            if 0 < len(names) <= MAX_ALIKE and not any(set(names) & set(one) for one, _ in named):
+            is_new = not any(set(names) & set(before) for before, _ in named)
+            if 0 < len(names) <= MAX_ALIKE and is_new:
                 named.append((names, branch))
         told = [name for names, _ in named for name in names]
         left_unread = self._left_unread(reading.unread, student, passed, told)
@@ -151,7 +153,7 @@ class Diagnostician:
         if not named:
             return Diagnosed((), tuple(name for name, state in passed.items() if not state))
         return Diagnosed(
-            tuple(self._diagnosis(*one) for one in named),
+            tuple(self._diagnosis(names, branch) for names, branch in named),
             self._unexplained(student, mistakes.explains),
             tuple(branch.values if branch else () for _, branch in named),
         )
@@ -171,11 +173,11 @@ class Diagnostician:
         return any(
             any(
                 re.search(rf"\b{re.escape(argument.rpartition('.')[2])}\b", mistake.tells)
-                for argument in self.library.unread[one]
+                for argument in self.library.unread[other]
             )
-            and contradict(mistake, self.library.mistakes[one])
-            for one in proven
-            if one != name
+            and contradict(mistake, self.library.mistakes[other])
+            for other in proven
+            if other != name
         )
 
     def _left_unread(
@@ -193,14 +195,14 @@ class Diagnostician:
         library = self.library
         failed = {name for name, state in passed.items() if not state}
         branches = sorted({argument.partition(" ")[2] for argument in unread})  # "": everywhere
-        found: dict[str, Branch | None] = {}
+        proven: dict[str, Branch | None] = {}
         for words in branches:
             split = (argument.partition(" ") for argument in unread)
             there = {argument for argument, _, branch in split if branch == words}
             for name, arguments in library.unread.items():
                 others = [
                     library.mistakes[other]
-                    for other in (*told, *found)
+                    for other in (*told, *proven)
                     if words or not self._denied(other, [name])
                 ]
                 if (
@@ -209,10 +211,10 @@ class Diagnostician:
                     and library.fails([name]) & failed
                     and self._could_show(name, student)
                     and not any(contradict(mistake, library.mistakes[name]) for mistake in others)
-                    and name not in (*told, *found)
+                    and name not in (*told, *proven)
                 ):
-                    found[name] = Branch("", words) if words else None
-        return found
+                    proven[name] = Branch("", words) if words else None
+        return proven
 
     def _could_show(self, name: str, student: Prints) -> bool:
         """Return whether some reply has the right form where the mistake would show."""
@@ -254,25 +256,25 @@ class Diagnostician:
         parts = [torch.zeros_like(student.said)]
         sides = []
         for branch, marks in split.sides:
-            found = self._confirmed(marks, answer, branch)
-            if self._enough(marks, found):
-                sides.append((branch, found))
+            causes = self._confirmed(marks, answer, branch)
+            if self._enough(marks, causes):
+                sides.append((branch, causes))
         mixed = len(sides) < len(split.sides)
-        for branch, found in sides:
-            parts.append(found.explains)
-            for names, _ in found.either:
+        for branch, causes in sides:
+            parts.append(causes.explains)
+            for names, _ in causes.either:
                 alone = denied(library, student, names[0], branch, mixed)
                 if not (alone and mixed):
                     either[names] = branch if alone and names not in either else None
         return _Causes(list(either.items()), torch.stack(parts).any(dim=0))
 
-    def _enough(self, marks: Prints, found: _Causes) -> bool:
+    def _enough(self, marks: Prints, causes: _Causes) -> bool:
         """Return whether these explain enough of what is wrong in a branch to be named with it."""
-        if share(self.library, marks, [found.explains]) >= ENOUGH_THERE:
+        if share(self.library, marks, [causes.explains]) >= ENOUGH_THERE:
             return True
         alone = explain(self.library, marks)
         known = {name for cause in alone for name in cause.mistakes}
-        return {names[0] for names, _ in found.either} <= known and enough(
+        return {names[0] for names, _ in causes.either} <= known and enough(
             self.library, marks, alone
         )
 
@@ -314,13 +316,13 @@ class Diagnostician:
             if not either or checks >= ENOUGH_CHECKS:
                 break
             explains = torch.stack(parts).any(dim=0)
-            names = [first for first, *_ in either]
+            first = [name for name, *_ in either]
             replied = partial(answer.prints, branch=branch)
-            kept = confirmed(self.combined, names, student, explains, replied)
-            either = [one for one in either if one[0] in kept]
-            if len(kept) == len(names):
+            kept = confirmed(self.combined, first, student, explains, replied)
+            either = [names for names in either if names[0] in kept]
+            if len(kept) == len(first):
                 break
-            refused |= set(names) - set(kept)
+            refused |= set(first) - set(kept)
         nothing = torch.zeros_like(student.said)
         explains = torch.stack([nothing, *parts]).any(dim=0)
         return _Causes([(names, None) for names in either], explains)
@@ -351,6 +353,7 @@ class Diagnostician:
     def _better_pair(
         self, evidence: Evidence, single: Explanation | None, taken: set[str]
     ) -> Explanation | None:
+        """Return the pair that explains clearly more than the `single` mistake, or else that."""
         near = [name for name in evidence.near() if name not in taken]
         wide = ((near[0], other) for other in near[NEAR:WIDE])
         likely = evidence.promising([*combinations(near[:NEAR], 2), *wide])
@@ -368,11 +371,11 @@ class Diagnostician:
             return single
         rows = Prints.stack(list(fitting.values()))
         same, shown = evidence.agreeing(rows), rows.differs(self.library.right)
-        found = evidence.best(same, shown, list(fitting), taken)
-        if found is None or found.precision < CLEAN:
+        best = evidence.best(same, shown, list(fitting), taken)
+        if best is None or best.precision < CLEAN:
             return single
-        gain = found.recall - (single.recall * single.precision if single else 0.0)
-        return found if gain > 0.1 else single
+        gain = best.recall - (single.recall * single.precision if single else 0.0)
+        return best if gain > BETTER_PAIR else single
 
     def _pair_prints(
         self, pair: tuple[str, str], evidence: Evidence, goals: Mapping[int, Goal]
@@ -385,10 +388,10 @@ class Diagnostician:
         cost = 0
         for number, goal in goals.items():
             cost += self.library.probes[number].cost
-            found = self.combined.prints(pair, number, goal)
-            if found is None or not evidence.mostly(found, self.library.checks == number):
+            part = self.combined.prints(pair, number, goal)
+            if part is None or not evidence.mostly(part, self.library.checks == number):
                 return None, cost
-            parts[number] = found
+            parts[number] = part
         prints = [
             parts[number] if number in parts else Prints.blank(len(probe.keys))
             for number, probe in enumerate(self.library.probes)
@@ -413,14 +416,14 @@ class Diagnostician:
         ]
         for number in held_out[:MAX_HELD_OUT]:
             forms = {name: self._forms(name, number) for name in names}
-            first, *others = [form for some in forms.values() for form in some]
+            first, *others = [form for of_one in forms.values() for form in of_one]
             student = answer.prints(number, branch)
             if not any(bool((first.differs(other) & student.said).any()) for other in others):
                 continue
             left = [
                 name
-                for name, some in forms.items()
-                if not all(bool(form.differs(student).any()) for form in some)
+                for name, of_one in forms.items()
+                if not all(bool(form.differs(student).any()) for form in of_one)
             ]
             if left:
                 return tuple(left)
