@@ -74,6 +74,7 @@ def untouched(tmp_path: Path) -> WorkspaceRun:
     return WorkspaceRun(tmp_path, solved=False)
 
 
+@pytest.mark.full(seconds=9)
 def test_an_untouched_desk_fits_one_screen(untouched: WorkspaceRun) -> None:
     """One line for each exercise that is assigned, the next thing to do, and little else."""
     status, lines = untouched.pytest("exercises/")
@@ -95,7 +96,7 @@ def test_an_untouched_desk_fits_one_screen(untouched: WorkspaceRun) -> None:
     assert len(lines) < 24
 
 
-@pytest.mark.full(seconds=5)
+@pytest.mark.full(seconds=17)
 def test_what_nobody_asked_for_blocks_nothing(untouched: WorkspaceRun) -> None:
     """The core eight are done although embedding, sublayer and decoder are still stubs."""
     untouched.solve(*CORE)

@@ -80,6 +80,7 @@ def every_mark(library: fingerprints.Library) -> Prints:
     )
 
 
+@pytest.mark.full(seconds=3)
 @pytest.mark.parametrize("exercise", QUICK)
 def test_short_data_names_what_the_full_marks_name(exercise: str) -> None:
     library = fingerprints.load(exercise)

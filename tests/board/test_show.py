@@ -62,6 +62,7 @@ def test_what_is_expected_is_old_when_an_answer_gives_something_else() -> None:
     assert gallery.outdated(other)
 
 
+@pytest.mark.full(seconds=6)
 def test_right_code_is_told_to_be_right_and_needs_no_answers_to_compare_with() -> None:
     code = (
         "import sys; from pathlib import Path; from grader.board import showing;"
@@ -105,6 +106,7 @@ def test_what_is_wrong_is_told_in_the_words_of_the_board() -> None:
     assert "Traceback" not in "".join(result.values())
 
 
+@pytest.mark.full(seconds=2)
 def test_a_panel_that_fails_leaves_the_others() -> None:
     result = told(causal_mask=lambda length: torch.ones(1, 1, length, length, dtype=torch.bool))
     assert result == {

@@ -59,11 +59,10 @@ def test_a_short_training_gets_the_loss_down_and_can_be_repeated() -> None:
     assert first.answers(["31415926"]) == second.answers(["31415926"])
 
 
-@pytest.mark.full(seconds=17)
-@pytest.mark.parametrize("seed", [1, 2, 3])
-def test_at_least_99_percent_of_unseen_sequences_are_sorted(seed: int) -> None:
-    made, _ = learner(STEPS, seed)
-    exam = SORT.exam(Plan(600, seed))
+@pytest.mark.full(seconds=33)
+def test_at_least_99_percent_of_unseen_sequences_are_sorted() -> None:
+    made, _ = learner(STEPS)
+    exam = SORT.exam(Plan(600, 1))
     trained = made.conclude(False)
     assert exam.hold(trained, made).exact >= 0.99
 

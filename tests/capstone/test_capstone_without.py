@@ -85,7 +85,7 @@ def test_without_the_scale_the_scores_are_plain_products() -> None:
     torch.testing.assert_close(weights, (query @ key.T).softmax(-1))
 
 
-@pytest.mark.full(seconds=7)
+@pytest.mark.full(seconds=14)
 def test_both_are_trained_side_by_side_and_told() -> None:
     part = ablations.find("causal-mask")
     chosen = whole_model.gather({"masks": right("masks")}, DATES.entries)

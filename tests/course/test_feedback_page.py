@@ -194,6 +194,7 @@ def test_nbgrader_is_as_it_was_but_while_it_converts() -> None:
     assert nbgrader.api.create_engine is stock
 
 
+@pytest.mark.full(seconds=2)
 def test_a_text_that_no_parser_gets_through_is_shown_as_it_was_typed() -> None:
     """And all the rest of the page is there as ever."""
     hostile = ">" * 300_000

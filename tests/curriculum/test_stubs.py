@@ -248,6 +248,7 @@ def test_a_solution_that_is_not_there_is_named(folders: tuple[Path, Path]) -> No
         write(*folders, ["thrice"])
 
 
+@pytest.mark.full(seconds=3)
 def test_the_command_brings_stubs_up_to_date_and_keeps_a_students_work(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

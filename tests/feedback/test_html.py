@@ -171,6 +171,7 @@ def test_pages_are_written_for_the_whole_class(tmp_path: Path) -> None:
         assert wanted in page
 
 
+@pytest.mark.full(seconds=3)
 def test_a_page_is_no_wider_than_a_phone(tmp_path: Path) -> None:
     """Also with the widest grid there is."""
     if CHROMIUM is None:

@@ -717,6 +717,7 @@ def test_the_form_of_a_mistake_that_other_examples_speak_for_is_believed() -> No
     assert named("tokens", source) == [("a-special-twice",)]
 
 
+@pytest.mark.full(seconds=5)
 def test_decoding_that_calls_item_is_told_that_it_takes_a_single_sentence() -> None:
     source = edited(
         stubs.reference_source("decoding"),

@@ -92,6 +92,7 @@ def test_a_right_submission_stays_in_one_process(judge: Judge) -> None:
     assert judge.host.server.forks == before + 1 + len(APART) + len(watched) * len(get_args(View))
 
 
+@pytest.mark.full(seconds=9)
 def test_what_only_another_exercise_forbids_costs_nothing(judge: Judge) -> None:
     """At import, in a call and hidden, in the first exercise of a process and in a later one."""
     allowed = """
@@ -149,8 +150,8 @@ def test_a_comparison_with_torch_at_import_is_told_where_to_go(judge: Judge) -> 
     assert full_marks(grade(judge, {"layer_norm": SOLUTIONS["layer_norm"] + moved})["layer_norm"])
 
 
-OFTEN = [("attention", "near"), ("sublayer", "near")]
-BESIDE_ALL = ("masks", "layer_norm", "training", "language_model")
+OFTEN = [("attention", "near")]
+BESIDE_ALL = ("layer_norm",)
 
 
 @pytest.mark.parametrize(

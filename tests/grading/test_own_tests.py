@@ -45,6 +45,7 @@ def test_a_number_on_the_last_line_is_the_points(jail: Host, line: str, points: 
     assert outcome(jail, f"x = square(2)\n{line}", RIGHT).points == points
 
 
+@pytest.mark.full(seconds=3)
 def test_what_is_not_python_alone_runs_as_in_a_kernel(jail: Host) -> None:
     test = (
         "%timeit -n1 -r1 square(2)\nimport asyncio\nawait asyncio.sleep(0)\nassert square(2) == 4"

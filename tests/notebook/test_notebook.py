@@ -273,6 +273,7 @@ def test_files_know_nothing_of_the_shell_of_notebooks(judge: Judge) -> None:
     assert result.exercises[0].points == 10
 
 
+@pytest.mark.full(seconds=3)
 def test_a_sandbox_for_files_refuses_a_notebook_instead_of_judging_it() -> None:
     cells = (code("".join(MASKS), "masks"), code("", "masks-points"))
     with Host(PROGRAM, "process") as host, pytest.raises(HostError, match="no notebooks"):

@@ -212,6 +212,7 @@ shell.run_line_magic("check", "attention")
 """
 
 
+@pytest.mark.full(seconds=3)
 def test_the_notebook_of_an_assignment_works_with_it_alone(tmp_path: Path) -> None:
     """As on a JupyterHub whose image has the edition: its own tests, and `%check`."""
     made = edition.make(tmp_path / "edition", ["attention"])
