@@ -27,7 +27,7 @@ from grader.curriculum import mistakes, reference, stubs
 from grader.curriculum.mistakes.variants import variants
 from grader.grading.diagnosis.endless import ends
 from grader.grading.question import Question
-from grader.grading.recording import Example, Recording, Recordings
+from grader.grading.recording import Recording, Recordings
 from grader.recognition import cache, packing, prepared
 from grader.recognition.configuration import settings
 from grader.recognition.features import Fingerprints, Prints, Probe
@@ -79,7 +79,7 @@ class Library(Fingerprints):
             recordings = Recordings(SEED).some(exercise, counted)
         # The largest example of a check reveals most.
         drawn = [
-            [probe(recording.check.name, case, answer) for case in recording.cases]
+            [probe(recording.check.name, case.requests, answer) for case in recording.cases]
             for recording in recordings
         ]
         probes = [some[-1] for some in drawn]
@@ -87,7 +87,7 @@ class Library(Fingerprints):
         # A check with a single example has none to hold out: take another draw.
         single = [recording.check for recording in recordings if len(recording.cases) == 1]
         held_out += [
-            probe(recording.check.name, recording.cases[-1], answer)
+            probe(recording.check.name, recording.cases[-1].requests, answer)
             for recording in Recordings(SEED + 1).some(exercise, single)
         ]
         marks, failed = _prepared(exercise, probes) or _asked(exercise, probes, recordings)
@@ -283,16 +283,11 @@ def _read(exercise: str, file: Path) -> Library | None:
     return None
 
 
-def probe(check: str, case: Example, answer: ModuleType) -> Question:
-    """Return a probe of a case. Weights that don't fit raise once and are then skipped.
-
-    Those of the reference fit, so that its replies are those of the recording.
-    """
+def probe(check: str, requests: Sequence[dict[str, Any]], answer: ModuleType) -> Question:
+    """Return a probe of these requests. Weights that don't fit raise once and are then skipped."""
     asked: list[dict[str, Any]] = []
-    right: list[Any] = []
-    for request, reply in zip(case.requests, case.right, strict=True):
-        twice = request["op"] == "load" and request.get("strict", True)
-        asked += [request, {**request, "strict": False}] if twice else [request]
-        right += [reply, reply] if twice else [reply]
-    right = right if case.another else answers(answer, asked)
-    return Question(check, asked, right, settings(answer, asked))
+    for request in requests:
+        asked.append(request)
+        if request["op"] == "load" and request.get("strict", True):
+            asked.append({**request, "strict": False})
+    return Question(check, asked, answers(answer, asked), settings(answer, asked))
