@@ -109,6 +109,7 @@ def test_a_hidden_key_gets_no_weight() -> None:
     """
     torch.manual_seed(1)
     query, key, value = torch.randn(2, 4, 6), torch.randn(2, 3, 6), torch.randn(2, 3, 5)
+    query[0, 0] = 0.0  # all scores of this query are 0
     mask = torch.tensor([True, False, True])
     _, weights = attention(query, key, value, mask)
     assert_shape(weights, {"batch": 2, "query": 4, "key": 3}, "attention weights")
@@ -116,6 +117,8 @@ def test_a_hidden_key_gets_no_weight() -> None:
     help = "The mask is False where a key is hidden. Does its score become the lowest of all?"
     if torch.equal(weights, without_mask):
         help = "The mask has no effect. Does your code go on with the masked scores?"
+    elif weights[0, 0, 1] != 0 and not weights[..., 1].flatten()[1:].any():
+        help = "All scores of the first query are 0. Does your code take 0 for hidden?"
     assert_zero(weights[..., 1], "attention weights of the hidden key", help=help)
     assert_matches(
         weights.sum(dim=-1),
@@ -216,7 +219,7 @@ def test_a_mask_for_each_head() -> None:
 
     The first head sees the first key only, the second head the last. So all weight is there.
     """
-    query, key, value = torch.zeros(2, 2, 1, 4), torch.zeros(2, 2, 3, 4), torch.zeros(2, 2, 3, 5)
+    query, key, value = torch.ones(2, 2, 1, 4), torch.ones(2, 2, 3, 4), torch.zeros(2, 2, 3, 5)
     mask = torch.tensor([[[True, False, False]], [[False, False, True]]])
     _, weights = attention(query, key, value, mask)
     axes = ("batch", "head", "query", "key")

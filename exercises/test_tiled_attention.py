@@ -83,7 +83,7 @@ def test_any_block_gives_the_same(block: int) -> None:
         tiled_attention(query, key, value, block=7),
         f"output with block={block}, beside block=7,",
         axes=AXES,
-        help="Are all keys visited, the last ones too?",
+        help="Is every key visited, the last ones too, and nothing that is not a key?",
         sides=("these blocks", "one block"),
     )
 

@@ -212,7 +212,7 @@ def test_takes_tensors_as_they_come(student: Any, case: AttentionCase) -> None:
 
 
 def _check_zeros(student: Any, case: AttentionCase) -> None:
-    """Assert that without a mask a query and a key of zeros are treated as any others."""
+    """Assert that a query and a key of zeros are treated as any others, with and without a mask."""
     query, key, value = (tensor.clone() for tensor in case.inputs)
     query[:, :, 0], key[:, :, 0] = 0.0, 0.0
     _, weights = attend(student, query, key, value)
@@ -223,6 +223,17 @@ def _check_zeros(student: Any, case: AttentionCase) -> None:
                 f"Without a mask, the weights of a {subject} of zeros are zero.",
                 help="Zeros are numbers like any others. Which argument says what is padding?",
             )
+    mask = torch.ones(1, 1, 1, key.size(-2), dtype=torch.bool)
+    mask[..., 1:2] = False
+    _, weights = attend(student, query, key, value, mask)
+    assert_matches(
+        weights[:, :, 0],
+        (mask / mask.sum())[:, :, 0].expand_as(weights[:, :, 0]),
+        "weights of a query of zeros, under a mask that hides key 1,",
+        axes=("batch", "head", "key"),
+        help="All its scores are 0. Which keys does your code hide: those that the mask hides, or "
+        "those whose score is 0?",
+    )
 
 
 def _check_narrow_types(student: Any, case: AttentionCase) -> None:

@@ -302,12 +302,14 @@ def test_refuses_an_unknown_activation(
     if (outputs[0] - outputs[1]).abs().max().item() < 1e-3:
         raise Mismatch('"relu" and "gelu" give the same output.')
 
-    def use() -> None:
-        student.FeedForward(*case.sizes, activation=activation)(case.x.float())
+    for unknown in (activation, "elu"):  # "elu" is a part of both names
 
-    assert_refuses(
-        ValueError, use, f'FeedForward(…, activation="{activation}"): there is no such activation'
-    )
+        def use(unknown: str = unknown) -> None:
+            student.FeedForward(*case.sizes, activation=unknown)(case.x.float())
+
+        assert_refuses(
+            ValueError, use, f'FeedForward(…, activation="{unknown}"): there is no such activation'
+        )
 
 
 @check(points=0, inputs=cases(), examples=1)

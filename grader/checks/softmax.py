@@ -324,7 +324,7 @@ def test_gradients_beside_minus_infinity(student: Any, case: SoftmaxCase) -> Non
 
 @check(points=0, inputs=cases(), examples=1)
 def test_keeps_float64(student: Any, case: SoftmaxCase) -> None:
-    """Scores in float64 give probabilities with the accuracy of float64.
+    """Scores in float64 give probabilities and losses with the accuracy of float64.
 
     Sees a computation in float32. It carries no points: float32 is accurate enough here.
     """
@@ -332,3 +332,7 @@ def test_keeps_float64(student: Any, case: SoftmaxCase) -> None:
         output, expected = function.of(student, -1)(case.x), function.expected(case.x, -1)
         if matches(output, expected):
             assert_matches(output, expected, function.name, axes=AXES, rtol=1e-9, atol=1e-9)
+    loss = student.cross_entropy(case.x, case.labels)
+    expected = F.cross_entropy(case.x.flatten(0, -2), case.labels.flatten())
+    if isinstance(loss, Tensor) and matches(loss, expected):
+        assert_matches(loss, expected, "cross_entropy", rtol=1e-9, atol=1e-9)

@@ -125,6 +125,12 @@ HINTS: tuple[Hint, ...] = (
     ),
     Hint(
         r"view size is not compatible with input tensor's size and stride",
+        "`nonzero` gives a row for each True, with an index for every axis, and `view` refuses to "
+        "mix these. Print what it gives for two axes.",
+        at=r"\bnonzero\(",
+    ),
+    Hint(
+        r"view size is not compatible with input tensor's size and stride",
         "`view` needs numbers that are in order in memory; after a transpose they aren't. "
         "`reshape` copies where it must.",
     ),

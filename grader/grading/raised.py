@@ -46,13 +46,17 @@ def raised_lines(
     A line that the search found only because an edit of it goes round such a one is left out.
     """
     exercise, found = result.exercise, dict[int, SuspectLine]()
+    hints = {line.place.line: line.hints for line in result.lines}
     explained: set[str] = set()
     for check, error in errors.items():
         fact = fact_of(error, source, exercise) if check in unexplained else None
         if fact is not None:
             explained.add(check)
             place = place_of(fact, source, exercise)
-            found.setdefault(fact.line, SuspectLine(place, KIND, fact.asks, tells=fact.tells))
+            suspect = SuspectLine(
+                place, KIND, fact.asks, hints.get(fact.line, ()), tells=fact.tells
+            )
+            found.setdefault(fact.line, suspect)
     named = {
         int(number)
         for diagnosis in result.diagnoses

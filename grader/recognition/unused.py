@@ -9,6 +9,7 @@ only one branch leaves unread name it: "EncoderLayer.forward.mask with `norm_fir
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Collection, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from typing import TypeGuard
@@ -17,8 +18,11 @@ from grader.recognition.likeness import is_text, parsed
 
 # Functions that read arguments without naming them.
 _READS_ALL = {"locals", "vars", "eval", "exec"}
-# Parts of the names of functions that sort.
-_SORT = ("sort", "unique", "heap", "smallest", "bisect")
+# What the names of functions look like that sort, or that take a softmax.
+_KINDS = {
+    "sorting": re.compile("sort|unique|heap|smallest|bisect"),
+    "a softmax": re.compile(r"softm|softplus|sigmoid|entropy|categorical|exp\b|exp[_m2]"),
+}
 
 
 def unused(source: str) -> frozenset[str]:
@@ -71,12 +75,12 @@ def _kept(function: ast.FunctionDef, idle: AbstractSet[str]) -> Iterator[tuple[s
 
 
 def left_out(source: str) -> frozenset[str]:
-    """Return the arguments that nothing reads, and "sorting" if nothing sorts."""
+    """Return the arguments that nothing reads, and what nothing does: "sorting", "a softmax"."""
     nodes = list(ast.walk(parsed(source)))
     called = {node.id for node in nodes if isinstance(node, ast.Name)}
     called |= {node.attr for node in nodes if isinstance(node, ast.Attribute)}
-    sorts = any(word in name.lower() for word in _SORT for name in called)
-    return unused(source) | (frozenset() if sorts else {"sorting"})
+    names = " ".join(called).lower()
+    return unused(source) | {kind for kind, pattern in _KINDS.items() if not pattern.search(names)}
 
 
 def _is_module(owner: ast.ClassDef) -> bool:

@@ -18,7 +18,7 @@ from functools import cache
 from grader.curriculum import mistakes, stubs
 from grader.curriculum.mistakes.variants import variants
 from grader.feedback import quoting, text
-from grader.feedback.finding import Place
+from grader.feedback.finding import Finding, Place
 from grader.feedback.results import CheckResult, Diagnosis
 from grader.grading.diagnosis.fingerprints import Library
 from grader.grading.explanation import quoted
@@ -59,7 +59,11 @@ def in_own_words(
     }
     numbers = next(filter(None, map(quoting.numbers, found.values())), "")
     # Another fault may raise in a check that this mistake also fails.
-    raised = [places for check in found if check in raises and (places := found[check].places)]
+    raised = [
+        found[check].places
+        for check in found
+        if check in raises and found[check].places and not _only_notices(found[check])
+    ]
     line = quoting.line(raised[0]) if raised else ""
     if not line:
         place = line_of(diagnosis.mistakes, library.exercise, source, configurations)
@@ -70,6 +74,11 @@ def in_own_words(
         ):
             line = f"Is it here? {text.place(place)}"
     return replace(diagnosis, shows="\n".join(filter(None, (numbers, line))))
+
+
+def _only_notices(finding: Finding) -> bool:
+    """Return whether the line that raised refuses what an earlier one made of the numbers."""
+    return "probability tensor contains" in f"{finding.headline} {finding.help}"
 
 
 def line_of(

@@ -131,7 +131,7 @@ KINDS: dict[str, Kind] = {
     ),
     "function": Kind(
         "With another function in {it}",
-        "Does this function do what its name suggests? Try it on three numbers.",
+        "Is this the function that the formula asks for? Try it on three numbers.",
         keeps=True,
         habit=True,
         said=(BOOLEANS, VIEWS, NUMBERS),
