@@ -47,7 +47,9 @@ def test_the_padding_row_does_not_learn() -> None:
     assert_matches(embedding.weight.grad, expected, "gradient of Embedding's weight", axes=axes)
     embedding.weight = nn.Parameter(torch.ones(5, 3))
     output = embedding(torch.tensor([[1]]))
-    assert_matches(output, torch.ones(1, 1, 3), "padding row of ones, looked up", axes=AXES)
+    assert_matches(
+        output, torch.ones(1, 1, 3), "output for the padding row, filled with ones,", axes=AXES
+    )
 
 
 def test_a_copy_freezes_the_same_row() -> None:

@@ -27,7 +27,7 @@ def test_gradients_are_clipped_together() -> None:
     """
     first, second = parameter(1.0, 1.0, gradient=(3.0, 0.0)), parameter(1.0, gradient=(4.0,))
     alone = {
-        "This is clipped alone. What is the norm of all together?": torch.tensor([1.0, 0.0]),
+        "Each gradient is clipped by itself. What is the norm of all?": torch.tensor([1.0, 0.0]),
     }
     for limit, expected in ((6.0, ([3.0, 0.0], [4.0])), (1.0, ([0.6, 0.0], [0.8]))):
         norm = clip_gradients([first, second], max_norm=limit)
@@ -148,7 +148,7 @@ def test_parameters_have_a_state_and_groups_have_options() -> None:
         late,
         torch.tensor([0.99]),
         "parameter `late` after its first step",
-        help="Its t is 1 in this step.",
+        help="This is its first gradient, so its t should be 1. What is its t in your code?",
     )
 
 

@@ -53,7 +53,7 @@ _ABOUT = {
     r"\bshape\b": (
         r"\bshapes?\b|\bsizes?\b|\bax[ei]s\b|\bdim|\blengths?\b|\bheads?\b|features?\b|\bvocabular"
         r"|squeeze|keepdim|\bbroadcast|\bjoin|\btranspos|\bflatten|\bview\b|\blast\b"
-        r"|\b[Hh]ow many\b|\btoo (?:many|few)\b"
+        r"|\b[Hh]ow many\b|\btoo (?:many|few)\b|\bstops?\b|\bend(?:s|ed)?\b"
     ),
     _NO_PARAMETER: (
         r"\bparameters?\b|\bbuffers?\b|\bregister|\bnorms?\b|\bbias|\bweights?\b|\btied?\b"

@@ -16,8 +16,8 @@ _CUT = (
     "`torch.no_grad()` or torch.tensor(...) on the way?"
 )
 _PART = (
-    "Every number was moved a little, and the result with it; the gradient says otherwise. Is part "
-    "of the computation cut off, by a `detach`, `.data` or `torch.no_grad()`?"
+    "Small changes of {name} change the result in another way than this gradient says. Is part of "
+    "the computation cut off by a `detach`, `.data` or `torch.no_grad()`?"
 )
 # In float32 the noise of a result is about 1e-7, so a step must not be much smaller.
 _STEP = 1e-2
@@ -50,7 +50,8 @@ def assert_gradients(call: Callable[[], object], given: Mapping[str, Tensor], su
             )
         expected = _by_steps(lambda: total().item(), tensor)
         limit = _TOLERANCE * expected.abs().max().item() + _NOISE
-        assert_matches(received, expected, f"gradient of {name}", help=_PART, atol=limit)
+        help = _PART.format(name=name)
+        assert_matches(received, expected, f"gradient of {name}", help=help, atol=limit)
 
 
 @torch.no_grad()

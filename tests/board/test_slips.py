@@ -413,7 +413,7 @@ def read(solved: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Read]:
             "optimiser",
             "gradient.mul_(max_norm / norm)",
             "gradient.mul_(max_norm / gradient.norm())",
-            "This is clipped alone. What is the norm of all together?",
+            "Each gradient is clipped by itself. What is the norm of all?",
             "",
         ),
         (
