@@ -60,10 +60,14 @@ def test_the_finding_of_a_check_says_the_same() -> None:
 
 def test_lines_that_raised_come_before_those_of_the_search_and_take_their_place() -> None:
     errors = {"one": REFUSED, "two": UNPACKED, "three": UNPACKED}
-    there = [SuspectLine(Place("dropout.py", line), "axis", "?") for line in (6, 7)]
+    there = [SuspectLine(Place("dropout.py", line), "axis", "?", ("edit",)) for line in (6, 7)]
     result = replace(RESULT, lines=tuple(there))
     lines = raised_lines(errors, result, DROPOUT, ["one", "two"])
-    assert [line.place.line for line in lines] == [6, 10, 7]
+    assert [(line.place.line, line.hints) for line in lines] == [
+        (6, ("edit",)),
+        (10, ()),
+        (7, ("edit",)),
+    ]
     assert [line.place.line for line in raised_lines(errors, result, DROPOUT, [])] == [6, 7]
 
 
