@@ -21,7 +21,7 @@ _READS_ALL = {"locals", "vars", "eval", "exec"}
 # What the names of functions look like that sort, or that take a softmax.
 _KINDS = {
     "sorting": re.compile("sort|unique|heap|smallest|bisect"),
-    "a softmax": re.compile(r"softm|softplus|sigmoid|entropy|categorical|exp\b|exp[_m2]"),
+    "softmax": re.compile(r"softm|softplus|sigmoid|entropy|categorical|exp\b|exp[_m2]"),
 }
 
 
@@ -75,7 +75,7 @@ def _kept(function: ast.FunctionDef, idle: AbstractSet[str]) -> Iterator[tuple[s
 
 
 def left_out(source: str) -> frozenset[str]:
-    """Return the arguments that nothing reads, and what nothing does: "sorting", "a softmax"."""
+    """Return the arguments that nothing reads, and what nothing does: "sorting", "softmax"."""
     nodes = list(ast.walk(parsed(source)))
     called = {node.id for node in nodes if isinstance(node, ast.Name)}
     called |= {node.attr for node in nodes if isinstance(node, ast.Attribute)}

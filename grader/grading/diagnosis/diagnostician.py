@@ -144,7 +144,11 @@ class Diagnostician:
             if 0 < len(names) <= MAX_ALIKE and is_new:
                 named.append((names, branch))
         told = [name for names, _ in named for name in names]
-        left_unread = self._left_unread(reading.unread, student, passed, told)
+        left_unread = {
+            name: branch
+            for name, branch in self._left_unread(reading.unread, student, passed, told).items()
+            if name not in reading.ruled_out
+        }
         named = [
             (names, branch) for names, branch in named if not self._denied(names[0], left_unread)
         ]
