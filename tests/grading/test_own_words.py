@@ -17,7 +17,7 @@ from grader.feedback.results import (
 )
 from grader.grading.diagnosis import fingerprints, own_words
 from grader.grading.diagnosis.own_words import in_own_words, line_of
-from grader.recognition.likeness import parsed, simple_statements, without_texts
+from grader.recognition.likeness import parsed, simple_statements, without_texts, words
 from grader.recognition.unused import lines_elsewhere
 
 # As somebody else writes it: other names, other calls, a line of its own for each step.
@@ -67,6 +67,12 @@ def test_numbers_of_a_check_that_the_mistake_passes_are_not_quoted() -> None:
         DIAGNOSIS, library, (result("of_another_mistake", weights()),), ATTENTION
     )
     assert "sums to" not in diagnosis.shows
+
+
+def test_no_line_that_is_right_in_a_part_it_needs_is_one_of_a_mistake_in_several_lines() -> None:
+    wrong = own_words.wrong_lines("decoder", "always_post_norm")
+    assert wrong
+    assert words("self.norm = LayerNorm(d_model)") not in wrong
 
 
 RAISED = Finding("Your code raised.", places=(Place("attention.py", 7, "att = q @ k.T"),))

@@ -15,6 +15,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from functools import cache
 
+from grader import curriculum
 from grader.curriculum import mistakes, stubs
 from grader.curriculum.mistakes.variants import variants
 from grader.feedback import quoting, text
@@ -124,13 +125,15 @@ def _wrong_statements(exercise: str) -> dict[str, list[str]]:
 def _wrong_statements_of(exercise: str, name: str) -> list[str]:
     """Return those of one mistake.
 
-    Of several, leave out those that make another mistake by themselves.
+    Of several, leave out those that make another mistake by themselves, and those that are right
+    in a part that the exercise needs: people write such parts in the same file.
     """
     wrong: list[str] = []
     for source in _sources(exercise)[name]:
         new = _new(exercise, source)
         if len(new) > 1:
             new = [one for one in new if _alone(exercise).get(one, {name}) == {name}] or new
+            new = [one for one in new if one not in _statements_of_needed(exercise)] or new
         # A statement like `return self.dropout(x)` is merely the rest of a longer one.
         long = [statement for statement in new if sum(words(statement).values()) >= TELLING]
         wrong += long or new
@@ -167,6 +170,12 @@ def _right_functions(exercise: str) -> frozenset[str]:
 @cache
 def _right_statements(exercise: str) -> frozenset[str]:
     return frozenset(statement for form in _right_forms(exercise) for statement in form)
+
+
+@cache
+def _statements_of_needed(exercise: str) -> frozenset[str]:
+    needed = curriculum.closure(exercise)
+    return frozenset().union(*(_statements(stubs.reference_source(name)) for name in needed))
 
 
 @cache
