@@ -79,6 +79,16 @@ def _silent(case: StackCase) -> Weights:
     }
 
 
+def inside(sublayer: str) -> str:
+    """Return what is not dropped where all that a sublayer returns and keeps is equal.
+
+    Its input or its result may be dropped all the same.
+    """
+    if sublayer == "feed_forward":
+        return f"no number between the two maps of `{sublayer}`"
+    return f"no weight of `{sublayer}`"
+
+
 def _check_counts(output: Any, x: Tensor, group: int, sublayer: str) -> None:
     """Check that what is added to x counts what was kept inside, or is zero where it was dropped.
 
@@ -95,7 +105,7 @@ def _check_counts(output: Any, x: Tensor, group: int, sublayer: str) -> None:
         )
     heard = added[~dropped]
     if (heard - heard[0]).abs().max().item() < 1e-3:
-        raise Mismatch(f"During training, nothing is dropped inside `{sublayer}`.")
+        raise Mismatch(f"During training, {inside(sublayer)} is dropped.")
     counts = torch.round(added.amax(-1, keepdim=True))
     expected = torch.where(dropped, torch.zeros_like(added), counts)
     share = dropped.double().mean().item()

@@ -13,6 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from grader.checks.stack_dropout import inside
 from grader.checks.stack_parts import DECODER, ENCODER, Kind, Weights
 from grader.checks.transformer_cases import TransformerCase
 from grader.feedback.comparison import Mismatch, assert_finite, assert_shape
@@ -35,7 +36,7 @@ def assert_drops_inside(student: Any, case: TransformerCase) -> None:
             model.load(weights, strict=False)
             if not any(_is_uneven(call(), ids, case) for _ in range(CALLS)):
                 raise Mismatch(
-                    f"During training, nothing is dropped inside `{module}` of the {stack}.",
+                    f"During training, {inside(module)} of the {stack} is dropped.",
                     help="Does `dropout` reach it?",
                 )
 

@@ -297,6 +297,20 @@ def test_an_argument_that_is_never_read_is_named_beside_two_other_faults() -> No
     assert ("no_memory_mask",) in named("decoder", source)
 
 
+@pytest.mark.full
+def test_an_argument_that_no_line_reads_is_not_told_of_one_branch() -> None:
+    source = edited(
+        stubs.reference_source("decoder"),
+        ("self.self_attn(y, y, y, tgt_mask)", "self.self_attn(y, y, y, memory_mask)"),
+        (
+            "return self.sublayers[2](x, self.feed_forward)",
+            "return x + self.feed_forward(self.sublayers[2].norm(x))",
+        ),
+    )
+    for explained in diagnosed("decoder", source):
+        assert not explained.message.startswith("Only ")
+
+
 def test_a_function_without_the_argument_of_a_branch_is_not_in_it() -> None:
     """Tanh is wrong whatever `approximate` is, though this GELU does not call it."""
     source = edited(
@@ -1012,7 +1026,17 @@ def test_a_crash_after_weights_that_do_not_fit_speaks_for_no_other_mistake(width
                     "std=(2 / (in_features + out_features)) ** 0.5)",
                 )
             ],
-            [("another-range",)],
+            [("starts-normally-distributed",)],
+        ),
+        (
+            "swiglu",
+            [
+                (
+                    "gate * torch.sigmoid(gate) * self.up_proj(x)",
+                    "torch.sigmoid(gate) * nn.functional.gelu(self.up_proj(x))",
+                )
+            ],
+            [("activation-on-both",)],
         ),
         # Each of several faults in the form that is nearest.
         (

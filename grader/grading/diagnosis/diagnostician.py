@@ -54,6 +54,8 @@ from grader.recognition.thresholds import (
     WIDE,
 )
 
+_UNKNOWN = frozenset({""})  # what no source leaves unread
+
 
 @dataclass(frozen=True)
 class Diagnosed:
@@ -140,6 +142,8 @@ class Diagnostician:
             unlike = tuple(name for name in names if not reading.correct(name))
             names = unlike if unlike or explains_little else names
             names = reading.nearest(names) if len(names) > 1 else names
+            if names and self.library.unread.get(names[0], _UNKNOWN) <= reading.unread:
+                branch = None  # what no line reads has no effect in any branch
             is_new = not any(set(names) & set(before) for before, _ in named)
             if 0 < len(names) <= MAX_ALIKE and is_new:
                 named.append((names, branch))
