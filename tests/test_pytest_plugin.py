@@ -75,7 +75,6 @@ def test_no_conftest_beside_a_submission_is_run(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-@pytest.mark.full(seconds=4)
 def test_the_checks_run_from_a_clone_too(class_folder: Path) -> None:
     """There, the conftest.py of the kit's own tests would take them for its own."""
     chosen = ("-k", "attention and agrees")

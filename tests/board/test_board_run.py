@@ -74,7 +74,6 @@ def untouched(tmp_path: Path) -> WorkspaceRun:
     return WorkspaceRun(tmp_path, solved=False)
 
 
-@pytest.mark.full(seconds=9)
 def test_an_untouched_desk_fits_one_screen(untouched: WorkspaceRun) -> None:
     """One line for each exercise that is assigned, the next thing to do, and little else."""
     status, lines = untouched.pytest("exercises/")

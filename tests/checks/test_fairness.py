@@ -49,7 +49,6 @@ def test_the_unbiased_variance_costs_one_check_only(judges: dict[str, Judge]) ->
     assert lost_in == ["agrees_with_torch"]
 
 
-@pytest.mark.full(seconds=4)
 def test_code_that_makes_up_for_another_function_keeps_its_points(
     judges: dict[str, Judge],
 ) -> None:

@@ -92,7 +92,6 @@ def test_a_right_submission_stays_in_one_process(judge: Judge) -> None:
     assert judge.host.server.forks == before + 1 + len(APART) + len(watched) * len(get_args(View))
 
 
-@pytest.mark.full(seconds=9)
 def test_what_only_another_exercise_forbids_costs_nothing(judge: Judge) -> None:
     """At import, in a call and hidden, in the first exercise of a process and in a later one."""
     allowed = """

@@ -239,7 +239,7 @@ FORMS = {
 }
 
 
-@pytest.mark.full(seconds=5, share=40)
+@pytest.mark.full(seconds=5, share=20)
 @pytest.mark.parametrize("part", range(PARTS))
 @pytest.mark.parametrize(("name", "form"), itertools.product(LIES, FORMS))
 def test_a_lie_in_any_exchange_is_no_failure_of_the_grader(
