@@ -122,7 +122,7 @@ def _module(exercise: str, tests: str, namespace: dict[str, Any]) -> dict[str, A
     linecache.cache[file] = (len(tests), None, source_lines(tests), file)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        exec(compile(tree, file, "exec"), module)
+        exec(compile(tree, file, "exec", dont_inherit=True), module)
     return module
 
 

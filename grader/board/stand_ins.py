@@ -48,6 +48,6 @@ def _module(full: str, name: str) -> ModuleType | None:
         except CurriculumError:
             return None
         made = ModuleType(full)
-        exec(compile(source, f"<{name} {HANDED_OUT}", "exec"), vars(made))
+        exec(compile(source, f"<{name} {HANDED_OUT}", "exec", dont_inherit=True), vars(made))
         _MADE[full] = made
     return _MADE[full]

@@ -165,7 +165,7 @@ def _loader(exercise: str, text: str) -> Callable[[str], Any]:
 
     def load(name: str) -> Any:
         if name not in module:
-            exec(compile(text, file_name(f"test_{exercise}"), "exec"), module)
+            exec(compile(text, file_name(f"test_{exercise}"), "exec", dont_inherit=True), module)
         return module[name]
 
     return load

@@ -89,13 +89,13 @@ class Pieces(Package):
         own = self.sources.own.get(name)
         if own is None:
             assert kit is not None
-            exec(compile(kit, f"<the kit's {name}>", "exec"), vars(module))
+            exec(compile(kit, f"<the kit's {name}>", "exec", dont_inherit=True), vars(module))
             return
-        exec(compile(own, file_name(name), "exec"), vars(module))
+        exec(compile(own, file_name(name), "exec", dont_inherit=True), vars(module))
         lent = self.sources.lent.get(name)
         if lent and kit is not None:
             whole: dict[str, Any] = {"__name__": module.__name__}
-            exec(compile(kit, f"<the kit's {name}>", "exec"), whole)
+            exec(compile(kit, f"<the kit's {name}>", "exec", dont_inherit=True), whole)
             for entry in lent:
                 setattr(module, entry, whole[entry])
             # The kit's piece may build on one of the same file that the student has written.

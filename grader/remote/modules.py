@@ -80,7 +80,7 @@ class Modules(Package):
         source = texts[exercise]
         sys.modules.pop(f"{PACKAGE}.{exercise}", None)
         remember(exercise, source)
-        self.compiled[exercise] = compile(source, file_name(exercise), "exec")
+        self.compiled[exercise] = compile(source, file_name(exercise), "exec", dont_inherit=True)
         return importlib.import_module(f"{PACKAGE}.{exercise}")
 
     def examine(self, programs: Sequence[bytes], program: bytes, token: str) -> None:
@@ -132,7 +132,9 @@ class Modules(Package):
     def code(self, name: str) -> types.CodeType:
         """Return the student's own file, compiled once for all exercises. Raises `SyntaxError`."""
         if name not in self.compiled:
-            self.compiled[name] = compile(self.sources[name], file_name(name), "exec")
+            self.compiled[name] = compile(
+                self.sources[name], file_name(name), "exec", dont_inherit=True
+            )
         return self.compiled[name]
 
 

@@ -119,6 +119,8 @@ class Recorder:
 
     `waits` are the numbers of those that hand on what came out of an earlier one. They hold what
     the replies to earlier ones have to be, so whoever is asked must have sent these before.
+    `shares` is whether whoever asked has drawn random numbers in between, from the generator that
+    the server uses: in a process of its own that replies otherwise.
     """
 
     def __init__(self, server: Server) -> None:
@@ -126,6 +128,8 @@ class Recorder:
         self.requests: list[Request] = []
         self.replies: list[Any] = []
         self.waits: set[int] = set()
+        self.shares = False
+        self._generator: Tensor | None = None
         self._unsent: list[Tensor] = []
 
     def request(self, request: Request) -> Any:
@@ -136,8 +140,14 @@ class Recorder:
             self._unsent.clear()
         self.requests.append(request)
         (arrived,) = wire.crossed([request])
-        self.replies.append(wire.crossed(self.server.answer(arrived)))
-        reply = unwrap(self.replies[-1])
+        before = self._generator
+        self.shares |= before is not None and not before.equal(torch.get_rng_state())
+        answer = wire.encode(self.server.answer(arrived))
+        # A check may edit what it is given, and what is kept stays as it was.
+        kept, given = (wire.decode_trusted(wire.body(answer)) for _ in range(2))
+        self.replies.append(kept)
+        self._generator = torch.get_rng_state()
+        reply = unwrap(given)
         self._unsent += tensors(reply)
         return reply
 

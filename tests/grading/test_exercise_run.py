@@ -128,6 +128,15 @@ assert torch.allclose(LayerNorm(8)(x), nn.LayerNorm(8)(x))
 
 
 @pytest.mark.full
+def test_a_file_is_compiled_as_python_would(judge: Judge) -> None:
+    """Its annotations are evaluated: one whose name is not imported stops the import."""
+    source = SOLUTIONS["masks"].replace("from jaxtyping import ", "from jaxtyping import Shaped # ")
+    result = grade(judge, {"masks": source})["masks"]
+    assert (result.status, result.points) == ("failed", 0)
+    assert result.finding is not None
+    assert "import missing" in result.finding.headline
+
+
 def test_a_comparison_with_torch_at_import_is_told_where_to_go(judge: Judge) -> None:
     """It costs the exercise, and no other; where the message says, it costs nothing."""
     number = (SOLUTIONS["layer_norm"] + AT_IMPORT).count("\n")
