@@ -177,7 +177,7 @@ def test_many_kinds_of_wrong(solved: WorkspaceRun) -> None:
         "attention: Two queries and three keys, worked out with a pencil.",
         "  5 of 6 numbers in your attention weights are wrong; the largest difference is\n  0.25.",
         "    query 0  0.500* 0.500* 0.667*    0.250  0.250  0.500",
-        ", in attention\n      return weights @ value, weights",
+        ", in attention\n      weights = scores.softmax(dim=-2)",
         "  Printed by your code:\n    shape torch.Size([2, 4])",
         "attention: 6 more tests fail, perhaps for the same reason. To see all: --tb=long",
         # the endless loop

@@ -16,7 +16,7 @@ def test_an_entry_whose_edit_never_ends_is_told_by_name(monkeypatch: pytest.Monk
     assert line in source
     edited = Variant(("never-returns",), source.replace(line, "while True: pass"))
     monkeypatch.setattr(fingerprints, "variants", lambda _: [edited])
-    monkeypatch.setattr(fingerprints, "_prepared", lambda *_: None)
+    monkeypatch.setattr(fingerprints, "shipped", lambda *_: None)
     monkeypatch.setattr(endless, "SECONDS", 0.1)
     monkeypatch.setattr(endless, "TICK", 0.01)
     with pytest.raises(MistakeError, match="masks/never-returns: an answer with this edit"):
