@@ -94,6 +94,12 @@ def test_the_ends() -> None:
     )
     evaluated = Dropout(1.0).eval()(x.clone())
     assert_matches(evaluated, x, "Dropout(1.0) output in evaluation mode", axes=AXES)
+    x.requires_grad_()
+    output = Dropout(1.0)(x)
+    if output.requires_grad:
+        (gradient,) = torch.autograd.grad(output.sum(), x)
+        help = "0 / 0 is NaN in a gradient, even in the branch that `where` skips."
+        assert_matches(gradient, nothing, "gradient of x for p = 1", axes=AXES, help=help)
 
 
 def test_a_p_that_is_not_a_probability() -> None:

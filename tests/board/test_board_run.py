@@ -190,7 +190,7 @@ def test_many_kinds_of_wrong(solved: WorkspaceRun) -> None:
         "      super().__init__(",
         # what is missing
         "  exercises/embedding.py does not define `Embedding`. Was it renamed or deleted?",
-        "  The file exercises/feed_forward.py is missing. `grader reset feed_forward`\n  makes it",
+        "  The file exercises/feed_forward.py is missing. `grader reset feed_forward`\n  restores it.",
     ):
         assert words in text
     for internal in ("Traceback", "site-packages", "grader/", "torch/nn"):
@@ -204,7 +204,7 @@ def test_many_kinds_of_wrong(solved: WorkspaceRun) -> None:
         "blocked by attention 0 of 15 14 of 17 tests passed",
         "to do 0 of 10 5 of 12 tests passed",
         "written: PositionalEncoding.__init__",
-        "wrong 0 of 10 0 of 9 tests passed",
+        "wrong 0 of 10 0 of 10 tests passed",
         "wrong 0 of 10 0 of 10 tests passed",
         "wrong 0 of 10 0 of 12 tests passed",
         "blocked by layer_norm 0 of 5",
