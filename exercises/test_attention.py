@@ -58,7 +58,7 @@ def test_by_hand() -> None:
                 [1 / (2 + sqrt(2)), 1 / (2 + sqrt(2)), sqrt(2) / (2 + sqrt(2))]
             ),
             "The scores are too large: do you divide or multiply?": rows([1 / 18, 1 / 18, 8 / 9]),
-            "The scores are too large: do you divide by the number of keys, or its root?": rows(
+            "The scores are too large: the root of which size divides them?": rows(
                 [
                     1 / (2 + 2 ** (2 / sqrt(3))),
                     1 / (2 + 2 ** (2 / sqrt(3))),

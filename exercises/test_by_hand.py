@@ -197,7 +197,9 @@ def test_other_layers() -> None:
     layer.linear1.bias.data.fill_(2.5)
     found = steps(layer, X)["feed_forward"]
     wanted = torch.tensor([[[2.4844758, 0, 0, 0], [2.4844758, 0, 0, 0]]])
-    assert_matches(found, wanted, "'feed_forward' with gelu", axes=TOKENS)
+    relu = torch.tensor([[[2.5, 0, 0, 0], [2.5, 0, 0, 0]]])
+    asks = {"These are the numbers of ReLU. Which activation does this layer have?": relu}
+    assert_matches(found, wanted, "'feed_forward' with gelu", axes=TOKENS, asks=asks)
 
 
 def test_the_norms_have_scale_shift_and_eps() -> None:

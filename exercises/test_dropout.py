@@ -128,4 +128,6 @@ def test_gradients_and_dtype() -> None:
     output.sum().backward()
     assert_matches(x.grad, output.detach(), "gradient of x", axes=AXES)
     assert_matches(output.max(), torch.tensor(2.0), "largest number that Dropout() makes of ones")
-    assert_dtype(drop(torch.ones(3, 3).bfloat16()), torch.bfloat16, "Dropout output for bfloat16")
+    half = drop(torch.ones(3, 3).bfloat16())
+    help = "Which numbers is x multiplied by, and what dtype do they have?"
+    assert_dtype(half, torch.bfloat16, "Dropout output for bfloat16", help=help)

@@ -309,12 +309,14 @@ def test_dropout_inside_every_sublayer() -> None:
             nn.init.ones_(layer.get_parameter("feed_forward.linear1.bias"))
             nn.init.constant_(layer.get_parameter("feed_forward.linear2.weight"), 1 / 8)
         added = layer(x.clone()) - x
-        what = f"numbers that `{part}` adds to x in training"
+        what = f"`{part}` output in training"
         help = "Does `dropout`, here 0.5, reach every part that has one?"
         assert_matches(added, (2 * added).round() / 2, what, axes=AXES, help=help)
+        inside = "no weight" if part != "feed_forward" else "no number between the two maps"
+        inside += f" of `{part}`"
         if set(added.round(decimals=2).abs().unique().tolist()) <= {0.0, 2.0}:
             raise Mismatch(
-                f"With dropout=0.5, nothing is dropped inside `{part}` of an Encoder's layer.",
+                f"With dropout=0.5, {inside} of an Encoder's layer is dropped.",
                 help="Is `dropout` passed on to every part that has one?",
                 points_at="__init__",
             )

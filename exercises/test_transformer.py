@@ -171,6 +171,15 @@ def test_decode_uses_the_memory_it_is_given() -> None:
     assert not torch.allclose(one, other, atol=1e-4), (
         "Your Transformer.decode gives the same for every memory. Does it use its argument?"
     )
+    zeros(model, "encoder.")
+    assert_matches(
+        model.decode(tgt, memory, src),
+        one,
+        "Transformer.decode output for the same memory",
+        axes=("batch", "target", "d_model"),
+        help="The memory is encoded already. Does `decode` use the encoder?",
+        sides=("other encoder", "before"),
+    )
 
 
 def test_the_decoder_sees_the_encoders_output() -> None:

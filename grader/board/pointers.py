@@ -59,6 +59,7 @@ _ABOUT = {
         r"\bparameters?\b|\bbuffers?\b|\bregister|\bnorms?\b|\bbias|\bweights?\b|\btied?\b"
         r"|\bprojections?\b"
     ),
+    r"\bdtype\b": r"\bdtypes?\b|\bprecision\b|float\d+\b|int\d+\b|\bdouble\b|\bhalf\b|\bbool",
     r"'NoneType' object is not callable": r"\bNone\b|\bgiven\b|\bcall|\bfunction\b|\bdropout\b",
 }
 # The messages of `assert_raises`.
