@@ -309,7 +309,7 @@ def test_dropout_inside_every_sublayer() -> None:
             nn.init.ones_(layer.get_parameter("feed_forward.linear1.bias"))
             nn.init.constant_(layer.get_parameter("feed_forward.linear2.weight"), 1 / 8)
         added = layer(x.clone()) - x
-        what = f"`{part}` output in training"
+        what = f"change of x by `{part}` in training"
         help = "Does `dropout`, here 0.5, reach every part that has one?"
         assert_matches(added, (2 * added).round() / 2, what, axes=AXES, help=help)
         inside = "no weight" if part != "feed_forward" else "no number between the two maps"
