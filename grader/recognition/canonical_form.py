@@ -18,6 +18,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from grader.remote.nested import leaves
+from grader.remote.wire import Handle
+
 Request = Mapping[str, Any]
 
 PROJECTIONS = 4
@@ -252,12 +255,16 @@ def depends_on(request: Request) -> tuple[set[Any], set[Any]]:
 def told(requests: Sequence[Request], replies: Iterable[Any]) -> Iterator[tuple[Any, bool]]:
     """Yield each reply, and whether it says anything.
 
-    It doesn't if it depends on an earlier crash, or if the memory limit was reached.
+    It doesn't if it depends on an earlier crash, or if the memory limit was reached. Nor does an
+    object that a call of a missing one was to change.
     """
     missing: set[Any] = set()
     for request, reply in zip(requests, replies, strict=True):
         needs, makes = depends_on(request)
         hidden = bool(needs & missing)
+        if hidden:
+            given = leaves([request.get("args", ()), request.get("kwargs", {})])
+            missing |= {leaf.number for leaf in given if isinstance(leaf, Handle)}
         if hidden or raised(reply):
             missing |= makes
         yield reply, not hidden and not _out_of_memory(reply)

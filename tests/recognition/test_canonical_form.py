@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from grader.recognition.canonical_form import told
+from grader.remote.wire import Handle
 
 CALL: dict[str, Any] = {"op": "call", "target": (None, "attention")}
 
@@ -29,3 +30,15 @@ def test_a_lack_of_memory_says_nothing(reply: dict[str, Any]) -> None:
 
 def test_any_other_exception_says_something() -> None:
     assert [says for _, says in told([CALL], [failed("RuntimeError", "sizes differ")])] == [True]
+
+
+def test_a_cache_says_nothing_where_the_model_that_was_to_fill_it_was_never_made() -> None:
+    requests: list[dict[str, Any]] = [
+        {"op": "new", "handle": 0, "entry": "LanguageModel"},
+        {"op": "new", "handle": 1, "entry": "kv_cache.KVCache"},
+        {"op": "get", "target": (1, "length")},
+        {"op": "call", "target": (0, ""), "args": [[Handle(1)]], "kwargs": {}},
+        {"op": "get", "target": (1, "length")},
+    ]
+    replies = [failed("AttributeError", "no sqrt"), {"ok": None}, {"ok": 0}, failed("KeyError"), 0]
+    assert [says for _, says in told(requests, replies)] == [True, True, True, False, False]
