@@ -190,7 +190,7 @@ def test_many_kinds_of_wrong(solved: WorkspaceRun) -> None:
         "      super().__init__(",
         # what is missing
         "  exercises/embedding.py does not define `Embedding`. Was it renamed or deleted?",
-        "  The file exercises/feed_forward.py is missing. `grader reset feed_forward`\n  restores it.",
+        "  The file exercises/feed_forward.py is missing. `grader reset feed_forward`\n  restores",
     ):
         assert words in text
     for internal in ("Traceback", "site-packages", "grader/", "torch/nn"):
