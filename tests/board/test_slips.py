@@ -701,10 +701,17 @@ def test_facts_of_the_source_come_before_questions(
             "What is its running maximum",
             "`results`",
         ),
+        (
+            "dropout",
+            "kept = torch.rand(x.shape, device=x.device) >= self.p",
+            "kept = (torch.rand(x.shape, device=x.device) >= self.p).float()",
+            "Which of your tensors besides x is float32",
+            "eval()",
+        ),
     ],
     ids=[
         "a shape", "steps", "the order", "a wide network", "a gradient", "no_grad", "what is kept",
-        "an empty list",
+        "an empty list", "a dtype",
     ],
 )  # fmt: skip
 def test_what_is_right_is_not_asked_about(
