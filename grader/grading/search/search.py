@@ -30,8 +30,8 @@ from grader.remote.channel import Channel, Times, decoded
 from grader.remote.session import ForbiddenUse, Interrupted, Lost, StudentError
 
 # The number of edits is limited rather than the time, so that the result doesn't depend on the
-# machine and its load. Of wrong answers from students and public code, an edit that fixes one was
-# among the first 100. The limit on CPU time is the last resort, for slow code.
+# machine and its load. Of wrong answers from students and public code, none that an edit fixes took
+# more than 147. The limit on CPU time is the last resort, for slow code.
 MOST_TRIED = 150
 SECONDS, IDLE = 2.0, 20.0
 ALONE = 100  # edits after which pairs are tried, if one of them helped a little
