@@ -66,12 +66,13 @@ def test_a_crash_is_told_with_the_students_line_and_no_stack() -> None:
     assert advised.exercise == "attention"
 
 
-@pytest.mark.full(but=("SyntaxError",))
+@pytest.mark.full(but=("SyntaxError", "NameError: "))
 @pytest.mark.parametrize(
     ("source", "message"),
     [
         ("def padding_mask(:", "SyntaxError"),
         ("import sys\nsys.exit(3)", "SystemExit"),
+        ("def causal_mask(length: Int): ...", "NameError: "),  # annotations are evaluated
         ("def padding_mask(ids): return ids", "defines no causal_mask"),
         ("def causal_mask(length): raise ValueError('\\x1b[31mred')", "ValueError: "),
     ],
