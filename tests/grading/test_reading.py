@@ -130,3 +130,18 @@ def test_what_right_answers_have_as_well_speaks_for_no_mistake() -> None:
     reading = Reading("multi_head", stubs.solution("multi_head"))
     assert "query-and-key-exchanged" not in reading.ruled_out
     assert not reading.has("query-and-key-exchanged")
+
+
+@pytest.mark.parametrize(
+    ("exercise", "name", "code"),
+    [
+        ("by_hand", "batch-first-taken-for-granted", "x = x.transpose(0, 1)"),
+        ("decoding", "no-token-twice-in-the-beam", "last_token = words[-1].unsqueeze(0)"),
+        ("transformer", "no_padding_masks", "hidden = (src != 0).unsqueeze(1)"),
+    ],
+)
+def test_a_line_that_speaks_against_a_mistake_rules_it_out(
+    exercise: str, name: str, code: str
+) -> None:
+    """An input that is swapped, a last token that is only read, padding that is looked for."""
+    assert name in Reading(exercise, code).ruled_out
