@@ -34,8 +34,9 @@ class RecordingError(Exception):
 class Example:
     """One drawn example of a check: the test's arguments, and the requests that it makes.
 
-    `right` are the reference's replies to them, as `another` process would give them, too, or not.
-    Those whose numbers are in `waits` are to be sent when the replies to all before have come.
+    `right` are the reference's replies to them, and `repeatable` says whether another process gives
+    the same ones. Requests whose numbers are in `waits` are sent when the replies to all before
+    have come.
     """
 
     arguments: dict[str, Any]
@@ -43,7 +44,7 @@ class Example:
     right: tuple[Any, ...]
     waits: frozenset[int]
     size: int
-    another: bool
+    repeatable: bool
 
 
 @dataclass(frozen=True)
@@ -130,8 +131,8 @@ def _record(check: Check, answer: Any, number: int) -> Recording:
         check.body(Student(recorder, number), **arguments)
         requests, waits = recorder.requests, frozenset(recorder.waits)
         size = len(wire.encode(requests))
-        replies, another = tuple(recorder.replies), not recorder.shares
-        cases.append(Example(arguments, requests, replies, waits, size, another))
+        replies, repeatable = tuple(recorder.replies), not recorder.shares
+        cases.append(Example(arguments, requests, replies, waits, size, repeatable))
     cases.sort(key=lambda case: case.size)
     return Recording(check, number, tuple(cases), frames(cases))
 

@@ -25,7 +25,7 @@ FEW = 4  # statements that may differ
 class Statement:
     """A simple statement, or the head of a compound one, and the lines it is on.
 
-    `place` tells in which blocks it is: a statement in another block is another one.
+    `place` says which blocks contain it; the same text in another block is another statement.
     """
 
     place: str
