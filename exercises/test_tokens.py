@@ -97,3 +97,5 @@ def test_one_hot() -> None:
     assert_unchanged(ids, torch.tensor([[2, 0]]), "ids")
     found = one_hot(torch.tensor(1), vocab_size=3)
     assert_matches(found, torch.tensor([0.0, 1.0, 0.0]), "one_hot(tensor(1), 3)", axes=("id",))
+    found = one_hot(torch.tensor([1]), vocab_size=2)
+    assert_matches(found, torch.tensor([[0.0, 1.0]]), "one_hot(tensor([1]), 2)", axes=axes[1:])

@@ -24,6 +24,7 @@ from grader.curriculum import CurriculumError, find
 from grader.curriculum.hint_limit import HintLimit
 from grader.feedback.finding import Finding, Place, Status
 from grader.recognition.dead_ends import (
+    compared_by_identity,
     dropped,
     kept_from_first_call,
     shared_by_all,
@@ -143,7 +144,7 @@ class _Pointer:
         is_told = shown.names_cause and not shown.is_comparison  # an error with a known cause
         if finding is None or is_told or not (shown.is_comparison or _comes_out_late(finding)):
             return
-        if self._say_what_is_misplaced(failures) or self._say_what_is_shared(failures):
+        if self._say_what_is_misplaced(failures) or self._say_python_trap(failures):
             return
         names, place = self._mistake(shown)
         end = self._end(dropped, shown)
@@ -242,14 +243,18 @@ class _Pointer:
         self._say_once(failures, sentence, asked, (place,))
         return True
 
-    def _say_what_is_shared(self, failures: Sequence[Result]) -> bool:
-        """Name what all objects of a class share, or all calls, if the failing test runs it."""
+    def _say_python_trap(self, failures: Sequence[Result]) -> bool:
+        """Name what all objects or calls share, or an `is` between values, if the test runs it."""
         shown = failures[0]
         source = self.workspace.source(self.exercise)
-        shared = [*shared_by_all(source), *kept_from_first_call(source)]
-        if not shared or not self.limit.allows("line"):
+        traps = [
+            *shared_by_all(source),
+            *kept_from_first_call(source),
+            *compared_by_identity(source),
+        ]
+        if not traps or not self.limit.allows("line"):
             return False
-        sentence, number = shared[0]
+        sentence, number = traps[0]
         place = self.workspace.line(self.exercise, number, _around(source, number))
         if sentence in self.said or not _concerns(place, shown, self.exercise, self.workspace):
             return False

@@ -21,10 +21,12 @@ from grader.feedback.results import ExerciseResult, SuspectLine
 from grader.grading.explanation import quoted
 from grader.recognition.dead_ends import (
     changed_in_forward,
+    compared_by_identity,
     dropped,
     kept_from_first_call,
     misnamed_keys,
     never_filled,
+    shared_by_all,
     unused_arguments,
     unused_layers,
 )
@@ -38,6 +40,7 @@ _ASKS_ARGUMENT = "What should change with {it}, and which line of your code sees
 _ASKS = "What is this line for, and which later line needs what it gives?"
 _ASKS_KEY = "Which keys does that dictionary have?"
 _ASKS_FILLED = "Which numbers should a new module start with, and which line puts them there?"
+_ASKS_EQUAL = "Is this condition true for 1.0, too?"
 _ASKS_NEXT = "What does a second call, with another input, find there?"
 
 
@@ -57,6 +60,8 @@ def without_effect(
         *((line, tells, _ASKS_KEY) for tells, line in misnamed_keys(source)),
         *((line, tells, _ASKS) for tells, line in dropped(source)),
         *((line, tells, _ASKS_FILLED) for tells, line in never_filled(source)),
+        *((line, tells, _ASKS_EQUAL) for tells, line in compared_by_identity(source)),
+        *((line, tells, _ASKS_NEXT) for tells, line in shared_by_all(source)),
         *((line, tells, _ASKS_NEXT) for tells, line in kept_from_first_call(source)),
         *((line, tells, _ASKS_NEXT) for tells, line in changed_in_forward(source)),
         *_of_arguments(exercise, source, named),
