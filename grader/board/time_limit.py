@@ -44,28 +44,50 @@ def time_limit() -> Iterator[None]:
     block simply runs. Where the system has no timers (Windows), a call into C is not interrupted.
 
     Meanwhile `torch.compile` leaves code as it is: its first use alone can take longer than that.
+    Nor does it count what torch imports when it is first used, which is seconds for an optimizer.
     """
     if not _possible():
         yield
         return
     limit = _seconds()
-    processor, wall = time.process_time() + limit, time.monotonic() + WALL * limit
+    processor = wall = 0.0
 
-    def is_over() -> bool:
+    def begin() -> None:
+        nonlocal processor, wall
+        processor, wall = time.process_time() + limit, time.monotonic() + WALL * limit
+
+    def is_over(frame: FrameType | None) -> bool:
         global _stopped_before
+        if _imports_torch(frame):
+            begin()
         over = time.process_time() > processor or time.monotonic() > wall
         _stopped_before = _stopped_before or over
         return over
 
+    begin()
     watching = _timer(is_over) if hasattr(signal, "setitimer") else _watching_thread(is_over)
     with without_compiler(), watching:
         yield
 
 
+def _imports_torch(frame: FrameType | None) -> bool:
+    """Whether the code runs an import of torch: half done, nothing could import that module again.
+
+    Of a module that is stopped Python forgets the module, and keeps those that it had imported.
+    """
+    while frame is not None:
+        if frame.f_code.co_filename == "<frozen importlib._bootstrap>":
+            name = frame.f_locals.get("name")
+            if isinstance(name, str) and name.startswith("torch."):
+                return True
+        frame = frame.f_back
+    return False
+
+
 @contextlib.contextmanager
-def _timer(is_over: Callable[[], bool]) -> Iterator[None]:
+def _timer(is_over: Callable[[FrameType | None], bool]) -> Iterator[None]:
     def look(number: int, frame: FrameType | None) -> None:  # noqa: ARG001 - given by the system
-        if is_over():
+        if is_over(frame):
             raise TookTooLong
 
     before = signal.signal(signal.SIGALRM, look)
@@ -79,18 +101,18 @@ def _timer(is_over: Callable[[], bool]) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _watching_thread(is_over: Callable[[], bool]) -> Iterator[None]:
+def _watching_thread(is_over: Callable[[FrameType | None], bool]) -> Iterator[None]:
     raise_in = ctypes.pythonapi.PyThreadState_SetAsyncExc
-    watched = ctypes.c_ulong(threading.get_ident())
+    watched = threading.get_ident()
     ended = threading.Event()
     was_raised = False
 
     def look() -> None:
         nonlocal was_raised
         while not ended.wait(TICK):
-            if is_over():
+            if is_over(sys._current_frames().get(watched)):
                 was_raised = True
-                raise_in(watched, ctypes.py_object(TookTooLong))
+                raise_in(ctypes.c_ulong(watched), ctypes.py_object(TookTooLong))
 
     thread = threading.Thread(target=look, daemon=True)
     thread.start()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import math
 import re
@@ -174,6 +175,24 @@ def test_an_endless_loop_is_stopped(workspace: Workspace, monkeypatch: pytest.Mo
     result = failed_with(workspace, code, run)
     assert "didn't finish" in result.headline
     assert result.places[0].source == "while True: pass"
+
+
+@pytest.mark.parametrize("timers", [True, False])
+def test_what_torch_imports_when_it_is_first_used_is_not_stopped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, timers: bool
+) -> None:
+    """Half done, `torch._dynamo` could never be imported again, and no optimizer made."""
+    (tmp_path / "_late.py").write_text(
+        "import time\nend = time.process_time() + 0.4\nwhile time.process_time() < end: pass\n"
+    )
+    monkeypatch.setattr(torch, "__path__", [*torch.__path__, str(tmp_path)])
+    monkeypatch.setattr(time_limit, "SECONDS", 0.05)
+    monkeypatch.setattr(time_limit, "SECONDS_AFTER_THE_FIRST", 0.05)
+    if not timers:
+        monkeypatch.delattr(signal, "setitimer", raising=False)
+    with time_limit.time_limit():
+        importlib.import_module("torch._late")
+    assert sys.modules.pop("torch._late")
 
 
 def test_the_time_limit_leaves_a_debugger_alone(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -132,7 +132,7 @@ def test_a_file_is_compiled_as_python_would(judge: Judge) -> None:
     """Its annotations are evaluated: one whose name is not imported stops the import."""
     source = SOLUTIONS["masks"].replace("from jaxtyping import ", "from jaxtyping import Shaped # ")
     result = grade(judge, {"masks": source})["masks"]
-    assert (result.status, result.points) == ("failed", 0)
+    assert (result.status, result.points) == ("error", 0)
     assert result.finding is not None
     assert "import missing" in result.finding.headline
 
