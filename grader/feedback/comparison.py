@@ -62,8 +62,8 @@ _NAN_HELP = (
     "throughout, or from the square root of a negative number."
 )
 _IN_PLACE = (
-    "Tensors that belong to the caller must not be modified. Is there a `+=`, an assignment to a "
-    "slice, a method that ends in `_`, or `inplace=True`?"
+    "Tensors that belong to the caller must not be modified. Is there a `+=` or `-=`, an "
+    "assignment to a slice, a method that ends in `_`, or `inplace=True`?"
 )
 _MANY = 8
 _MADE = "Is it made with nn.Parameter (or a module of nn) and kept under this name?"
