@@ -49,7 +49,7 @@ def misplaced(source: str, imported: Iterable[str]) -> list[tuple[str, int]]:
     sentences = [_told(call, functions, classes, {}, "") for call in _calls(tree, outside=True)]
     for node in tree.body:
         if isinstance(node, ast.ClassDef):
-            parts = _parts(node, classes)
+            parts = kept_modules(node, classes)
             sentences += [
                 _told(call, functions, classes, parts, node.name) for call in _calls(node)
             ]
@@ -89,7 +89,7 @@ def _calls(node: ast.AST, outside: bool = False) -> Iterator[ast.Call]:
             yield from _calls(child, outside)
 
 
-def _parts(owner: ast.ClassDef, classes: Mapping[str, object]) -> dict[str, str]:
+def kept_modules(owner: ast.ClassDef, classes: Mapping[str, object]) -> dict[str, str]:
     """Return the class of each module that a class keeps, by the text that calls it.
 
     For a list of modules, that is `self.layers[…]` and the variable of a loop over it.

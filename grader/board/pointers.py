@@ -13,10 +13,11 @@ import contextlib
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 from grader.board import known
+from grader.board.left_out import left_out
 from grader.board.misplaced import misplaced
 from grader.board.result import Result
 from grader.board.workspace import Workspace
@@ -33,6 +34,7 @@ from grader.recognition.dead_ends import (
 )
 from grader.recognition.features import Prints
 from grader.recognition.likeness import likely_line, parsed
+from grader.recognition.python_traps import python_traps
 
 _ERROR = r"^\w+Error: "
 _ABOUT_NAMES = r"(?m)^(?:Name|Import|ModuleNotFound|UnboundLocal|Syntax|Indentation)Error: "
@@ -147,7 +149,9 @@ class _Pointer:
         if self._say_what_is_misplaced(failures) or self._say_python_trap(failures):
             return
         names, place = self._mistake(shown)
-        end = self._end(dropped, shown)
+        end = self._end(dropped, shown) or self._end(
+            partial(self._left_out, shown), shown, several=True
+        )
         if end is None and place is None:
             # The arguments of an unused layer are unread for that reason.
             end = self._end(unused_layers, shown, several=True)
@@ -251,6 +255,7 @@ class _Pointer:
             *shared_by_all(source),
             *kept_from_first_call(source),
             *compared_by_identity(source),
+            *python_traps(source),
         ]
         if not traps or not self.limit.allows("line"):
             return False
@@ -291,6 +296,17 @@ class _Pointer:
             and self._can_show(sentence, shown)
         ]
         return pairs[0] if len(pairs) == 1 or (pairs and several) else None
+
+    def _left_out(self, shown: Result, source: str) -> list[tuple[str, int]]:
+        """Return what is said of the arguments that aren't passed on and that the test is about."""
+        imported = [self.workspace.source(name) for name in find(self.exercise).needs]
+        test = self.workspace.tests(self.exercise).get(shown.test)
+        names = {*re.findall(r"\w+", shown.headline), *(test.words if test is not None else ())}
+        return [
+            (sentence, line)
+            for sentence, line in left_out(source, imported)
+            if sentence.split("`")[1] in names
+        ]
 
     def _can_show(self, sentence: str, shown: Result) -> bool:
         """Return whether something unread or unused can be why this test fails.
@@ -393,6 +409,8 @@ def _fits(words: str, shown: Result) -> bool:
     """Return whether these words are about what the message is about."""
     finding = shown.finding
     assert finding is not None
+    if _is_own_raise(shown):
+        return True  # what its text is about is up to the student
     message = finding.headline if shown.is_comparison else f"{finding.headline}\n{finding.help}"
     kinds = (about for kind, about in _ABOUT.items() if re.search(kind, message))
     return all(re.search(about, words) for about in kinds)

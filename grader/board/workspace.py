@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import linecache
+import re
 import sys
 import traceback as tracebacks
 from collections.abc import Iterator, Sequence
@@ -29,7 +30,7 @@ class PublicTest:
     """One public test as its file shows it: `title` is the first line of its docstring.
 
     `text` is the rest of it on one line, which explains the expected numbers. `uses` are the names
-    in the test, `calls` the methods that it calls.
+    in the test, `calls` the methods that it calls, `words` all that its code and texts consist of.
     """
 
     name: str
@@ -38,6 +39,7 @@ class PublicTest:
     uses: tuple[str, ...] = field(default=(), repr=False)
     calls: tuple[str, ...] = field(default=(), repr=False)
     text: str = field(default="", repr=False)
+    words: frozenset[str] = field(default=frozenset(), repr=False)
 
 
 class Workspace:
@@ -289,7 +291,10 @@ def public_tests(source: str | bytes) -> tuple[PublicTest, ...]:
                 method for name in (node.name, *uses) for method in called.get(name, ())
             )
             place = (node.name, title, node.lineno)
-            tests.append(PublicTest(*place, tuple(uses), tuple(calls), " ".join(text.split())))
+            whole = frozenset(re.findall(r"\w+", ast.unparse(node)))
+            tests.append(
+                PublicTest(*place, tuple(uses), tuple(calls), " ".join(text.split()), whole)
+            )
     return tuple(tests)
 
 

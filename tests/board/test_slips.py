@@ -798,6 +798,21 @@ def test_a_known_mistake_asks_its_own_question_and_points_to_its_line(read: Read
     assert "return (key <=" not in panel
 
 
+@pytest.mark.full
+def test_a_sure_mistake_is_asked_about_whatever_the_students_own_error_says(read: Read) -> None:
+    """`append` refuses a shape, but what went wrong is that `reorder` left the values alone."""
+    panel = read(
+        "kv_cache",
+        (
+            "self.keys, self.values = self.keys[rows], self.values[rows]",
+            "self.keys = self.keys[rows]",
+        ),
+        pointed=True,
+    )
+    assert "After reorder, which row of the values belongs to the first row of the keys?" in panel
+    assert "in KVCache.reorder" in panel
+
+
 @pytest.mark.parametrize(
     ("exercise", "old", "new", "says"),
     [
@@ -809,6 +824,9 @@ def test_a_known_mistake_asks_its_own_question_and_points_to_its_line(read: Read
         ("layer_norm", "self.eps = eps", "self.eps = 1e-5", "`eps` is an argument of `LayerNorm."),
         ("kv_cache", "self.keys, self.values = self.keys[rows]", "keys, values = self.keys[rows]",
          "Nothing reads the new value of `keys` and `values` after this line"),
+        ("masks", "padding_mask(ids, pad_id) &", "padding_mask(ids) &",
+         "`pad_id` is not passed on to `padding_mask` here, so the default, 0, is used."),
+        ("dropout", "if not self.training", "if not self.train", "`self.train` is a method"),
     ],
 )  # fmt: skip
 def test_what_leads_nowhere_is_named(
