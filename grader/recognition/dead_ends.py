@@ -220,7 +220,7 @@ def _dropped(function: ast.FunctionDef, silent: AbstractSet[str]) -> Iterator[tu
             yield _DROPPED.format(called.id), node.lineno
         elif isinstance(called, ast.Subscript) and _is_own(called):
             yield _DROPPED.format(ast.unparse(called)), node.lineno
-        elif isinstance(called, ast.Attribute) and called.attr in silent and _is_own(called):
+        elif isinstance(called, ast.Attribute) and called.attr in silent:
             continue
         elif isinstance(called, ast.Attribute) and _returns_new(called, function.name):
             yield _DROPPED.format(called.attr), node.lineno

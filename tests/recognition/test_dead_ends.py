@@ -155,6 +155,14 @@ def test_a_new_value_that_is_neither_kept_nor_returned(body: str, names: str) ->
     )
 
 
+def test_a_method_of_a_class_of_ones_own_is_called_for_its_effect() -> None:
+    """Texts have a `join` that returns something new; this one changes the list of its object."""
+    own = "class Piece:\n    def join(self, left):\n        self.tokens[0] = left\n"
+    call = "def train(pieces, left):\n    for piece in pieces:\n        piece.join(left)"
+    assert not dropped(own + call)
+    assert dropped(call)
+
+
 def test_what_the_next_pass_of_a_loop_reads_is_no_dead_end() -> None:
     """A loop reads above what it assigns below."""
     assert not dropped("def f(x):\n    for _ in x:\n        print(x)\n        x = x + 1")
