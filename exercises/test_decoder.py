@@ -176,7 +176,7 @@ def test_no_look_into_the_future() -> None:
         decoder(x, memory, mask)[:, :3],
         "Decoder output",
         axes=AXES,
-        help="Does tgt_mask reach self-attention in every layer? And is memory the memory in each?",
+        help="Does tgt_mask reach self-attention in every layer? And does each get memory?",
         sides=("other future", "before"),
     )
 

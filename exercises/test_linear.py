@@ -66,12 +66,14 @@ def test_how_it_starts() -> None:
     linear: Any = Linear(25, 400)
     for name, value in (("weight", linear.weight), ("bias", linear.bias)):
         low, high = value.min().item(), value.max().item()
+        help = "Which is the smallest number that your line can draw, and which is the largest?"
+        if 0.048 < high < 0.0501:
+            help = "The largest is close to 1/√400. Of what are there 400, and of what 25?"
         if not (-0.2001 < low < -0.17 and 0.17 < high < 0.2001):
             raise Mismatch(
-                f"The {name} of Linear(25, 400) starts between {low:.3f} and {high:.3f}; "
+                f"The `{name}` of Linear(25, 400) starts between {low:.3f} and {high:.3f}; "
                 "it should start between -0.2 and 0.2 and come close to both.",
-                help="Are the numbers drawn uniformly, so that none is beyond the bounds? And are "
-                "the bounds those of 25 inputs, ±1/√25?",
+                help=help,
                 points_at="__init__",
             )
 

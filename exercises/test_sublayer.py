@@ -114,9 +114,10 @@ def test_dropout_is_on_the_sublayer() -> None:
     found = torch.full_like(x, 10.0)
     output = connection.train()(x.clone(), lambda _: found.clone())
     added = torch.where((output - x).abs() < 1e-3, 0.0, 40.0)
-    what = "SublayerConnection output in training"
+    what = "SublayerConnection output in training with norm_first=True"
     help = "Does dropout act once, on what the sublayer returns, and not on x?"
-    assert_matches(output, x + added, what, axes=AXES, help=help)
+    asks = {"Nothing is dropped here. What does your line for pre-norm add to x?": x + 10}
+    assert_matches(output, x + added, what, axes=AXES, help=help, asks=asks)
     if (added == added[0, 0, 0]).all():
         raise Mismatch("Dropout should drop each number that the sublayer returns independently.")
     output = connection.eval()(x.clone(), lambda _: found.clone())

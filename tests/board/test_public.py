@@ -196,8 +196,24 @@ def test_a_part_of_the_layer_that_is_called_is_named() -> None:
             "a tensor is expected",
             "AttributeError",
         ),
+        (
+            "linear",
+            "torch.empty(out_features).uniform_(-bound, bound)",
+            "(torch.rand(out_features) * 2 - 1) / math.sqrt(out_features)",
+            "test_how_it_starts",
+            "The largest is close to 1/√400. Of what are there 400, and of what 25?",
+            "can draw",
+        ),
+        (
+            "sublayer",
+            "x + self.dropout(sublayer(self.norm(x)))",
+            "x + sublayer(self.norm(x))",
+            "test_dropout_is_on_the_sublayer",
+            "Nothing is dropped here. What does your line for pre-norm add to x?",
+            "act once",
+        ),
     ],
-    ids=["a gradient", "a plain list", "what has ended", "pairs", "a float"],
+    ids=["a gradient", "a plain list", "what has ended", "pairs", "a float", "a bound", "no drop"],
 )
 def test_a_message_leads_to_the_mistake(
     name: str, old: str, new: str, test: str, says: str, never: str
