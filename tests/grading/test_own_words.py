@@ -134,6 +134,20 @@ def test_no_line_of_another_mistake_is_quoted() -> None:
     assert line_of(["starts-normally-distributed"], "linear", source) is None
 
 
+def test_no_line_is_quoted_that_a_right_form_has() -> None:
+    """The specials are numbered as they should be; what is wrong is the loop after them."""
+    source = """def build_vocab(texts, specials=()):
+    vocab = {token: i for i, token in enumerate(specials)}
+    words = sorted({word for text in texts for word in tokenize(text)})
+    for i, word in enumerate(words, start=len(specials)):
+        if word in vocab:
+            continue
+        vocab[word] = i
+    return vocab
+"""
+    assert line_of(["ids-with-gaps"], "tokens", source) is None
+
+
 def test_a_line_that_is_a_known_wrong_one_word_for_word_is_shown_without_a_search() -> None:
     library = fingerprints.load("attention")
     diagnosis = Diagnosis(("scaled-by-a-constant",), "Your scale is a fixed number.\nAlways?")
