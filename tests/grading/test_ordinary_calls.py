@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from operator import attrgetter
 from typing import get_args
 
 import pytest
@@ -23,7 +24,7 @@ from grader.submission import Submission
 from grader.submission.cells import Cell
 from grader.submission.notebook import layout
 from tests import DATA
-from tests.sandbox.test_attacks import ATTACKS
+from tests.sandbox.test_attacks import ATTACKS, Attack
 
 # Attacks that die where the rule does not stop them, those that call compiled code by address, and
 # one whose text a jail withholds: it is in this process's torch, and of ordinary calls.
@@ -43,52 +44,39 @@ BYPASSES = [
     and attack.name.removeprefix("delegation-") not in ENDED
 ]
 PARTS = 4  # of the right answers to an exercise, to draw from
-# Those that let torch compile take so many seconds.
-COMPILED = {"delegation-decomposed_trace": 20, "delegation-traced_apart": 18}
 
 
-def seen(
-    exercise: str, source: str, host: Host, recordings: Recordings
-) -> tuple[list[str], list[TorchCall]]:
-    """The remarks on a source, and its unusual calls, where no rule is kept."""
-    calls: list[TorchCall] = []
+def is_seen(attack: Attack, host: Host, recordings: Recordings) -> bool:
+    """Whether anything is told of an attack where no rule is kept: a remark, or an unusual call."""
+    exercise, sources = attack.exercise, {attack.exercise: attack.source}
     for view in get_args(View):
         budget = Budget("The answer", 60.0, 20.0)
-        with StudentProcess({exercise: source}, (), host, budget) as process:
+        with StudentProcess(sources, (), host, budget) as process:
             channel = process.load(exercise)
-            channel.watch(exercise, {exercise: source}, view, ordinary.known(exercise))
+            channel.watch(exercise, sources, view, ordinary.known(exercise))
             for frame, count in (each for item in recordings.of(exercise) for each in item.frames):
+                if process.remarks.get(exercise) or unusual(exercise, channel.seen()):
+                    return True
                 channel.gather(frame, count)
-            calls += channel.seen()
-            told = process.remarks.get(exercise, [])
-    return told, unusual(exercise, calls)
+            if unusual(exercise, channel.seen()):
+                return True
+    return False
 
 
 def names(calls: Iterable[TorchCall]) -> set[str]:
     return {call.name for call in calls}
 
 
-@pytest.mark.parametrize(
-    "attack",
-    [
-        pytest.param(
-            attack,
-            marks=pytest.mark.full(seconds=COMPILED.get(attack.name, 1)),
-            id=attack.name,
-        )
-        for attack in BYPASSES
-    ],
-)
+@pytest.mark.full
+@pytest.mark.parametrize("attack", BYPASSES, ids=attrgetter("name"))
 def test_a_bypass_is_seen_where_its_rule_is_switched_off(
-    attack: object, host: Host, recordings: Recordings
+    attack: Attack, host: Host, recordings: Recordings
 ) -> None:
-    result = next(bypass for bypass in BYPASSES if bypass is attack)
+    assert needs_watching(attack.exercise, [attack.source])
     try:
-        remarked, calls = seen(result.exercise, result.source, host, recordings)
+        assert is_seen(attack, host, recordings)
     except (Interrupted, StudentError):
         return  # it earns nothing then
-    assert needs_watching(result.exercise, [result.source])
-    assert remarked or calls
 
 
 @pytest.mark.full(seconds=4, share=40)

@@ -9,7 +9,8 @@ has to come of it:
 - `finds nothing`: it hunts for what it should not see, and raises an exception that says so;
 - `anything`: only the judge and the next submission matter.
 
-What is in `delegation/` is held off by the rules, not by the jail, and so it runs without one.
+What is in `delegation/` is held off by the rules, not by the jail, and so it runs without one. What
+a kind of attack tries inside its process alone is the same in every isolation, and it runs in one.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ import pytest
 
 from grader.curriculum import stubs
 from grader.feedback.results import ExerciseResult
+from grader.grading.diagnosis.diagnostician import Diagnostician
 from grader.grading.judge import Judge
 from grader.grading.recording import Recordings
 from grader.grading.student_process import PROGRAM
@@ -37,7 +39,7 @@ from grader.submission import Submission
 from tests import DATA
 
 HERE = DATA / "attacks"
-AT_ONCE = 16
+AT_ONCE = 8
 # What waits for a disk is idle, too: less than the default would take a cold one for sleep.
 TIMES = Times(load=2.0, call=1.0)
 PROBLEMS = " ".join(f"{problem.what} {problem.fix}" for problem in jail.missing())
@@ -45,6 +47,8 @@ KINDS = {
     *("delegation", "endings", "files", "hunting", "lies", "loops", "memory", "output"),
     *("processes", "system", "tampering", "wire"),
 }
+# What these do to Python in their process, to its replies or to its clock, no isolation changes.
+WITHIN = {"lies", "loops", "output", "tampering", "wire"}
 
 # What an attack on attention may call, to be right as well: `right` is the reference's function.
 PRELUDE = stubs.reference_source("attention").replace("def attention(", "def right(")
@@ -66,10 +70,11 @@ def read(path: Path) -> Attack:
     headers = dict(re.findall(r"^# (exercise|isolation|expect): (.+)$", source, re.MULTILINE))
     exercise = headers.get("exercise", "attention")
     best = "process" if PROBLEMS else "jail"
-    usual = ("process",) if path.parent.name == "delegation" else ISOLATIONS
+    kind = path.parent.name
+    usual = ("process",) if kind == "delegation" else (best,) if kind in WITHIN else ISOLATIONS
     isolations = {"one": (best,), "jail": ("jail",)}.get(headers.get("isolation", ""), usual)
     return Attack(
-        name=f"{path.parent.name}-{path.stem}",
+        name=f"{kind}-{path.stem}",
         source=f"{PRELUDE}\n{source}" if exercise == "attention" else source,
         exercise=exercise,
         isolations=isolations,
@@ -90,18 +95,28 @@ Verdicts = dict[tuple[str, str], Future[tuple[ExerciseResult, ExerciseResult]]]
 
 
 class Prison:
-    """What grades attacks in one of the processes: a sandbox of each kind, a judge an exercise."""
+    """What grades attacks in one of the processes: a sandbox of each kind, a judge an exercise.
 
-    def __init__(self, hosts: dict[str, Host], recordings: Recordings) -> None:
+    What the judges know of mistakes is the same for all, and is read before the processes fork.
+    """
+
+    def __init__(
+        self,
+        hosts: dict[str, Host],
+        recordings: Recordings,
+        diagnosticians: dict[str, Diagnostician],
+    ) -> None:
         self.hosts = hosts
         self.recordings = recordings
+        self.diagnosticians = diagnosticians
         self.judges: dict[tuple[str, str], Judge] = {}
 
     def grade(self, isolation: str, exercise: str, source: str) -> ExerciseResult:
-        judge = self.judges.setdefault(
-            (isolation, exercise),
-            Judge([exercise], self.recordings, self.hosts[isolation], TIMES),
-        )
+        if (isolation, exercise) not in self.judges:
+            judge = Judge([exercise], self.recordings, self.hosts[isolation], TIMES)
+            judge.diagnosticians = self.diagnosticians
+            self.judges[isolation, exercise] = judge
+        judge = self.judges[isolation, exercise]
         return judge.grade(Submission("somebody", {exercise: source})).exercises[0]
 
 
@@ -139,13 +154,15 @@ def verdicts(request: pytest.FixtureRequest, recordings: Recordings) -> Iterator
         attacks_by_level = [
             (isolation, attack) for isolation, attack in attacks_by_level if isolation != "jail"
         ]
-    for exercise in {attack.exercise for _, attack in attacks_by_level}:
+    exercises = {attack.exercise for _, attack in attacks_by_level}
+    for exercise in exercises:
         recordings.of(exercise)
+    diagnosticians = {exercise: Diagnostician(exercise) for exercise in exercises}
     count = min(AT_ONCE, len(attacks_by_level))
     isolations = sorted({isolation for isolation, _ in attacks_by_level})
     hosts = {isolation: Host.several(count, PROGRAM, isolation) for isolation in isolations}
     prisons = [
-        Prison({isolation: hosts[isolation][n] for isolation in isolations}, recordings)
+        Prison({one: hosts[one][n] for one in isolations}, recordings, diagnosticians)
         for n in range(count)
     ]
     fork = get_context("fork")

@@ -1,5 +1,4 @@
 # Lets a timer raise exceptions in whatever code runs.
-# isolation: one
 import signal
 
 

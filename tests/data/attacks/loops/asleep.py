@@ -1,5 +1,4 @@
 # Sleeps for a day.
-# isolation: one
 import time
 
 

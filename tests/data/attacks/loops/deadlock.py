@@ -1,5 +1,4 @@
 # Waits for a lock that it holds itself.
-# isolation: one
 import threading
 
 lock = threading.Lock()

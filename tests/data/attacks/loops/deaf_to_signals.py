@@ -1,5 +1,4 @@
 # Ignores every signal that can be ignored, then loops.
-# isolation: one
 import signal
 
 for number in range(1, 65):

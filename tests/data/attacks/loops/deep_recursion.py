@@ -1,5 +1,4 @@
 # Recurses past the end of the stack.
-# isolation: one
 import sys
 
 sys.setrecursionlimit(10**9)

@@ -1,4 +1,3 @@
 # Computes a number of a billion digits in one instruction.
-# isolation: one
 def attention(query, key, value, mask=None, dropout=None):
     return 7 ** (10**9)

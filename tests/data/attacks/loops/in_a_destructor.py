@@ -1,5 +1,4 @@
 # Loops when its result is thrown away.
-# isolation: one
 class Result(tuple):
     def __del__(self):
         while True:

@@ -1,5 +1,4 @@
 # Backtracks for ages inside C code, which never lets go of the interpreter's lock.
-# isolation: one
 import re
 
 

@@ -1,5 +1,4 @@
 # Catches whatever could end its loop.
-# isolation: one
 def attention(query, key, value, mask=None, dropout=None):
     while True:
         try:

@@ -1,5 +1,4 @@
 # Loops in a callback of the garbage collector.
-# isolation: one
 import gc
 
 

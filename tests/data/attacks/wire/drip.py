@@ -1,5 +1,4 @@
 # Announces a long reply and sends it a byte at a time.
-# isolation: one
 import os
 import struct
 import time

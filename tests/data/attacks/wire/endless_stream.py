@@ -1,5 +1,4 @@
 # Sends without end.
-# isolation: one
 import os
 
 

@@ -1,5 +1,4 @@
 # Reads the judge's requests itself.
-# isolation: one
 import os
 
 
