@@ -189,12 +189,20 @@ def test_scores_are_not_divided_by_the_length() -> None:
     """A short sentence may win: its score is a sum, whatever the length.
 
     Ending at once has 0.4. a, then the end, has 0.6 * 0.65 = 0.39, which per token would be more.
+    In the second table so have a, end with 0.6 * 0.52 = 0.312 and a, b with 0.288. The two best of
+    the three are 0.4 and 0.312.
     """
-    table = {START: {END: 0.4, A: 0.6}, A: {END: 0.65, A: 0.35}}
-    found = beam_search(Chain(table), torch.tensor([[0]]), START, END, 5, beam_size=2)
-    what = "beam_search with beam_size=2"
-    help = "Which two scores does your code compare at the end: 0.4 and 0.39?"
-    assert_written(found, torch.tensor([[START, END]]), what, help)
+    for end, going_on, help in (
+        (0.65, A, "Which two scores does your code compare at the end: 0.4 and 0.39?"),
+        (
+            0.52,
+            B,
+            "Does your code keep the two best of 0.4, 0.312 and 0.288? What does it compare?",
+        ),
+    ):
+        table = {START: {END: 0.4, A: 0.6}, A: {END: end, going_on: 1 - end}, B: {A: 1.0}}
+        found = beam_search(Chain(table), torch.tensor([[0]]), START, END, 5, beam_size=2)
+        assert_written(found, torch.tensor([[START, END]]), "beam_search with beam_size=2", help)
 
 
 def test_all_continuations_compete() -> None:

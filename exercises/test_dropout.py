@@ -89,9 +89,9 @@ def test_the_ends() -> None:
     x = torch.arange(1.0, 13.0).reshape(3, 4)
     assert_matches(Dropout(0.0)(x.clone()), x, "Dropout(0.0) output in training mode", axes=AXES)
     nothing = torch.zeros(3, 4)
-    assert_matches(
-        Dropout(1.0)(x.clone()), nothing, "Dropout(1.0) output in training mode", axes=AXES
-    )
+    what = "Dropout(1.0) output in training mode"
+    help = "What is 1 - p for p = 1, and what does your code do with it?"
+    assert_matches(Dropout(1.0)(x.clone()), nothing, what, axes=AXES, help=help)
     evaluated = Dropout(1.0).eval()(x.clone())
     assert_matches(evaluated, x, "Dropout(1.0) output in evaluation mode", axes=AXES)
     x.requires_grad_()

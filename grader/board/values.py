@@ -95,7 +95,7 @@ def condition(traceback: TracebackType | None, workspace: Workspace) -> str:
         return ""
     shapes, numbers = _shapes_and_numbers(_named_in(around[-1].test, frame))
     sentence = "; ".join(filter(None, (", ".join(shapes), ", ".join(numbers))))
-    return f"In that condition: {sentence}." if sentence else ""
+    return f"In the condition of the `raise`: {sentence}." if sentence else ""
 
 
 def given(traceback: TracebackType | None, workspace: Workspace) -> str:

@@ -212,8 +212,34 @@ def test_a_part_of_the_layer_that_is_called_is_named() -> None:
             "Nothing is dropped here. What does your line for pre-norm add to x?",
             "act once",
         ),
+        (
+            "decoding",
+            "sorted(candidates, reverse=True)",
+            "sorted(candidates, key=lambda one: one[0] / len(one[1]), reverse=True)",
+            "test_scores_are_not_divided_by_the_length",
+            "Does your code keep the two best of 0.4, 0.312 and 0.288?",
+            "at the end",
+        ),
+        (
+            "dropout",
+            "1 / (1 - self.p) if self.p < 1 else 0.0",
+            "1 / (1 - torch.tensor(self.p))",
+            "test_the_ends",
+            "What is 1 - p for p = 1, and what does your code do with it?",
+            "branch",
+        ),
     ],
-    ids=["a gradient", "a plain list", "what has ended", "pairs", "a float", "a bound", "no drop"],
+    ids=[
+        "a gradient",
+        "a plain list",
+        "what has ended",
+        "pairs",
+        "a float",
+        "a bound",
+        "no drop",
+        "a beam by length",
+        "p of one",
+    ],  # fmt: skip
 )
 def test_a_message_leads_to_the_mistake(
     name: str, old: str, new: str, test: str, says: str, never: str

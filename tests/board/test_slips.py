@@ -938,7 +938,7 @@ def test_a_question_is_about_the_function_whose_test_failed(read: Read) -> None:
             "kv_cache",
             "held.shape[:2] != new.shape[:2]",
             "held.shape != new.shape",
-            "In that condition: held (1, 1, 2, 1), new (1, 1, 1, 1).",
+            "In the condition of the `raise`: held (1, 1, 2, 1), new (1, 1, 1, 1).",
         ),
     ],
 )
