@@ -239,7 +239,7 @@ def test_a_part_of_the_layer_that_is_called_is_named() -> None:
         "no drop",
         "a beam by length",
         "p of one",
-    ],  # fmt: skip
+    ],
 )
 def test_a_message_leads_to_the_mistake(
     name: str, old: str, new: str, test: str, says: str, never: str
