@@ -293,8 +293,10 @@ class Judge:
         diagnosed = self._diagnosed(examination, passed)
         confirms = partial(self._confirms, wrong, examination.process) if searches else None
         diagnoses = [
-            in_own_words(mistake, library, results, source, confirms, branch)
-            for mistake, branch in zip(diagnosed.mistakes, diagnosed.configurations, strict=True)
+            in_own_words(mistake, library, results, source, confirms, branch, others)
+            for mistake, branch, others in zip(
+                diagnosed.mistakes, diagnosed.configurations, diagnosed.others, strict=True
+            )
         ]
         wrong = replace(wrong, diagnoses=tuple(diagnoses))
         if searches:

@@ -181,6 +181,32 @@ def test_statistics_along_axis_1_are_named_beside_another_fault() -> None:
 
 
 @pytest.mark.full(seconds=2)
+def test_what_another_fault_ends_first_is_not_an_example_of_a_mistake() -> None:
+    source = """
+import torch
+
+class LayerNorm(torch.nn.Module):
+    def __init__(self, d_model, eps=1e-5):
+        super().__init__()
+        self.eps = eps
+
+    def forward(self, x):
+        mean, var = x.mean(-1, keepdim=True), x.var(-1, keepdim=True)
+        return (x - mean) / torch.sqrt(var + self.eps)
+"""
+    module = reference.variant("layer_norm", source)
+    assert isinstance(module, ModuleType)
+    verdicts = passed("layer_norm", module)
+    result = diagnostician("layer_norm").diagnose(
+        verdicts, partial(ask, module), reading=Reading("layer_norm", source)
+    )
+    names = [mistake.mistakes for mistake in result.mistakes]
+    others = dict(zip(names, result.others, strict=True))
+    failed = {check for check, right in verdicts.items() if not right}
+    assert "agrees_with_torch" not in others["no-parameters",]
+    assert failed <= others["unbiased-variance",]  # no weight can be put in, so each ends there
+
+
 def test_mistakes_that_cannot_be_in_one_answer_are_not_named_together() -> None:
     """The norm stands before the sublayer or after it; a mean has one axis."""
     source = stubs.reference_source("sublayer")

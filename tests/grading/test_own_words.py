@@ -69,6 +69,17 @@ def test_numbers_of_a_check_that_the_mistake_passes_are_not_quoted() -> None:
     assert "sums to" not in diagnosis.shows
 
 
+def test_neither_numbers_nor_a_line_of_another_mistake_are_quoted() -> None:
+    library = fingerprints.load("attention")
+    check = "agrees_with_torch"
+    checks = (result(check, weights()),)
+    assert "sums to" in in_own_words(DIAGNOSIS, library, checks, "").shows
+    assert not in_own_words(DIAGNOSIS, library, checks, "", others=[check]).shows
+    raises = Diagnosis(("key-transposed-on-wrong-axes",), "The axes are wrong.\nWhich are they?")
+    checks = (result(check, RAISED),)
+    assert not in_own_words(raises, library, checks, "", others=[check]).shows
+
+
 def test_no_line_that_is_right_in_a_part_it_needs_is_one_of_a_mistake_in_several_lines() -> None:
     wrong = own_words.wrong_lines("decoder", "always_post_norm")
     assert wrong

@@ -61,12 +61,14 @@ _UNKNOWN = frozenset({""})  # what no source leaves unread
 class Diagnosed:
     """The mistakes that were named, and the failing checks that they don't explain.
 
-    For each mistake that is in a single branch, `configurations` describes the branch.
+    For each mistake that is in a single branch, `configurations` describes the branch. In the
+    checks in `others`, by mistake, something else goes wrong first.
     """
 
     mistakes: tuple[Diagnosis, ...]
     unexplained: tuple[str, ...]
     configurations: tuple[tuple[str, ...], ...] = ()
+    others: tuple[frozenset[str], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -164,6 +166,7 @@ class Diagnostician:
             tuple(self._diagnosis(names, branch) for names, branch in named),
             self._unexplained(student, mistakes.explains),
             tuple(branch.values if branch else () for _, branch in named),
+            tuple(self._begun_by_others(names, student) for names, _ in named),
         )
 
     def _by_reading(self, names: list[str], unread: AbstractSet[str]) -> list[str]:
@@ -357,6 +360,22 @@ class Diagnostician:
             if float((left * weights).sum()) > MOSTLY * float((wrong * weights).sum()):
                 checks.append(probe.check)
         return tuple(checks)
+
+    def _begun_by_others(self, names: Sequence[str], student: Prints) -> frozenset[str]:
+        """Return the checks in which the first wrong reply isn't of the form these mistakes cause.
+
+        What such a check found is another fault's.
+        """
+        library = self.library
+        wrong = student.differs(library.right)
+        rows = [row for name in names for row in library.forms(name)]
+        alike = (library.shown[rows] & (library.known.codes[rows] == student.codes)).any(dim=0)
+        checks = set()
+        for number, probe in enumerate(library.probes):
+            first = (wrong & (library.checks == number)).nonzero()[:1, 0]
+            if len(first) and not bool(alike[first]):
+                checks.add(probe.check)
+        return frozenset(checks)
 
     def _better_pair(
         self, evidence: Evidence, single: Explanation | None, taken: set[str]

@@ -46,13 +46,16 @@ def in_own_words(
     source: str,
     confirms: Callable[[int], bool] | None = None,
     configurations: Collection[str] = (),
+    others: Collection[str] = (),
 ) -> Diagnosis:
     """Return the diagnosis with its evidence from the checks' results and from the source.
 
     A line that only resembles the wrong one is shown if `confirms` agrees, where that can be asked.
-    Lines that don't run in the `configurations` of the mistake are never shown.
+    Lines that don't run in the `configurations` of the mistake are never shown, nor is anything of
+    the checks in `others`: what they found is another mistake's.
     """
-    fails, raises = library.fails(diagnosis.mistakes), library.raises(diagnosis.mistakes)
+    fails = library.fails(diagnosis.mistakes) - {*others}
+    raises = library.raises(diagnosis.mistakes)
     found = {
         check.check: check.finding
         for check in checks
