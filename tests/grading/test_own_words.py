@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from grader.curriculum import stubs
@@ -196,16 +194,6 @@ def test_functions_that_are_right_need_not_be_read_to_find_the_wrong_statements(
             statements = {statement for _, statement in simple_statements(source)}
             new = statements - own_words._right_statements("sublayer")
             assert set(own_words._new("sublayer", source)) == new
-
-
-def test_the_wrong_statements_are_looked_for_once_and_kept(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    find = own_words._wrong_statements.__wrapped__
-    found = find("masks")
-    monkeypatch.delattr(own_words, "_wrong_statements_of")
-    assert find("masks") == found
 
 
 def test_a_source_that_several_read_keeps_its_docstrings() -> None:

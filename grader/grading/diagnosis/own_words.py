@@ -7,8 +7,6 @@ that no other is nearly as similar.
 
 from __future__ import annotations
 
-import contextlib
-import json
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Sequence
@@ -23,7 +21,6 @@ from grader.feedback.finding import Finding, Place
 from grader.feedback.results import CheckResult, Diagnosis
 from grader.grading.diagnosis.fingerprints import Library
 from grader.grading.explanation import quoted
-from grader.recognition import cache as store
 from grader.recognition.likeness import (
     Change,
     Words,
@@ -96,7 +93,7 @@ def line_of(
 
 def _is_known(names: Sequence[str], exercise: str, source: str, number: int) -> bool:
     """Return whether the statement on a line is, word for word, one of these mistakes."""
-    wrong = {statement for name in names for statement in _wrong_statements(exercise)[name]}
+    wrong = {statement for name in names for statement in _wrong_statements(exercise, name)}
     return any(
         line == number and statement in wrong for line, statement in simple_statements(source)
     )
@@ -105,28 +102,12 @@ def _is_known(names: Sequence[str], exercise: str, source: str, number: int) -> 
 @cache
 def wrong_lines(exercise: str, name: str) -> list[Words]:
     """Return what the lines that a mistake changes are made of, as they are with it."""
-    return [words(statement) for statement in _wrong_statements(exercise)[name]]
+    return [words(statement) for statement in _wrong_statements(exercise, name)]
 
 
 @cache
-def _wrong_statements(exercise: str) -> dict[str, list[str]]:
-    """Return, by mistake, the statements of the answers with it that no right answer has.
-
-    All these answers are read for that, so what is found is kept in the user's cache.
-    """
-    file = store.file(exercise, "statements")
-    kept = store.unsealed(file)
-    if kept is not None:
-        found: dict[str, list[str]] = json.loads(kept)
-        return found
-    found = {name: _wrong_statements_of(exercise, name) for name in _sources(exercise)}
-    with contextlib.suppress(OSError):
-        store.write(file, store.sealed(json.dumps(found).encode()))
-    return found
-
-
-def _wrong_statements_of(exercise: str, name: str) -> list[str]:
-    """Return those of one mistake.
+def _wrong_statements(exercise: str, name: str) -> list[str]:
+    """Return the statements of the answers with a mistake that no right answer has.
 
     Of several, leave out those that make another mistake by themselves, and those that are right
     in a part that the exercise needs: people write such parts in the same file.
