@@ -217,13 +217,18 @@ def test_a_mask_for_each_head() -> None:
 
     It broadcasts from the right.
 
-    The first head sees the first key only, the second head the last. So all weight is there.
+    The first head sees the first key only, the second head the last. So all weight is there. A mask
+    with axes of size 1 in front, such as a padding mask, holds for all heads.
     """
     query, key, value = torch.ones(2, 2, 1, 4), torch.ones(2, 2, 3, 4), torch.zeros(2, 2, 3, 5)
     mask = torch.tensor([[[True, False, False]], [[False, False, True]]])
     _, weights = attention(query, key, value, mask)
     axes = ("batch", "head", "query", "key")
     assert_matches(weights, mask.float().expand(2, 2, 1, 3), "attention weights", axes=axes)
+    mask = torch.tensor([False, True, False]).reshape(1, 1, 1, 3)
+    _, weights = attention(query, key, value, mask)
+    what = "attention weights with a mask of shape (1, 1, 1, 3)"
+    assert_matches(weights, mask.float().expand(2, 2, 1, 3), what, axes=axes)
 
 
 def test_gradients() -> None:

@@ -184,5 +184,8 @@ def test_masks_by_hand() -> None:
     expected = torch.tensor([[[[1, 0], [1, 1]]]]).bool()
     what, help = "causal_mask_with_past(2, 0)", "With no past it is the usual causal mask."
     assert_matches(causal_mask_with_past(2, 0), expected, what, axes=axes, help=help)
+    what, help = "causal_mask_with_past(1, 3)", "A single token attends to all, itself included."
+    expected = torch.ones(1, 1, 1, 4, dtype=torch.bool)
+    assert_matches(causal_mask_with_past(1, 3), expected, what, axes=axes, help=help)
     device = causal_mask_with_past(2, 3, device="meta").device
     assert device.type == "meta", f'With device="meta" your mask is on the device {device}.'

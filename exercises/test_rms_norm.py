@@ -104,13 +104,15 @@ def test_each_token_is_on_its_own(scale: int) -> None:
 
 
 def test_what_comes_in_stays_and_its_dtype_comes_back() -> None:
-    """x is not modified, and bfloat16 gives bfloat16."""
+    """x stays, bfloat16 gives bfloat16, and a transposed view works."""
     x = torch.randn(2, 3, 4, generator=torch.Generator().manual_seed(1))
     before = x.clone()
     RMSNorm(4)(x)
     assert_unchanged(x, before, "x", axes=AXES)
     half = RMSNorm(4).to(torch.bfloat16)(x.to(torch.bfloat16))
     assert_dtype(half, torch.bfloat16, "RMSNorm output for bfloat16")
+    expected = RMSNorm(4)(x).transpose(0, 1)
+    assert_matches(RMSNorm(4)(x.transpose(0, 1)), expected, "RMSNorm output for a transposed view")
 
 
 def test_it_learns() -> None:

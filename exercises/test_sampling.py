@@ -229,6 +229,11 @@ def test_rows_end_by_themselves() -> None:
     assert_matches(found, expected, "generate with eos_id=0")
     found = generate(ROUND, ids, 9, temperature=0.0, eos_id=0)[:, :6]
     assert_matches(found, expected, "first tokens from generate with eos_id=0")
+    ids = torch.tensor([[3, 1], [1, 2]])
+    expected = torch.tensor([[3, 1, 2, 2, 2, 2], [1, 2, 3, 0, 1, 2]])
+    found = generate(ROUND, ids, 4, temperature=0.0, eos_id=2)
+    help = "The first row ends with its first new token. What is it filled with?"
+    assert_matches(found, expected, "generate with eos_id=2", help=help)
 
 
 def test_every_step_draws_anew() -> None:

@@ -90,6 +90,9 @@ def test_the_earliest_merge_comes_first() -> None:
     help = "Which of the merges was learned first?"
     for text, expected in (("abc", [97, 256]), ("abd", [258]), ("abcab", [97, 256, 257])):
         assert_equals(encode(text, merges), expected, f"encode({text!r}, {merges})", help)
+    help = "`a a` occurs twice in `aaa`. Which of the two is joined?"
+    found = encode("aaa", [(b"a", b"a")])
+    assert_equals(found, [256, 97], "encode('aaa', [(b'a', b'a')])", help)
 
 
 def test_back_and_forth() -> None:

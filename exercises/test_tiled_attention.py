@@ -116,15 +116,20 @@ def test_a_hidden_block() -> None:
 
 
 def test_a_mask_and_low_scores() -> None:
-    """A mask holds for scores of -1000.
+    """A mask holds for scores of -1000, and for one of 1000 beside 0.
 
-    Both scores are -1000; with the second key hidden, the first value comes out."""
-    query, key = torch.tensor([[-1000.0]]), torch.ones(2, 1)
+    The second key is hidden, so the first value comes out, whatever the scores are.
+    """
     value, mask = torch.tensor([[3.0], [5.0]]), torch.tensor([True, False])
-    for block in (1, 2):
-        output = tiled_attention(query, key, value, mask, block)
-        help = "Is the number that replaces the score of a hidden key lower than any score?"
-        assert_matches(output, torch.tensor([[3.0]]), f"output with block={block}", help=help)
+    for scores, help in (
+        ((-1000.0, -1000.0), "Is what replaces the score of a hidden key lower than any score?"),
+        ((0.0, 1000.0), "Is a key hidden before the largest score is looked for, or after it?"),
+    ):
+        key = torch.tensor(scores).reshape(2, 1)
+        for block in (1, 2):
+            output = tiled_attention(torch.ones(1, 1), key, value, mask, block)
+            what = f"output for the scores {scores} with block={block}"
+            assert_matches(output, torch.tensor([[3.0]]), what, help=help)
 
 
 def test_a_query_without_keys() -> None:

@@ -131,6 +131,13 @@ def test_unusual_right_answers_pass(name: str) -> None:
         ("subwords", "characters-for-bytes", "test_any_text_is_bytes"),
         ("subwords", "encode-without-pieces", "test_ids_by_hand"),
         ("subwords", "token-by-token", "test_bytes_that_are_not_text"),
+        ("subwords", "encode-joins-from-the-right", "test_the_earliest_merge_comes_first"),
+        ("attention", "mask-as-an-index", "test_a_mask_for_each_head"),
+        ("kv_cache", "no-mask-for-a-single-token", "test_masks_by_hand"),
+        ("rms_norm", "viewed-flat", "test_what_comes_in_stays_and_its_dtype_comes_back"),
+        ("sampling", "filled-with-zero", "test_rows_end_by_themselves"),
+        ("swiglu", "three-axes-only", "test_each_token_is_on_its_own"),
+        ("tiled_attention", "mask-after-exp", "test_a_mask_and_low_scores"),
     ],
 )
 def test_a_common_mistake_is_seen(name: str, mistake: str, test: str) -> None:
