@@ -25,10 +25,8 @@ from grader.curriculum import CurriculumError, find
 from grader.curriculum.hint_limit import HintLimit
 from grader.feedback.finding import Finding, Place, Status
 from grader.recognition.dead_ends import (
-    compared_by_identity,
     dropped,
     kept_from_first_call,
-    shared_by_all,
     told_arguments,
     unused_layers,
 )
@@ -248,15 +246,10 @@ class _Pointer:
         return True
 
     def _say_python_trap(self, failures: Sequence[Result]) -> bool:
-        """Name what all objects or calls share, or an `is` between values, if the test runs it."""
+        """Name a line that Python reads otherwise than it looks, if the failing test runs it."""
         shown = failures[0]
         source = self.workspace.source(self.exercise)
-        traps = [
-            *shared_by_all(source),
-            *kept_from_first_call(source),
-            *compared_by_identity(source),
-            *python_traps(source),
-        ]
+        traps = [*python_traps(source), *kept_from_first_call(source)]
         if not traps or not self.limit.allows("line"):
             return False
         sentence, number = traps[0]

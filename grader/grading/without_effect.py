@@ -1,4 +1,4 @@
-"""Facts for which no known mistake is needed: what a student's source computes and never uses.
+"""Facts for which no known mistake is needed: what a source never uses, or Python reads otherwise.
 
 Right code reads every argument that an exercise gives it, drops no result, and leaves the next call
 what this one found. So where code is wrong and the known mistakes do not explain all of it, these
@@ -21,15 +21,14 @@ from grader.feedback.results import ExerciseResult, SuspectLine
 from grader.grading.explanation import quoted
 from grader.recognition.dead_ends import (
     changed_in_forward,
-    compared_by_identity,
     dropped,
     kept_from_first_call,
     misnamed_keys,
     never_filled,
-    shared_by_all,
     unused_arguments,
     unused_layers,
 )
+from grader.recognition.python_traps import python_traps
 from grader.recognition.unused import kept_only
 
 KIND = "without effect"
@@ -40,7 +39,7 @@ _ASKS_ARGUMENT = "What should change with {it}, and which line of your code sees
 _ASKS = "What is this line for, and which later line needs what it gives?"
 _ASKS_KEY = "Which keys does that dictionary have?"
 _ASKS_FILLED = "Which numbers should a new module start with, and which line puts them there?"
-_ASKS_EQUAL = "Is this condition true for 1.0, too?"
+_ASKS_PYTHON = "What does Python do here? Try it on a small example."
 _ASKS_NEXT = "What does a second call, with another input, find there?"
 
 
@@ -60,9 +59,8 @@ def without_effect(
         *((line, tells, _ASKS_KEY) for tells, line in misnamed_keys(source)),
         *((line, tells, _ASKS) for tells, line in dropped(source)),
         *((line, tells, _ASKS_FILLED) for tells, line in never_filled(source)),
-        *((line, tells, _ASKS_EQUAL) for tells, line in compared_by_identity(source)),
-        # What is shared, a known mistake says more precisely, if there is one.
-        *((n, tells, _ASKS_NEXT) for tells, n in shared_by_all(source) if not result.diagnoses),
+        # A known mistake says it more precisely, if there is one.
+        *((n, tells, _ASKS_PYTHON) for tells, n in python_traps(source) if not result.diagnoses),
         *((line, tells, _ASKS_NEXT) for tells, line in kept_from_first_call(source)),
         *((line, tells, _ASKS_NEXT) for tells, line in changed_in_forward(source)),
         *_of_arguments(exercise, source, named),

@@ -8,10 +8,6 @@
     connection(x, lambda y: layer(x))   # the argument that the connection passes is ignored
     for block in self.blocks:
         out = block(x)                  # no layer gets what the one before it returned
-    class Cache:
-        keys = []                       # all caches append to one list
-    def fit(model, losses=[]):          # all calls append to one list
-    if self.p is 1:                     # False for 1.0, which is another object
 
 Right code rarely has any of these; code whose numbers are wrong often does.
 """
@@ -64,23 +60,10 @@ _NEVER_FILLED = (
     "`self.{}` holds whatever was in memory: `torch.empty` fills nothing, and no other line does."
 )
 _LAYER_OF_LIST = "`self.{}` gets {} layers here, and no line uses `self.{}[{}]`."
-_SHARED = (
-    "`{}` is made once, for the class: all objects of `{}` share it. Each gets one of its own if "
-    "`__init__` makes it."
-)
-_SHARED_BY_CALLS = (
-    "`{0}` is made once, when `{1}` is defined: all calls that are given no `{0}` share it. Each "
-    "gets one of its own if a line of `{1}` makes it."
-)
-_IDENTITY = (
-    "`{}` asks whether both are the same object, not whether they are equal: 1.0 and 1 are not. "
-    "`{}` compares the values."
-)
 _UNGIVEN = "This {} doesn't read {}, so it ignores what it is called with."
 _MISNAMED = "The key `{}` is read here, and no line sets it. There is `{}`: is it spelled right?"
 _NEAR = 0.8  # how similar a misspelled key is to the right one
 _LONGEST_KEY, _MOST_KEYS = 40, 100  # limits, as all pairs of keys are compared
-_CHANGES = {"append", "extend", "insert", "add", "update", "clear", "pop"}
 
 
 def dropped(source: str) -> list[tuple[str, int]]:
@@ -467,83 +450,3 @@ def _unused_indices(name: str, made: ast.Call, tree: ast.Module) -> list[int]:
     if len(indices) < len(read):
         return []
     return [index for index in range(length) if index not in indices]
-
-
-def shared_by_all(source: str) -> list[tuple[str, int]]:
-    """Return a sentence on each list that all objects or all calls share and change; its line."""
-    nodes = list(ast.walk(parsed(source)))
-    owners = [node for node in nodes if isinstance(node, ast.ClassDef)]
-    functions = [node for node in nodes if isinstance(node, ast.FunctionDef)]
-    return _in_order(
-        [
-            *(sentence for owner in owners for sentence in _shared_by_all(owner)),
-            *(sentence for function in functions for sentence in _shared_by_calls(function)),
-        ]
-    )
-
-
-def compared_by_identity(source: str) -> list[tuple[str, int]]:
-    """Return a sentence on each number or text that `is` compares with, and its line, in order."""
-    compared = [node for node in ast.walk(parsed(source)) if isinstance(node, ast.Compare)]
-    return _in_order(sentence for node in compared for sentence in _compared_by_identity(node))
-
-
-def _compared_by_identity(node: ast.Compare) -> Iterator[tuple[str, int]]:
-    """Yield the comparison, if it is `is` or `is not` with a number or a text."""
-    sides = (node.left, *node.comparators)
-    values = [side.value for side in sides if isinstance(side, ast.Constant)]
-    is_value = any(type(value) in (int, float, str) for value in values)
-    if len(node.ops) == 1 and isinstance(node.ops[0], ast.Is | ast.IsNot) and is_value:
-        equal = ast.Eq() if isinstance(node.ops[0], ast.Is) else ast.NotEq()
-        better = ast.Compare(node.left, [equal], node.comparators)
-        yield _IDENTITY.format(ast.unparse(node), ast.unparse(better)), node.lineno
-
-
-def _shared_by_all(owner: ast.ClassDef) -> Iterator[tuple[str, int]]:
-    """Yield the lists and dictionaries in a class's body that its methods change, not replace."""
-    parts = list(ast.walk(owner))
-    own = {n.attr for n in parts if isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Store)}
-    changed = {node.attr for node in _changed_in_place(parts) if isinstance(node, ast.Attribute)}
-    for node in owner.body:
-        target = node.targets[0] if isinstance(node, ast.Assign) else getattr(node, "target", None)
-        value = getattr(node, "value", None)
-        if isinstance(target, ast.Name) and _is_collection(value) and target.id in changed - own:
-            yield _SHARED.format(target.id, owner.name), node.lineno
-
-
-def _shared_by_calls(function: ast.FunctionDef) -> Iterator[tuple[str, int]]:
-    """Yield the lists and dictionaries that are defaults of a function and change in its body."""
-    parts = [node for part in function.body for node in ast.walk(part)]
-    own = {
-        node.targets[0].id
-        for node in parts
-        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
-    }
-    changed = {node.id for node in _changed_in_place(parts) if isinstance(node, ast.Name)}
-    arguments, defaults = function.args, function.args.defaults
-    positional = [*arguments.posonlyargs, *arguments.args]
-    given = [
-        *zip(positional[len(positional) - len(defaults) :], defaults, strict=True),
-        *zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True),
-    ]
-    for argument, default in given:
-        if _is_collection(default) and argument.arg in changed - own:
-            yield _SHARED_BY_CALLS.format(argument.arg, function.name), argument.lineno
-
-
-def _is_collection(node: ast.AST | None) -> bool:
-    """Return whether it makes a list, a dictionary or a set."""
-    is_made = isinstance(node, ast.Call) and ast.unparse(node.func) in ("list", "dict", "set")
-    return is_made or isinstance(node, ast.List | ast.Dict | ast.Set | ast.ListComp)
-
-
-def _changed_in_place(parts: Iterable[ast.AST]) -> Iterator[ast.expr]:
-    """Yield what is appended to, has an item replaced, or is extended with `+=`."""
-    for node in parts:
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-            if node.func.attr in _CHANGES:
-                yield node.func.value
-        elif isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
-            yield node.value
-        elif isinstance(node, ast.AugAssign):
-            yield node.target

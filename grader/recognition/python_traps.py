@@ -4,6 +4,10 @@
     if kind == "relu" or "gelu":           # always true
     if not self.train:                     # a method, which is always true
     state = self.state.get(p, {})          # a new dictionary, which nothing keeps
+    if self.p is 1:                        # False for 1.0, which is a different object
+    def fit(model, losses=[]):             # all calls append to one list
+    class Cache:
+        keys = []                          # all caches append to one list
 
 Right code has none of these, as a rule.
 """
@@ -11,7 +15,7 @@ Right code has none of these, as a rule.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from grader.recognition.likeness import parsed
 
@@ -25,7 +29,20 @@ _NOT_KEPT = (
     "If the key is missing, `{}` returns a new {}, which nothing keeps: what is stored in `{}` is "
     "lost."
 )
+_SHARED = (
+    "`{}` is made once, for the class: all objects of `{}` share it. Each gets one of its own if "
+    "`__init__` makes it."
+)
+_SHARED_BY_CALLS = (
+    "`{0}` is made once, when `{1}` is defined: all calls that are given no `{0}` share it. Each "
+    "gets one of its own if a line of `{1}` makes it."
+)
+_IDENTITY = (
+    "`{}` asks whether both are the same object, not whether they are equal: 1.0 and 1 are not. "
+    "`{}` compares the values."
+)
 _KINDS = {ast.List: "list", ast.ListComp: "list", ast.Dict: "dictionary", ast.Set: "set"}
+_CHANGES = {"append", "extend", "insert", "add", "update", "clear", "pop"}
 # Methods without arguments whose results are conditions, or look like one.
 _METHODS = {"all", "any", "eval", "train"}
 
@@ -36,7 +53,11 @@ def python_traps(source: str) -> list[tuple[str, int]]:
     found = [*_conditions(tree)]
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef):
-            found += [*_repeated(node), *_not_kept(node)]
+            found += [*_repeated(node), *_not_kept(node), *_shared_by_calls(node)]
+        elif isinstance(node, ast.ClassDef):
+            found += _shared_by_objects(node)
+        elif isinstance(node, ast.Compare):
+            found += _compared_by_identity(node)
     return sorted(set(found), key=lambda pair: (pair[1], pair[0]))
 
 
@@ -109,3 +130,64 @@ def _stored_in(function: ast.FunctionDef) -> set[str]:
             if isinstance(inner, ast.Name):
                 stored.add(inner.id)
     return stored
+
+
+def _compared_by_identity(node: ast.Compare) -> Iterator[tuple[str, int]]:
+    """Yield the comparison, if it is `is` or `is not` with a number or a text."""
+    sides = (node.left, *node.comparators)
+    values = [side.value for side in sides if isinstance(side, ast.Constant)]
+    is_value = any(type(value) in (int, float, str) for value in values)
+    if len(node.ops) == 1 and isinstance(node.ops[0], ast.Is | ast.IsNot) and is_value:
+        equal = ast.Eq() if isinstance(node.ops[0], ast.Is) else ast.NotEq()
+        better = ast.Compare(node.left, [equal], node.comparators)
+        yield _IDENTITY.format(ast.unparse(node), ast.unparse(better)), node.lineno
+
+
+def _shared_by_objects(owner: ast.ClassDef) -> Iterator[tuple[str, int]]:
+    """Yield the lists and dictionaries in a class's body that its methods change, not replace."""
+    parts = list(ast.walk(owner))
+    own = {n.attr for n in parts if isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Store)}
+    changed = {node.attr for node in _changed_in_place(parts) if isinstance(node, ast.Attribute)}
+    for node in owner.body:
+        target = node.targets[0] if isinstance(node, ast.Assign) else getattr(node, "target", None)
+        value = getattr(node, "value", None)
+        if isinstance(target, ast.Name) and _is_collection(value) and target.id in changed - own:
+            yield _SHARED.format(target.id, owner.name), node.lineno
+
+
+def _shared_by_calls(function: ast.FunctionDef) -> Iterator[tuple[str, int]]:
+    """Yield the lists and dictionaries that are defaults of a function and change in its body."""
+    parts = [node for part in function.body for node in ast.walk(part)]
+    own = {
+        node.targets[0].id
+        for node in parts
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
+    }
+    changed = {node.id for node in _changed_in_place(parts) if isinstance(node, ast.Name)}
+    arguments, defaults = function.args, function.args.defaults
+    positional = [*arguments.posonlyargs, *arguments.args]
+    given = [
+        *zip(positional[len(positional) - len(defaults) :], defaults, strict=True),
+        *zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True),
+    ]
+    for argument, default in given:
+        if _is_collection(default) and argument.arg in changed - own:
+            yield _SHARED_BY_CALLS.format(argument.arg, function.name), argument.lineno
+
+
+def _is_collection(node: ast.AST | None) -> bool:
+    """Return whether it makes a list, a dictionary or a set."""
+    is_made = isinstance(node, ast.Call) and ast.unparse(node.func) in ("list", "dict", "set")
+    return is_made or isinstance(node, ast.List | ast.Dict | ast.Set | ast.ListComp)
+
+
+def _changed_in_place(parts: Iterable[ast.AST]) -> Iterator[ast.expr]:
+    """Yield what is appended to, has an item replaced, or is extended with `+=`."""
+    for node in parts:
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            if node.func.attr in _CHANGES:
+                yield node.func.value
+        elif isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
+            yield node.value
+        elif isinstance(node, ast.AugAssign):
+            yield node.target

@@ -7,12 +7,10 @@ import pytest
 from grader.curriculum import NAMES, stubs
 from grader.recognition.dead_ends import (
     changed_in_forward,
-    compared_by_identity,
     dropped,
     kept_from_first_call,
     misnamed_keys,
     never_filled,
-    shared_by_all,
     told_arguments,
     unused_layers,
 )
@@ -24,8 +22,6 @@ def dead_ends(source: str) -> list[tuple[str, int]]:
         dropped,
         unused_layers,
         told_arguments,
-        shared_by_all,
-        compared_by_identity,
         kept_from_first_call,
         misnamed_keys,
         never_filled,
@@ -275,25 +271,3 @@ def test_a_parameter_that_nothing_fills_is_named() -> None:
 )
 def test_one_that_is_filled_later_is_not(line: str) -> None:
     assert never_filled(_NORM.format(line=line)) == []
-
-
-def test_a_default_that_calls_change_is_shared_by_them() -> None:
-    """A list as a default is made once; one that is replaced first, or only read, is not told."""
-    source = "def fit(steps, losses={}):\n    {}\n    losses.append(1.0)\n    return losses\n"
-    [(sentence, line)] = shared_by_all(source.format("[]", "pass"))
-    assert sentence.startswith("`losses` is made once, when `fit` is defined")
-    assert line == 1
-    assert shared_by_all(source.format("[]", "losses = list(losses)")) == []
-    assert shared_by_all(source.format("None", "losses = losses or []")) == []
-    assert shared_by_all("def pad(rows, extra=[]):\n    return [*rows, *extra]\n") == []
-    assert shared_by_all("def fit(*, seen=[]):\n    seen += [1]\n    return seen\n") != []
-
-
-def test_is_between_values_is_told() -> None:
-    """`p is 1` is False for 1.0; `p is None` and `training is False` are as they should be."""
-    source = "def drop(x, p):\n    return 0 * x if {} else x\n"
-    [(sentence, line)] = compared_by_identity(source.format("p is 1"))
-    assert "`p == 1` compares the values" in sentence
-    assert line == 2
-    assert compared_by_identity(source.format("p is None")) == []
-    assert compared_by_identity(source.format("p is not False")) == []

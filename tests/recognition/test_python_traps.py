@@ -45,3 +45,25 @@ def test_no_right_answer_has_a_trap(exercise: str) -> None:
     assert python_traps(stubs.solution(exercise)) == []
     for file in (_VARIANTS / exercise).glob("*.py"):
         assert python_traps(file.read_text(encoding="utf-8")) == [], file.name
+
+
+def test_a_default_that_calls_change_is_shared_by_them() -> None:
+    """A list as a default is made once; one that is replaced first, or only read, is not told."""
+    source = "def fit(steps, losses={}):\n    {}\n    losses.append(1.0)\n    return losses\n"
+    [(sentence, line)] = python_traps(source.format("[]", "pass"))
+    assert sentence.startswith("`losses` is made once, when `fit` is defined")
+    assert line == 1
+    assert python_traps(source.format("[]", "losses = list(losses)")) == []
+    assert python_traps(source.format("None", "losses = losses or []")) == []
+    assert python_traps("def pad(rows, extra=[]):\n    return [*rows, *extra]\n") == []
+    assert python_traps("def fit(*, seen=[]):\n    seen += [1]\n    return seen\n") != []
+
+
+def test_is_between_values_is_told() -> None:
+    """`p is 1` is False for 1.0; `p is None` and `training is False` are as they should be."""
+    source = "def drop(x, p):\n    return 0 * x if {} else x\n"
+    [(sentence, line)] = python_traps(source.format("p is 1"))
+    assert "`p == 1` compares the values" in sentence
+    assert line == 2
+    assert python_traps(source.format("p is None")) == []
+    assert python_traps(source.format("p is not False")) == []
