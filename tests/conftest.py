@@ -76,7 +76,7 @@ APART = (
 def pytest_cmdline_main(config: pytest.Config) -> None:
     """Starts workers, unless the command says how many, or that somebody wants to look.
 
-    Two more than there are processors, since many tests wait for what they have started.
+    One more than there are processors, since some tests wait for what they have started.
     """
     option = config.option
     if (
@@ -88,7 +88,7 @@ def pytest_cmdline_main(config: pytest.Config) -> None:
         or all("::" in argument for argument in config.args)
     ):
         return
-    option.numprocesses = _processors() + 2
+    option.numprocesses = _processors() + 1
 
 
 def _processors() -> int:

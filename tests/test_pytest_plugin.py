@@ -58,29 +58,40 @@ def class_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_a_failing_check_shows_the_finding_and_the_mistake(class_folder: Path) -> None:
-    done = run(class_folder, "--submission=ada", "-k", "attention and agrees")
-    assert done.returncode == 1
-    assert "1 failed" in done.stdout
-    assert "numbers in your output are wrong" in done.stdout
-    assert "d_k" in done.stdout
-    assert "Traceback" not in done.stdout
-    assert f"--hypothesis-seed={SEED}" in done.stdout
+ONE_CHECK = ("-k", "attention and agrees")
+
+
+@pytest.fixture(scope="module")
+def failing(class_folder: Path) -> subprocess.CompletedProcess[str]:
+    return run(class_folder, "--submission=ada", *ONE_CHECK)
+
+
+def test_a_failing_check_shows_the_finding_and_the_mistake(
+    failing: subprocess.CompletedProcess[str],
+) -> None:
+    assert failing.returncode == 1
+    assert "1 failed" in failing.stdout
+    assert "numbers in your output are wrong" in failing.stdout
+    assert "d_k" in failing.stdout
+    assert "Traceback" not in failing.stdout
+    assert f"--hypothesis-seed={SEED}" in failing.stdout
 
 
 def test_no_conftest_beside_a_submission_is_run(tmp_path: Path) -> None:
     """pytest looks into folders called test…, and this student is called so."""
     submit(tmp_path / "test_ada", masks=stubs.reference_source("masks"), conftest="print(0 / 0)")
-    done = run(tmp_path, "--submission=test_ada", "-k", "masks and causal")
+    chosen = ("-k", "masks and causal", "--collect-only")
+    done = run(tmp_path, "--submission=test_ada", *chosen)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_the_checks_run_from_a_clone_too(class_folder: Path) -> None:
+def test_the_checks_run_from_a_clone_too(
+    class_folder: Path, failing: subprocess.CompletedProcess[str]
+) -> None:
     """There, the conftest.py of the kit's own tests would take them for its own."""
-    chosen = ("-k", "attention and agrees")
-    done = run(ROOT, f"--submission={class_folder / 'ada'}", *chosen)
+    done = run(ROOT, f"--submission={class_folder / 'ada'}", *ONE_CHECK)
     assert done.returncode == 1
-    assert summary(done).startswith(summary(run(class_folder, "--submission=ada", *chosen)))
+    assert summary(done).startswith(summary(failing))
 
 
 @pytest.mark.full(seconds=2)

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from grader import cli
 from grader.capstone import notebook, report, tasks
 from grader.capstone.events import (
     Event,
@@ -215,14 +216,20 @@ def test_the_command_adds_what_is_piped(tmp_path: Path) -> None:
     ("arguments", "message"),
     [
         (("--task", "poems"), "dates, sort, sums, prose"),
-        (("--temperature", 1), "--temperature: for --task prose only"),
-        (("--task", "prose", "--top-p", 0), "--top-p is above 0"),
+        (("--temperature", "1"), "--temperature: for --task prose only"),
+        (("--task", "prose", "--top-p", "0"), "--top-p is above 0"),
     ],
 )
 def test_options_that_do_not_fit_are_refused(
-    tmp_path: Path, arguments: tuple[object, ...], message: str
+    tmp_path: Path,
+    arguments: tuple[str, ...],
+    message: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     (tmp_path / "masks.py").write_text(right("masks"), encoding="utf-8")
-    done = capstone(tmp_path, "--out", tmp_path / "out", *arguments)
-    assert done.returncode == 2
-    assert message in " ".join(done.stderr.split())
+    words = ["grader", "capstone", str(tmp_path), "--out", str(tmp_path / "out"), *arguments]
+    monkeypatch.setattr("sys.argv", words)
+    with pytest.raises(SystemExit, match="2"):
+        cli.main()
+    assert message in " ".join(capsys.readouterr().err.split())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Mapping
 from typing import Any, get_args
 
@@ -158,21 +157,20 @@ def test_a_comparison_with_torch_at_import_is_told_where_to_go(judge: Judge) -> 
     assert full_marks(grade(judge, {"layer_norm": SOLUTIONS["layer_norm"] + moved})["layer_norm"])
 
 
-OFTEN = [("attention", "near")]
-BESIDE_ALL = ("layer_norm",)
+# Those whose rules forbid what others need, and some of the rest.
+IN_COMPANY = [name for name in curriculum.NAMES if name in (*APART, *curriculum.NAMES[::5])]
+BESIDE_ALL = "layer_norm"
 
 
 @pytest.mark.parametrize(
     ("exercise", "others"),
     [
+        ("attention", "near"),
         *(
-            pytest.param(*pair, marks=() if pair in OFTEN else pytest.mark.full(seconds=3))
-            for pair in itertools.product(curriculum.NAMES, ("near",))
+            pytest.param(exercise, "near", marks=pytest.mark.full(seconds=2))
+            for exercise in IN_COMPANY
         ),
-        *(
-            pytest.param(exercise, "all", marks=pytest.mark.full(seconds=10))
-            for exercise in BESIDE_ALL
-        ),
+        pytest.param(BESIDE_ALL, "all", marks=pytest.mark.full(seconds=10)),
     ],
 )
 def test_a_mistake_counts_where_it_is_made_and_as_it_does_alone(

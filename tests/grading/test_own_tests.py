@@ -119,11 +119,15 @@ assert (square(torch.tensor([3.0])) == torch.tensor([9.0])).all()
 @pytest.mark.full
 @pytest.mark.parametrize("way", FORGED)
 def test_success_is_not_had_by_replacing_what_the_test_uses(jail: Host, way: str) -> None:
-    wrong = "def square(x):\n    return x"
-    assert outcome(jail, STRICT, wrong, FORGED[way]).points == 0
-    if "def square" not in FORGED[way]:
-        result = outcome(jail, STRICT, RIGHT, FORGED[way])
-        assert result.points == 3, result
+    cells = (RELEASED[0], f"{RIGHT}\n\ndef wrong(x):\n    return x", FORGED[way], None, None)
+    tests = [
+        OwnTest("wrong", STRICT.replace("square", "wrong"), 3, 3.0),
+        OwnTest("right", STRICT, 4, 3.0),
+    ]
+    times = Times(call=2.0, cell=2.0)
+    result = own_tests.run(cells, tests, RELEASED, jail, times)
+    assert result["wrong"].points == 0
+    assert result["right"].points == (0 if "def square" in FORGED[way] else 3), result
 
 
 @pytest.mark.full(seconds=2)

@@ -7,8 +7,6 @@ that, and both with the verdict in the notebook's first lines.
 from __future__ import annotations
 
 import json
-import shutil
-import sys
 from pathlib import Path
 
 import pytest
@@ -19,8 +17,9 @@ from tests.tools import kernel, warm
 pytest.importorskip("IPython", reason="IPython is not installed")
 
 from grader.feedback.results import ExerciseResult
-from grader.grading import workers
 from grader.grading.judge import Judge
+from grader.grading.recording import Recordings
+from grader.sandbox.host import Host
 from grader.submission import Submission, from_notebook
 
 CASES = [
@@ -35,10 +34,6 @@ OFTEN = (  # are graded in every run
     *("split_over_cells", "stub_above_the_answer", "sys_exit", "torch_patched_in_a_demo"),
 )
 Graded = dict[tuple[str, str], ExerciseResult]
-
-
-def isolation() -> str:
-    return "jail" if shutil.which("bwrap") and sys.platform == "linux" else "process"
 
 
 def written(path: Path, folder: Path) -> Submission:
@@ -70,15 +65,19 @@ def asked(request: pytest.FixtureRequest, test: str) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def graded(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Graded:
+def graded(
+    request: pytest.FixtureRequest,
+    tmp_path_factory: pytest.TempPathFactory,
+    host: Host,
+    recordings: Recordings,
+) -> Graded:
     folder = tmp_path_factory.mktemp("notebooks")
     names = asked(request, "test_the_kit_says_what_is_right")
-    handed_in = [written(kernel.NOTEBOOKS / f"{name}.py", folder) for name in names]
-    exercises = tuple(sorted({exercise for _, exercise, _ in CASES}))
-    with pytest.MonkeyPatch.context() as patch:  # and the workers are forks of this process
+    exercises = {exercise for name, exercise, _ in CASES if name in names}
+    with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Judge, "_explained", lambda _, result, *__: result)
-        plan = workers.Plan(exercises, 7, isolation(), 2, search=False)
-        outcome = list(workers.grade(handed_in, plan))
+        judge = Judge(exercises, recordings, host)
+        outcome = [judge.grade(written(kernel.NOTEBOOKS / f"{name}.py", folder)) for name in names]
     return {
         (item.submission, result.exercise): result for item in outcome for result in item.exercises
     }
