@@ -207,6 +207,18 @@ class LayerNorm(torch.nn.Module):
     assert failed <= others["unbiased-variance",]  # no weight can be put in, so each ends there
 
 
+def test_no_mistake_is_added_that_would_show_in_checks_that_passed() -> None:
+    """Temperature 0 is right in `with_temperature`; `sample` doesn't use what that returns."""
+    source = edited(
+        stubs.reference_source("sampling"),
+        (
+            "logits = with_temperature(logits, temperature).log()",
+            "with_temperature(logits, temperature)",
+        ),
+    )
+    assert named("sampling", source) == [("temperature-not-applied-in-sample",)]
+
+
 def test_mistakes_that_cannot_be_in_one_answer_are_not_named_together() -> None:
     """The norm stands before the sublayer or after it; a mean has one axis."""
     source = stubs.reference_source("sublayer")

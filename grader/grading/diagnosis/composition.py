@@ -20,6 +20,7 @@ from grader.grading.question import Goal
 from grader.recognition.evidence import Evidence
 from grader.recognition.features import Prints
 from grader.recognition.thresholds import (
+    AGAINST,
     AGAINST_THE_SOURCE,
     AGAINST_TOGETHER,
     ALONE,
@@ -217,11 +218,17 @@ class _Composition:
         return ~self.evidence.wrong | (self.discrete & ~same)
 
     def _near(self, left: Tensor) -> list[str]:
-        """Return the mistakes that show where something is left, the most specific first."""
+        """Return the mistakes that show where something is left, the most specific first.
+
+        One that mostly shows in checks in which nothing is wrong is not there: what would hide it?
+        """
         shown = self.library.shown & self.student.said
         there = self._weight(shown & left) / self._weight(left).clamp(min=1e-9)
         beside = self._weight(shown & ~self.evidence.wrong) / self._weight(shown).clamp(min=1e-9)
-        return self._ordered(torch.where(there > 0, 3 + there - 2 * beside, 0.0), 0.0)
+        by_check = self.evidence.wrong.float() @ self.library.columns
+        passed = self._weight(shown & (by_check == 0)[self.library.checks])
+        possible = (there > 0) & (passed <= AGAINST * self._weight(shown))
+        return self._ordered(torch.where(possible, 3 + there - 2 * beside, 0.0), 0.0)
 
     def _ordered(self, score: Tensor, least: float) -> list[str]:
         order = score.argsort(descending=True).tolist()
