@@ -34,17 +34,6 @@ def room_of(module: str) -> str:
     return parts[1] if len(parts) > 1 else "grader"
 
 
-def docstrings(tree: ast.AST) -> set[int]:
-    """The constants that are docstrings, by identity."""
-    return {
-        id(node.body[0].value)
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef)
-        and node.body
-        and isinstance(node.body[0], ast.Expr)
-    }
-
-
 @cache
 def parsed(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"))
@@ -53,10 +42,9 @@ def parsed(path: Path) -> ast.Module:
 @cache
 def dependencies(module: str) -> frozenset[str]:
     """The modules of the kit that a module imports or names in a string, wherever in its file."""
-    tree = parsed(MODULES[module])
-    texts = docstrings(tree)
+    texts: set[int] = set()  # which are docstrings, by identity
     names: set[str] = set()
-    for node in ast.walk(tree):
+    for node in ast.walk(parsed(MODULES[module])):
         if isinstance(node, ast.ImportFrom) and node.module:
             inner = [f"{node.module}.{alias.name}" for alias in node.names]
             names |= {name if name in MODULES else node.module for name in inner}
@@ -64,6 +52,10 @@ def dependencies(module: str) -> frozenset[str]:
             names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.Constant) and id(node) not in texts:
             names |= set(DOTTED.findall(str(node.value)))
+        elif isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and node.body:
+            # The walk comes to a body after what it is in.
+            first = node.body[0]
+            texts |= {id(first.value)} if isinstance(first, ast.Expr) else set()
     return frozenset((names & set(MODULES)) - {module})
 
 

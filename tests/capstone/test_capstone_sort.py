@@ -24,6 +24,7 @@ from grader.curriculum.project import EXERCISES
 from grader.sandbox import jail
 from tests.tools import warm
 from tests.tools.capstone_runs import right, run, wrong
+from tests.tools.jailed import PROBLEMS
 
 SORT = tasks.find("sort")
 
@@ -114,7 +115,7 @@ def test_what_public_tests_import_of_the_kit_is_there_in_a_jail() -> None:
 
 
 @pytest.mark.full(seconds=6)
-@pytest.mark.skipif(bool(jail.missing()), reason="The jail is not there.")
+@pytest.mark.skipif(bool(PROBLEMS), reason="The jail is not there.")
 def test_in_a_jail_public_tests_and_the_diagnosis_work_too(tmp_path: Path) -> None:
     (tmp_path / "attention.py").write_text(wrong("attention", "scaled-by-d-k"), encoding="utf-8")
     arguments = ["--task", "sort", "--isolation", "jail", "--seconds", "1"]

@@ -112,7 +112,8 @@ def {entry}(*args, **options):
         "masks": SOLUTIONS["masks"] + allowed.format(entry="causal_mask"),
         "attention": SOLUTIONS["attention"] + allowed.format(entry="attention"),
     }
-    results = grade(judge, {**right_near("masks", "attention"), **sources})
+    forbidding = {name: SOLUTIONS[name] for name in ("layer_norm", "embedding")}
+    results = grade(judge, {**forbidding, **sources})
     assert all(map(full_marks, results.values())), results
 
 

@@ -16,9 +16,9 @@ from typing import Any
 import pytest
 
 from grader.curriculum import stubs
-from grader.sandbox import jail
 from tests import ROOT
 from tests.tools.command import Grader
+from tests.tools.jailed import PROBLEMS
 
 
 @pytest.fixture
@@ -125,7 +125,7 @@ def zipped(files: dict[str, str], link: str = "") -> bytes:
 
 
 @pytest.mark.full(seconds=25)
-@pytest.mark.skipif(bool(jail.missing()), reason="a root of its own needs bubblewrap")
+@pytest.mark.skipif(bool(PROBLEMS), reason="a root of its own needs bubblewrap")
 def test_submissions_are_graded_in_a_root_of_its_own_and_none_writes_its_results(
     made: Path, tmp_path: Path
 ) -> None:

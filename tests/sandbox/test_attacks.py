@@ -33,16 +33,15 @@ from grader.grading.judge import Judge
 from grader.grading.recording import Recordings
 from grader.grading.student_process import PROGRAM
 from grader.remote.channel import Times
-from grader.sandbox import jail
 from grader.sandbox.host import ISOLATIONS, Host
 from grader.submission import Submission
 from tests import DATA
+from tests.tools.jailed import PROBLEMS
 
 HERE = DATA / "attacks"
 AT_ONCE = 8
 # What waits for a disk is idle, too: less than the default would take a cold one for sleep.
 TIMES = Times(load=2.0, call=1.0)
-PROBLEMS = " ".join(f"{problem.what} {problem.fix}" for problem in jail.missing())
 KINDS = {
     *("delegation", "endings", "files", "hunting", "lies", "loops", "memory", "output"),
     *("processes", "system", "tampering", "wire"),

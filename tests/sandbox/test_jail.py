@@ -20,8 +20,8 @@ from grader.remote.budget import Budget
 from grader.remote.channel import Channel
 from grader.sandbox import jail, lockdown, syscalls
 from grader.sandbox.host import Host, HostError
+from tests.tools.jailed import PROBLEMS
 
-PROBLEMS = " ".join(f"{problem.what} {problem.fix}" for problem in jail.missing())
 needs_jail = pytest.mark.skipif(bool(PROBLEMS), reason=f"The jail is not tested: {PROBLEMS}")
 try:
     import pyseccomp

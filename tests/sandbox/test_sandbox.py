@@ -22,8 +22,8 @@ from grader.remote.channel import Channel, Times
 from grader.remote.session import Live, Lost, StudentError
 from grader.sandbox import jail, lockdown, pids
 from grader.sandbox.host import CPU_PRESSURE, Child, Host, HostError, Limits
+from tests.tools.jailed import PROBLEMS
 
-PROBLEMS = " ".join(f"{problem.what} {problem.fix}" for problem in jail.missing())
 LIMITS = Limits(cpu_seconds=2)
 TIMES = Times(load=5.0, call=1.1, idle=1.1)
 
