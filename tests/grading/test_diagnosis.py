@@ -16,7 +16,7 @@ import torch
 
 from grader import curriculum
 from grader.curriculum import mistakes, reference, stubs
-from grader.curriculum.mistakes.variants import both, contradict, together
+from grader.curriculum.mistakes.variants import both, contradict, together, variants
 from grader.feedback.results import Diagnosis
 from grader.grading.diagnosis import fingerprints
 from grader.grading.diagnosis.diagnostician import Diagnostician
@@ -436,13 +436,11 @@ def test_what_no_line_reads_speaks_against_a_mistake_made_with_it() -> None:
     assert {*named("grouped_query", source)} == {("nothing-turned",), ("cache-ignored",)}
 
 
-@pytest.mark.full(seconds=2)
 def test_of_two_that_look_the_same_the_one_that_reads_what_the_source_reads_is_named() -> None:
-    """A beam of one does not read `beam_size`, and sums of logits do."""
-    alike = ["logits-added-up", "beam-of-one"]
-    diagnostician = Diagnostician("decoding")
-    assert diagnostician._by_reading(alike, frozenset()) == alike[:1]
-    assert diagnostician._by_reading(alike, {"beam_search.beam_size"}) == alike
+    """A mask whose result is dropped is read, and has the effect of one that is ignored."""
+    name = "mask-result-dropped"
+    made = [variant for variant in variants("attention") if variant.mistakes == (name,)]
+    assert [named("attention", variant.source) for variant in made] == [[(name,)]] * len(made)
 
 
 def test_arguments_that_are_read_without_their_names_are_not_called_unread() -> None:

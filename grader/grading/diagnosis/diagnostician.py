@@ -173,10 +173,7 @@ class Diagnostician:
         """Return those of look-alike mistakes that leave unread what the student's code does."""
         told = [name for name in names if name in self.library.unread]
         fitting = [name for name in told if self.library.unread[name] <= unread]
-        names = fitting or [name for name in names if name not in told] or names
-        if len(names) < 2:
-            return names
-        return [name for name in names if self.library.never_reads(name) <= unread] or names
+        return fitting or [name for name in names if name not in told] or names
 
     def _denied(self, name: str, proven: Iterable[str]) -> bool:
         """Return whether a mistake's text is about an argument that provably no line reads."""

@@ -107,12 +107,8 @@ class Library(Fingerprints):
     def leaves_unread(self, names: Sequence[str]) -> AbstractSet[str]:
         """Return the arguments that answers with one of these mistakes do not read."""
         made = [one.source for one in self.variants if not {*names}.isdisjoint(one.mistakes)]
-        return frozenset().union(*(_left_out_by(self.exercise, source) for source in made))
-
-    def never_reads(self, name: str) -> AbstractSet[str]:
-        """Return the arguments that no answer with this mistake reads, in whatever form."""
-        made = [one.source for one in self.variants if name in one.mistakes]
-        return frozenset.intersection(*(_left_out_by(self.exercise, source) for source in made))
+        right = _left_out(stubs.reference_source(self.exercise))
+        return frozenset().union(*map(_left_out, made)) - right
 
     def holds(self, source: str) -> bool:
         """Return whether an answer behaves as the reference does, or as one known mistake."""
@@ -176,11 +172,6 @@ class Library(Fingerprints):
 @functools.cache
 def _left_out(source: str) -> frozenset[str]:
     return left_out(source)
-
-
-def _left_out_by(exercise: str, source: str) -> frozenset[str]:
-    """Return what an answer with a known mistake leaves out, and the solution does not."""
-    return _left_out(source) - _left_out(stubs.reference_source(exercise))
 
 
 def shipped(exercise: str, probes: Sequence[Question]) -> tuple[Mapping[str, Any], Tensor] | None:
