@@ -37,9 +37,7 @@ FLAGS = [
     *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"),
     *("--disable-background-networking", "--disable-component-update"),
 ]
-MEMBERS = tuple(
-    member for member in example_class.MEMBERS if member.name in ("ada", "bela", "jana")
-)
+MEMBERS = tuple(member for member in example_class.MEMBERS if member.name in ("bela", "jana"))
 WAIT = 60_000
 
 
