@@ -19,9 +19,9 @@ AXES = ("row", "number")
 
 
 def test_relu_by_hand() -> None:
-    """Negative numbers become zero, all others stay.
+    """Negative numbers become zero, all others stay the same.
 
-    Only the sign decides: 0.5 stays 0.5, and 300 stays 300.
+    Only the sign matters: 0.5 stays 0.5, and 300 stays 300.
     """
     x = torch.tensor([[-2.0, -0.5, 0.0], [0.5, 1.0, 300.0]])
     expected = torch.tensor([[0.0, 0.0, 0.0], [0.5, 1.0, 300.0]])
@@ -41,7 +41,7 @@ def test_tanh_by_hand() -> None:
 def test_gelu_by_hand() -> None:
     """gelu(x) is x times the share of the normal distribution below x.
 
-    0.13499 % of it lies below -3, 15.86553 % below -1, 84.13447 % below 1.
+    That share is 0.13499 % for -3, 15.86553 % for -1 and 84.13447 % for 1.
     """
     x = torch.tensor([[-3.0, -1.0, 0.0, 1.0]])
     expected = torch.tensor([[-3 * 0.00134990, -0.1586553, 0.0, 0.8413447]])
@@ -65,7 +65,10 @@ def test_the_other_form_of_gelu() -> None:
     x = torch.tensor([[-3.0, -1.0, 0.0, 1.0]])
     expected = torch.tensor([[-0.00363739, -0.1588080, 0.0, 0.8411920]])
     output = gelu(x, approximate="tanh")
-    help = "Print what goes into your tanh for -3, and what comes out. Is it as in the docstring?"
+    help = (
+        "Print what goes into your tanh for -3, and what comes out. Are they the two numbers in "
+        "this test's docstring?"
+    )
     asks = {
         "These are the numbers of the exact form. Where is `approximate` used?": torch.tensor(
             [[-0.00404970, -0.1586553, 0.0, 0.8413447]]
@@ -78,7 +81,7 @@ def test_the_other_form_of_gelu() -> None:
 
 
 def test_far_away_numbers() -> None:
-    """Results are right for numbers as large as 1e30, gradients finite.
+    """Results are right for numbers as large as 1e30, and gradients finite.
 
     tanh is -1 or 1 there (tanh(3) is only 0.995); relu and gelu are 0 on the left and x on the
     right.

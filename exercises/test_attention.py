@@ -140,7 +140,7 @@ def test_a_query_that_sees_nothing() -> None:
 
 
 def test_dropout_acts_on_the_weights() -> None:
-    """A "dropout" that keeps only the first of three weights.
+    """`dropout` acts on the weights; this one keeps only the first of three.
 
     The query is all zeros, so the weights are 1/3 each. Only the first reaches the values, and a
     third of (3, 6, 9) is (1, 2, 3).
@@ -154,12 +154,12 @@ def test_dropout_acts_on_the_weights() -> None:
         torch.tensor([[1.0, 2.0, 3.0]]),
         "attention output with dropout",
         axes=("query", "d_v"),
-        help="Is `dropout` called once, on the weights, before they meet the values?",
+        help="Is `dropout` called once, on the weights, before they are multiplied by the values?",
     )
 
 
 def test_each_sentence_and_head_by_hand() -> None:
-    """Two sentences, five heads, with a pencil; all sizes differ.
+    """Two sentences and five heads, worked out with a pencil; all sizes differ.
 
     With 16 features the scores 4 log 2, 0 and 0 are divided by 4. The exponentials of log 2, 0 and
     0 are 2, 1 and 1, so the weights are 1/2, 1/4 and 1/4, and the values 4, 0 and 8 average to
@@ -213,12 +213,12 @@ def test_scores_of_a_thousand() -> None:
 
 
 def test_a_mask_for_each_head() -> None:
-    """A mask of three axes belongs to the heads.
+    """A mask with three axes has one part for each head.
 
-    It broadcasts from the right.
+    Masks broadcast from the right.
 
-    The first head sees the first key only, the second head the last. So all weight is there. A mask
-    with axes of size 1 in front, such as a padding mask, holds for all heads.
+    The first head sees only the first key, the second head only the last, so that key gets all of
+    the weight. A mask with axes of size 1 in front, such as a padding mask, holds for all heads.
     """
     query, key, value = torch.ones(2, 2, 1, 4), torch.ones(2, 2, 3, 4), torch.zeros(2, 2, 3, 5)
     mask = torch.tensor([[[True, False, False]], [[False, False, True]]])

@@ -23,7 +23,7 @@ def layer_of_four(**options: Any) -> nn.TransformerEncoderLayer:
     """Return a layer of four features and two heads, whose weights are small numbers.
 
     Queries are the token, keys twice the token, values three times the token plus 1; `out_proj`
-    moves every feature one position on, the last to the front, and adds 1/2. The feed-forward
+    shifts every feature one position on, the last to the front, and adds 1/2. The feed-forward
     network has one inner feature, the sum of the token's features minus 1, and returns it in the
     first feature.
     """
@@ -57,7 +57,7 @@ def steps(layer: nn.TransformerEncoderLayer, x: Tensor) -> dict[str, Tensor]:
 def test_the_weights_are_all_you_need() -> None:
     """Your function reads the weights and calls no part of the layer.
 
-    `F.linear(x, layer.linear1.weight, layer.linear1.bias)` is what a call of `layer.linear1` gives.
+    `F.linear(x, layer.linear1.weight, layer.linear1.bias)` computes what `layer.linear1(x)` would.
     """
     layer = layer_of_four(batch_first=True)
     for name, part in layer.named_modules(prefix="layer"):
@@ -94,7 +94,7 @@ def test_scores_and_weights() -> None:
     """The products of query and key are divided by the root of d_head.
 
     A head has two features, so that is √2. In head 0 each token has the score 2 / √2 with itself.
-    In head 1 only the first has one, 8 / √2; all other scores are 0.
+    In head 1 only the first token has one, 8 / √2. All other scores are 0.
     """
     found = steps(layer_of_four(batch_first=True), X)
     scores = torch.tensor([[[[2.0, 0.0], [0.0, 2.0]], [[8.0, 0.0], [0.0, 0.0]]]]) / sqrt(2)
@@ -107,7 +107,7 @@ def test_scores_and_weights() -> None:
         "Each head's columns sum to one. Over which axis does your softmax run?": wrong.softmax(2),
         "Both heads together sum to one. Over which axis does your softmax run?": wrong.softmax(1),
     }
-    help = "The scores are right. Softmax makes weights of them: each row of a head sums to one."
+    help = "The scores are right. Softmax turns them into weights: each row of a head sums to one."
     assert_matches(found["weights"], weights, "'weights'", axes=SCORES, help=help, asks=asks)
 
 
@@ -124,8 +124,8 @@ def test_large_scores() -> None:
 def test_attention() -> None:
     """The heads are merged and go through `out_proj`.
 
-    In head 1, the second token averages both values, (1, 1) and (1, 7), so it has (1, 4). Then
-    `out_proj` moves every feature one position on, the last to the front, and adds 1/2.
+    In head 1, the second token averages the values (1, 1) and (1, 7), which gives (1, 4). Then
+    `out_proj` shifts every feature one position on, the last to the front, and adds 1/2.
     """
     found = steps(layer_of_four(batch_first=True), X)
     own = 1 / (1 + exp(-sqrt(2)))
@@ -135,7 +135,7 @@ def test_attention() -> None:
 
 
 def test_norms_and_sums() -> None:
-    """If attention is zero, x is normalised twice.
+    """If attention returns zeros, x is normalised twice.
 
     The feed-forward network is in between. The first token's mean is 1 and its variance 1.5. The
     normalised features sum to 0, so the network's inner feature is 0 - 1, which ReLU sets to 0.
@@ -157,8 +157,8 @@ def test_norms_and_sums() -> None:
 def test_norm_first() -> None:
     """In pre-norm the norm comes first, and sums are not normalised.
 
-    With an attention of 1/2 everywhere, and a network whose inner feature is 2, the output is
-    x + 1/2, and 2 more in the first feature. linear2's bias is 1, and is added everywhere.
+    Attention returns 1/2 everywhere, and the network's inner feature is 2, so the output is
+    x + 1/2, plus 2 in the first feature. linear2's bias is 1, and is added everywhere.
     """
     layer = layer_of_four(batch_first=True, norm_first=True)
     layer.self_attn.out_proj.weight.data.zero_()
@@ -175,11 +175,11 @@ def test_norm_first() -> None:
 
 
 def test_other_layers() -> None:
-    """A layer may have the batch second, use GELU, or be in training mode.
+    """A layer may take the batch second, use GELU, or be in training mode.
 
     If it is not `batch_first`, x is (length, batch, d_model), and so are the results, except those
-    with a head axis, which have the batch first. A layer made with gelu has it in `activation`;
-    GELU of 2.5 is 2.48448. In training mode the steps are the same, and the layer stays in it.
+    with a head axis, which have the batch first. `layer.activation` says whether a layer uses GELU;
+    GELU of 2.5 is 2.48448. In training mode the steps are the same, and the mode doesn't change.
     """
     other = torch.tensor([[[2.0, 1.0, 1.0, 0.0], [1.0, 1.0, 3.0, 0.0]]])
     x = torch.cat([X, other, -X])
@@ -229,9 +229,9 @@ def test_the_norms_have_scale_shift_and_eps() -> None:
 
 
 def test_each_norm_has_its_own_weights() -> None:
-    """In post-norm, too, the second norm has its own `weight` and `bias`.
+    """In post-norm too, the second norm has its own `weight` and `bias`.
 
-    Attention and the network return zeros. norm1 makes (1, -1) into 4 * (1, -1) + 1 = (5, -3).
+    Attention and the network return zeros. norm1 turns (1, -1) into 4 * (1, -1) + 1 = (5, -3).
     norm2 normalises that to (1, -1) and returns 10 * (1, -1) + 2 = (12, -8).
     """
     layer = layer_of_four(batch_first=True)
@@ -253,7 +253,7 @@ def test_each_norm_has_its_own_weights() -> None:
 
 
 def test_an_x_around_a_thousand() -> None:
-    """The norm of x + 1000 is that of x."""
+    """The norm of x + 1000 is the norm of x."""
     layer = layer_of_four(batch_first=True, norm_first=True)
     x = torch.tensor([[[0.3, -0.3, 0.3, -0.3], [0.7, 0.7, -0.7, -0.7]]])
     expected = x / torch.tensor([[[0.3], [0.7]]])
@@ -264,9 +264,9 @@ def test_an_x_around_a_thousand() -> None:
 
 
 def test_random_weights() -> None:
-    """With random weights, too, the output is what the layer itself returns.
+    """With random weights too, the output is what the layer itself returns.
 
-    The weights of the other tests are so simple that a matrix and its transpose may do the same.
+    The other tests use weights so simple that a matrix and its transpose may do the same.
     """
     torch.manual_seed(0)
     x = torch.randn(2, 3, 4)

@@ -44,7 +44,7 @@ def with_torchs_names(layer: Any) -> dict[str, Tensor]:
 
 
 def torch_layer(norm_first: bool, activation: str = "relu") -> nn.TransformerDecoderLayer:
-    """Return PyTorch's own layer, of the sizes that these tests use."""
+    """Return PyTorch's own layer, with the sizes that these tests use."""
     return nn.TransformerDecoderLayer(
         6, 2, 8, 0.0, activation, batch_first=True, norm_first=norm_first
     )
@@ -72,7 +72,7 @@ def test_the_parameters_of_a_layer() -> None:
 
 
 def test_the_parameters_of_the_stack() -> None:
-    """A norm follows the layers in pre-norm only."""
+    """A norm follows the last layer in pre-norm only."""
     layers = {f"layers.{i}.{name}": shape for i in range(3) for name, shape in SHAPES.items()}
     norm = {"norm.weight": (6,), "norm.bias": (6,)}
     for norm_first in (False, True):
@@ -139,7 +139,7 @@ def question(layer: Any, own: nn.Module, x: Tensor, memory: Tensor) -> str:
 
 
 def test_masks_for_each_head() -> None:
-    """A mask of three axes belongs to the heads.
+    """A mask with three axes has one part for each head.
 
     The first head may not look ahead, nor see the last source token; the second sees everything.
     """
@@ -156,7 +156,7 @@ def test_masks_for_each_head() -> None:
         ("memory_mask", {"memory_mask": memory_mask}),
     ):
         expected = own(x, memory, **{name: ~one.repeat(2, 1, 1) for name, one in masks.items()})
-        help = f"Which attention gets {what}, and does it get it as it is?"
+        help = f"Which attention should receive the {what}, and does it arrive unchanged?"
         what = f"DecoderLayer output with a {what} for each head"
         assert_matches(
             layer(x.clone(), memory.clone(), **masks), expected, what, axes=AXES, help=help
@@ -228,8 +228,8 @@ def test_the_stack() -> None:
             norm.load_state_dict(decoder.norm.state_dict())
         what = f"Decoder output with norm_first={norm_first}"
         help = (
-            "Is each layer used? Each gets what the one before it returns as x, and the memory as "
-            "it was."
+            "Is each layer used? Its x is what the one before it returns; the memory is the same "
+            "for all."
         )
         found, expected = decoder(x.clone(), memory.clone()), own(x, memory)
         own.norm = None
@@ -244,7 +244,7 @@ def test_the_stack() -> None:
             "Do the masks reach every layer?": own(x, memory),
         }
         what += " and both masks"
-        help = "Each layer gets what the one before it returns, the memory and both masks."
+        help = "Each layer takes what the one before it returns, the memory and both masks."
         found = decoder(x.clone(), memory.clone(), tgt_mask, memory_mask)
         assert_matches(found, expected, what, axes=AXES, help=help, asks=asks)
         theirs, right = (
@@ -281,20 +281,20 @@ def test_options_reach_every_layer() -> None:
 
 
 def test_nothing_in_a_layer_is_shared() -> None:
-    """Each connection has its own norm, each attention its own maps."""
+    """Each connection has its own norm, and each attention its own maps."""
     layer: Any = DecoderLayer(d_model=6, n_heads=2, d_ff=8)
     norms = {id(sublayer.norm.weight) for sublayer in layer.sublayers}
     if len(norms) < 3:
         raise Mismatch(
             f"The 3 connections of your DecoderLayer share their norms: there "
             f"{'is only one' if len(norms) == 1 else 'are only two'}.",
-            help="Does each sublayer have a SublayerConnection of its own?",
+            help="Does each sublayer have its own SublayerConnection?",
             points_at="__init__",
         )
     if layer.self_attn.q_proj.weight is layer.cross_attn.q_proj.weight:
         raise Mismatch(
             "self_attn and cross_attn of your DecoderLayer share their maps.",
-            help="Does each of the two have a MultiHeadAttention of its own?",
+            help="Does each of the two have its own MultiHeadAttention?",
             points_at="__init__",
         )
 
@@ -358,10 +358,10 @@ def test_x_and_memory_are_not_modified() -> None:
 def test_dropout_inside_every_sublayer() -> None:
     """Dropout acts inside all three sublayers.
 
-    The values are 1, and so are the inner features of the network. Each of the 8 is dropped or
-    doubled before a sublayer takes the average, a multiple of 1/4; what it returns is dropped or
-    doubled once more. So 0, 1/2, 1, 3/2 and so on is added, where without dropout inside it would
-    be 0 or 2.
+    The values are 1, and so are the network's 8 inner features. Each is dropped or doubled before
+    the sublayer averages them, so the average is a multiple of 1/4, and what the sublayer returns
+    is dropped or doubled once more. So 0, 1/2, 1, 3/2 and so on is added to x; without dropout
+    inside, it would be 0 or 2.
     """
     torch.manual_seed(8)
     stack: Any = Decoder(1, 6, n_heads=2, d_ff=8, dropout=0.5, norm_first=True)
@@ -393,11 +393,11 @@ def test_dropout_inside_every_sublayer() -> None:
 
 
 def test_dropout_on_nothing_else() -> None:
-    """Dropout acts on nothing but the sublayers.
+    """Dropout acts on the sublayers and on nothing else.
 
     Where they return zeros, training and evaluation give the same.
 
-    So neither x, nor the sum, nor what a norm returns is dropped.
+    So no part of x, of the sums or of what the norms return is dropped.
     """
     torch.manual_seed(9)
     x, memory = torch.randn(2, 4, 6), torch.randn(2, 5, 6)
@@ -413,7 +413,7 @@ def test_dropout_on_nothing_else() -> None:
 
 
 def test_dropout_if_none_is_given() -> None:
-    """dropout is 0.1 if none is given.
+    """Without the argument `dropout`, it is 0.1.
 
     What a sublayer adds becomes 0 or 1 / 0.9."""
     torch.manual_seed(10)

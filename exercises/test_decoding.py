@@ -12,7 +12,7 @@ PAD, START, END, A, B = range(5)
 
 
 class Chain(nn.Module):
-    """A model in which the next token depends on the last one only, by a table.
+    """A model that looks up the next token's probabilities in a table, by the last token alone.
 
     A row's first source id says which table the row uses. Logits are log-probabilities plus 100, so
     they have to be normalised, and their exp is infinite.
@@ -38,7 +38,7 @@ class Chain(nn.Module):
     def decode(self, tgt: Tensor, memory: Tensor, src: Tensor) -> Tensor:
         """Return the rows of the tables, back to front, (B, Lt, 5)."""
         if not (tgt[:, 0] == self.start).any():
-            raise ValueError("decode needs all tokens so far, and here the start token is missing")
+            raise ValueError("decode needs all tokens so far, and the start token is missing here")
         if not torch.equal(memory[..., 0].long(), src):
             raise ValueError("decode was called with a memory that is not that of its source")
         return self.tables[src[:, 0]].gather(1, tgt.unsqueeze(-1).expand(-1, -1, 5)).flip(-1)
@@ -64,7 +64,7 @@ ENDLESS = {START: {B: 0.8, A: 0.2}, B: {B: 0.7, A: 0.3}, A: {A: 0.9, B: 0.1}}
 
 
 def assert_written(found: Tensor, expected: Tensor, what: str, help: str = "") -> None:
-    """Check that these tokens were written; more padding after them is fine."""
+    """Check that these tokens came back; more padding after them is fine."""
     if isinstance(found, Tensor) and found.dim() == 2 and found.size(1) > expected.size(1):
         room = found.size(1) - expected.size(1)
         expected = F.pad(expected, (0, room), value=PAD)
@@ -93,7 +93,7 @@ def test_length_one_and_a_beam_of_one() -> None:
     found = beam_search(Chain(TREE), torch.tensor([[0]]), START, END, 6, beam_size=1)
     what = "beam_search with beam_size=1"
     help = (
-        "A beam keeps the likeliest. A beam of one keeps a, which has 0.6, and neither b, which "
+        "A beam keeps the likeliest. A beam of one keeps a, which has 0.6, and drops b, which "
         "has 0.4, nor anything less likely. After a it keeps the end."
     )
     assert_written(found, torch.tensor([[START, A, END]]), what, help)
@@ -108,7 +108,7 @@ def test_a_row_that_has_ended_is_filled() -> None:
 
 
 def test_any_id_may_be_generated() -> None:
-    """Start token and padding may be generated; neither ends a sentence.
+    """The start token and padding may be generated; neither ends a sentence.
 
     Only `eos_id` does, whatever the other ids are.
     """
@@ -131,8 +131,8 @@ def test_the_start_token_may_have_any_id() -> None:
 def test_a_beam_of_two_by_hand() -> None:
     """A beam of two finds b, then the end, which greedy decoding misses.
 
-    0.4 * 0.9 = 0.36 is more than greedy's 0.6 * 0.5 = 0.30. And a batch of two gives what each row
-    gives alone, even with a beam larger than the vocabulary.
+    0.4 * 0.9 = 0.36 is more than greedy's 0.6 * 0.5 = 0.30. In a batch, each row gives the same
+    result as alone, even with a beam larger than the vocabulary.
     """
     help = (
         "Does a finished sentence stay in the beam unchanged, with its score? And is the score a "
@@ -156,25 +156,25 @@ def test_a_beam_of_two_by_hand() -> None:
 def test_rows_do_not_compete() -> None:
     """Each row has a beam of its own: rows do not compete.
 
-    In the first row a has 0.6 and b 0.4, whatever comes before. After two steps four sentences have
+    In the first row a always has 0.6 and b 0.4, so after two steps the four sentences have
     0.6 * 0.6 = 0.36, 0.24, 0.24 and 0.4 * 0.4 = 0.16. In the second row b has 0.28, a 0.26, padding
-    0.24 and the start token 0.22: no sentence has more than 0.28 * 0.28 = 0.08.
+    0.24 and the start token 0.22, so no sentence has more than 0.28 * 0.28 = 0.08.
     """
     sure, unsure = {A: 0.6, B: 0.4}, {B: 0.28, A: 0.26, PAD: 0.24, START: 0.22}
     tables = (dict.fromkeys((PAD, START, A, B), row) for row in (sure, unsure))
     found = beam_search(Chain(*tables), torch.tensor([[0], [1]]), START, END, 4, beam_size=2)
     expected = torch.tensor([[START, A, A, A], [START, B, B, B]])
-    help = "Which sentences does your code compare, when it keeps the best: those of one row only?"
+    help = "When your code keeps the best, does it compare sentences of one row only?"
     assert_matches(found, expected, "beam_search for two rows", axes=AXES, help=help)
 
 
 def test_finished_and_unfinished_compete() -> None:
     """Finished sentences stay in the beam; unfinished ones compete too.
 
-    In the first table the sentence that ends at once has 0.4. After two steps a, a leads with 0.6 *
-    0.8 = 0.48, so code that drops finished sentences has lost it; but 0.6 * 0.8 * 0.8 * 0.8 is only
-    0.31. Per token that would be more, but scores are not divided by the length. In the second
-    table, ending at once has 0.3, and a, a, which has not ended, 0.7 * 0.9 = 0.63.
+    In the first table the end alone has 0.4 and wins. After two steps a, a leads with
+    0.6 * 0.8 = 0.48, but two steps later 0.6 * 0.8 * 0.8 * 0.8 is only 0.31. Per token that would
+    be more, but scores are not divided by the length. In the second table the end alone has 0.3,
+    and a, a, which has not ended, wins with 0.7 * 0.9 = 0.63.
     """
     stays = {START: {END: 0.4, A: 0.6}, A: {A: 0.8, B: 0.2}, B: {A: 0.6, B: 0.4}}
     found = beam_search(Chain(stays), torch.tensor([[0]]), START, END, 5, beam_size=2)
@@ -188,9 +188,9 @@ def test_finished_and_unfinished_compete() -> None:
 def test_scores_are_not_divided_by_the_length() -> None:
     """A short sentence may win: its score is a sum, whatever the length.
 
-    Ending at once has 0.4. a, then the end, has 0.6 * 0.65 = 0.39, which per token would be more.
-    In the second table so have a, end with 0.6 * 0.52 = 0.312 and a, b with 0.288. The two best of
-    the three are 0.4 and 0.312.
+    In the first table, the end alone has 0.4, and a followed by the end has 0.6 * 0.65 = 0.39. Per
+    token the second would score higher. In the second table, a followed by the end has
+    0.6 * 0.52 = 0.312 and a followed by b has 0.288, so the two best have 0.4 and 0.312.
     """
     for end, going_on, help in (
         (0.65, A, "Which two scores does your code compare at the end: 0.4 and 0.39?"),
@@ -206,11 +206,12 @@ def test_scores_are_not_divided_by_the_length() -> None:
 
 
 def test_all_continuations_compete() -> None:
-    """A beam keeps the best continuations, whatever they continue.
+    """A beam keeps the best continuations, whichever sentences they continue.
 
-    In the first table both of the best two after two steps go on from a: a, a with 0.6 * 0.5 = 0.3
-    and a, end with 0.27. b, a has 0.2, and a, a goes on with half of its 0.3. In the second, the
-    third likeliest token alone leads to the end, with 0.2; the others have 0.5 * 0.25 = 0.125.
+    In the first table, the two best after two steps both continue a: a, a has 0.6 * 0.5 = 0.3, and
+    a, end has 0.27, while b, a has only 0.2. A step later, a, a is down to half of its 0.3. In the
+    second table, only the third likeliest token leads to the end, with 0.2; the others have
+    0.5 * 0.25 = 0.125.
     """
     even = dict.fromkeys((PAD, START, A, B), 0.25)
     of_one = {START: {A: 0.6, B: 0.4}, A: {A: 0.5, END: 0.45, B: 0.05}, B: {A: 0.5, B: 0.5}}
@@ -221,16 +222,16 @@ def test_all_continuations_compete() -> None:
     ):
         found = beam_search(Chain(table), torch.tensor([[0]]), START, END, 4, beam_size=beam_size)
         what = f"beam_search with beam_size={beam_size}"
-        help = "How many continuations does each sentence of the beam have, before the best stay?"
+        help = "How many continuations of each sentence compete before the best are kept?"
         assert_written(found, torch.tensor([expected]), what, help)
 
 
 def test_what_falls_out_of_the_beam_is_forgotten() -> None:
     """A finished sentence can drop out of the beam.
 
-    In the first row, ending at once has 0.2. A step later a, a has 0.7 * 0.52 = 0.364 and a, b has
-    0.336: both are better, and a beam of two is full. Their extensions have 0.189 at most, less
-    than 0.2, but by then it is too late. The model and `src` are unchanged afterwards.
+    In the first row, the end alone has 0.2. A step later a, a has 0.7 * 0.52 = 0.364 and a, b has
+    0.336. Both are better, so they fill the beam of two. Their extensions have at most 0.189, less
+    than 0.2, but the finished sentence is gone by then. The model and `src` are not modified.
     """
     table = {START: {A: 0.7, END: 0.2, B: 0.1}, A: {A: 0.52, B: 0.48}, B: {A: 0.51, B: 0.49}}
     model = Chain(table, TREE, pad_id=3).eval()

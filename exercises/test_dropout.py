@@ -30,11 +30,11 @@ def test_kept_numbers_grow() -> None:
         torch.where(kept, 4 * x, 0.0),
         "Dropout(0.75) output in training mode",
         axes=AXES,
-        help="By how much are the numbers that stay multiplied?",
+        help="What are the numbers that stay multiplied by?",
         asks={
-            "Nothing is dropped. Does your code ask `self.training`, and the right way round?": x,
-            "The numbers that stay are as they were. By how much should they grow?": x * kept,
-            "Is the factor made of the share that is dropped, or of the share that stays?": x
+            "Nothing is dropped. Does your code check `self.training`, and the right way round?": x,
+            "The numbers that stay are unchanged. By what factor should they grow?": x * kept,
+            "Does the factor come from the share that is dropped, or from the one that stays?": x
             / 0.75
             * kept,
             "These are the numbers of p = 0.5. Is the argument `p` used?": 2 * x * kept,
@@ -43,7 +43,7 @@ def test_kept_numbers_grow() -> None:
 
 
 def test_how_many_are_dropped() -> None:
-    """With p = 0.2, a fifth is dropped, different numbers in every call."""
+    """With p = 0.2, a fifth is dropped: different numbers in every call."""
     torch.manual_seed(0)
     x = torch.ones(100, 100)
     drop = Dropout(0.2)
@@ -84,7 +84,7 @@ def test_the_ends() -> None:
     """With p = 0 nothing is dropped, with p = 1 everything.
 
     With p = 1 the factor 1 / (1 - p) would be 1 / 0, and 0 times infinity is NaN. In evaluation
-    mode x comes out as it is, whatever p is.
+    mode x comes out unchanged, whatever p is.
     """
     x = torch.arange(1.0, 13.0).reshape(3, 4)
     assert_matches(Dropout(0.0)(x.clone()), x, "Dropout(0.0) output in training mode", axes=AXES)
@@ -119,7 +119,7 @@ def test_the_caller_keeps_its_numbers() -> None:
 def test_gradients_and_dtype() -> None:
     """The gradient of a dropped number is zero.
 
-    With the default p of 0.5, that of a kept number is 2. And bfloat16 comes back as bfloat16.
+    With the default p of 0.5, the gradient of a kept number is 2. And bfloat16 stays bfloat16.
     """
     torch.manual_seed(0)
     x = torch.ones(20, 20, requires_grad=True)
@@ -127,7 +127,7 @@ def test_gradients_and_dtype() -> None:
     output = drop(x)
     output.sum().backward()
     assert_matches(x.grad, output.detach(), "gradient of x", axes=AXES)
-    assert_matches(output.max(), torch.tensor(2.0), "largest number that Dropout() makes of ones")
+    assert_matches(output.max(), torch.tensor(2.0), "largest number in Dropout() of ones")
     half = drop(torch.ones(3, 3).bfloat16())
     help = "Which numbers is x multiplied by, and what dtype do they have?"
     assert_dtype(half, torch.bfloat16, "Dropout output for bfloat16", help=help)

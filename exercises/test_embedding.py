@@ -24,7 +24,7 @@ TABLE = torch.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
 def test_each_id_gets_its_row() -> None:
     """Id 2 gets row 2 of `weight`, id 0 gets row 0, and so on.
 
-    Rows are counted from 0. The axes of the ids stay, and the features are added at the end.
+    Rows are counted from 0. The output has the axes of the ids, with the features last.
     """
     embedding = Embedding(num_embeddings=3, embedding_dim=2)
     assert_parameters(embedding, {"weight": (3, 2)}, "Embedding(3, 2)")
@@ -36,7 +36,7 @@ def test_each_id_gets_its_row() -> None:
 def test_the_padding_row_does_not_learn() -> None:
     """The padding row is zero and receives no gradient.
 
-    The other rows receive one.
+    The other rows do.
     """
     embedding: Any = Embedding(num_embeddings=5, embedding_dim=3, padding_idx=1)
     assert_zero(embedding.weight[1], "Embedding's padding row")
@@ -59,7 +59,7 @@ def test_a_copy_freezes_the_same_row() -> None:
     expected = torch.zeros(5, 3)
     expected[0], expected[4] = 1.0, 2.0
     what, axes = "gradient of the weight of a copied Embedding", ("row", "feature")
-    help = "What keeps the row from learning in your code, and does the copy have it as well?"
+    help = "What keeps the row from learning in your code, and does it work in a copy too?"
     assert_matches(embedding.weight.grad, expected, what, axes=axes, help=help)
 
 
@@ -91,7 +91,7 @@ def test_padding_idx_reaches_the_table() -> None:
 
 
 def test_how_it_starts() -> None:
-    """The numbers of the table are drawn from N(0, 1).
+    """The numbers in the table are drawn from N(0, 1).
 
     So about two thirds of them are between -1 and 1.
     """
@@ -125,11 +125,11 @@ def test_rows_are_scaled() -> None:
     output = module(torch.tensor([[2, 0]]))
     asks = {
         "Are the rows scaled?": expected / 2,
-        "The root of which number? The model has four features, and three tokens.": expected
+        "Which number do you take the root of? There are four features and three tokens.": expected
         / 2
         * 3**0.5,
-        "Is it d_model, or its root?": expected * 2,
-        "Are the rows divided by the root, or multiplied?": expected / 4,
+        "Do you multiply by d_model, or by its root?": expected * 2,
+        "Are the rows divided by the root, or multiplied by it?": expected / 4,
     }
     help = "Print the rows that come out of `embedding`, and what you multiply them by."
     assert_matches(output, expected, "TokenEmbedding output", axes=AXES, help=help, asks=asks)

@@ -41,7 +41,7 @@ def with_torchs_names(layer: Any) -> dict[str, Tensor]:
 
 
 def torch_layer(norm_first: bool, activation: str = "relu") -> nn.TransformerEncoderLayer:
-    """Return PyTorch's own layer, of the sizes that these tests use."""
+    """Return PyTorch's own layer, with the sizes that these tests use."""
     return nn.TransformerEncoderLayer(
         6, 2, 8, 0.0, activation, batch_first=True, norm_first=norm_first
     )
@@ -82,7 +82,7 @@ def assert_agrees_with_torch(norm_first: bool) -> None:
         right = output.shape == expected.shape and torch.allclose(output, expected, atol=1e-4)
         help = "" if right else question(layer, own, x)
         assert_matches(output, expected, what, axes=AXES, help=help, asks=asks)
-        help = "Does the mask reach attention as it is? It broadcasts from the right."
+        help = "Does the mask reach attention unchanged? It broadcasts from the right."
         expected = own(x, src_mask=~mask.repeat(3, 1, 1))
         what += " and a mask for each head"
         assert_matches(layer(x.clone(), mask), expected, what, axes=AXES, help=help)
@@ -107,7 +107,7 @@ def test_the_parameters_of_a_layer() -> None:
 
 
 def test_the_parameters_of_the_stack() -> None:
-    """A norm follows the layers in pre-norm only."""
+    """A norm follows the last layer in pre-norm only."""
     layers = {f"layers.{i}.{name}": shape for i in range(3) for name, shape in SHAPES.items()}
     norm = {"norm.weight": (6,), "norm.bias": (6,)}
     for norm_first in (False, True):
@@ -163,7 +163,7 @@ def test_a_hidden_token_changes_nothing() -> None:
         "Encoder output",
         axes=AXES,
         help="Does the mask reach the attention of each layer?",
-        sides=("another hidden token", "before"),
+        sides=("different hidden token", "before"),
     )
 
 
@@ -230,7 +230,7 @@ def test_nothing_in_a_layer_is_shared() -> None:
         raise Mismatch(
             f"The 2 connections of your EncoderLayer share their norms: there "
             f"{'is only one' if len(norms) == 1 else 'are only two'}.",
-            help="Does each sublayer have a SublayerConnection of its own?",
+            help="Does each sublayer have its own SublayerConnection?",
             points_at="__init__",
         )
 
@@ -289,10 +289,10 @@ def test_x_is_not_modified() -> None:
 def test_dropout_inside_every_sublayer() -> None:
     """Dropout acts inside both sublayers.
 
-    The values are 1, and so are the inner features of the network. Each of the 8 is dropped or
-    doubled before a sublayer takes the average, a multiple of 1/4; what it returns is dropped or
-    doubled once more. So 0, 1/2, 1, 3/2 and so on is added, where without dropout inside it would
-    be 0 or 2.
+    The values are 1, and so are the network's 8 inner features. Each is dropped or doubled before
+    the sublayer averages them, so the average is a multiple of 1/4, and what the sublayer returns
+    is dropped or doubled once more. So 0, 1/2, 1, 3/2 and so on is added to x; without dropout
+    inside, it would be 0 or 2.
     """
     torch.manual_seed(6)
     stack: Any = Encoder(1, 6, n_heads=2, d_ff=8, dropout=0.5, norm_first=True)
@@ -323,11 +323,11 @@ def test_dropout_inside_every_sublayer() -> None:
 
 
 def test_dropout_on_nothing_else() -> None:
-    """Dropout acts on nothing but the sublayers.
+    """Dropout acts on the sublayers and on nothing else.
 
     Where they return zeros, training and evaluation give the same.
 
-    So neither x, nor the sum, nor what a norm returns is dropped.
+    So no part of x, of the sums or of what the norms return is dropped.
     """
     torch.manual_seed(7)
     x = torch.randn(2, 4, 6)
@@ -343,7 +343,7 @@ def test_dropout_on_nothing_else() -> None:
 
 
 def test_dropout_if_none_is_given() -> None:
-    """dropout is 0.1 if none is given.
+    """Without the argument `dropout`, it is 0.1.
 
     What a sublayer adds becomes 0 or 1 / 0.9."""
     torch.manual_seed(8)

@@ -42,14 +42,14 @@ def test_relu_by_hand() -> None:
         expected,
         "FeedForward output",
         axes=AXES,
-        help="Print what linear1 gives: (7, 1) and (-2, -2). What becomes of the negative numbers?",
+        help="linear1 returns (7, 1) and (-2, -2). What should happen to the negative numbers?",
         asks={
             "Is there an activation between the two maps?": torch.tensor([[[66.0], [-27.0]]]),
             "Is there an activation after linear2 as well?": torch.tensor([[[66.0], [0.0]]]),
             "The sum with x belongs to `sublayer`. Is x added here?": torch.tensor(
                 [[[67.0], [-7.0]]]
             ),
-            "These are the numbers of gelu. Which text does your code compare with?": torch.tensor(
+            "These are the numbers of gelu. How does your code use `activation`?": torch.tensor(
                 [[[65.841345], [-5.5005]]]
             ),
         },
@@ -96,7 +96,7 @@ def test_the_exact_gelu() -> None:
 def test_each_token_on_its_own() -> None:
     """A token comes out the same alone and in its sentence.
 
-    No sum or mean runs over the tokens or over the batch.
+    There is no sum or mean over the tokens or over the batch.
     """
     torch.manual_seed(0)
     module = FeedForward(d_model=3, d_ff=5).eval()
@@ -111,7 +111,7 @@ def test_each_token_on_its_own() -> None:
 def test_relu_if_none_is_named() -> None:
     """Without the argument `activation`, the network uses ReLU.
 
-    The default stands in the `def` line of `__init__`.
+    The default is set in the `def` line of `__init__`.
     """
     network: Any = FeedForward(2, 3).eval()
     relu: Any = FeedForward(2, 3, activation="relu").eval()

@@ -77,26 +77,26 @@ def test_which_head_reads_which() -> None:
         torch.cat(heads, dim=-1),
         "output of 4 heads with 2 key/value heads",
         axes=AXES,
-        help="Is each query head cut from neighbouring features of one token, and merged back in "
+        help="Is each query head made of neighbouring features of one token, and merged back in "
         "the same way? And in which order are the key/value heads after each has been repeated?",
     )
 
 
 def test_every_map_by_hand() -> None:
-    """Each map has a number of its own, with a pencil.
+    """Each map has its own number, worked out with a pencil.
 
     There is one head of one feature.
 
-    The first token is 0 and the second log 2. The query of the second is 6 log 2 / log 2 = 6, keys
-    are a sixth of the tokens, so its scores are 0 and log 2 and its weights 1/3 and 2/3. Values are
-    9 times the tokens, so the average is 6 log 2, and half of that comes out.
+    The first token is 0 and the second log 2. The second token's query is 6 log 2 / log 2 = 6, and
+    keys are a sixth of the tokens. So its scores are 0 and log 2, and its weights 1/3 and 2/3.
+    Values are 9 times the tokens, so their average is 6 log 2, and out_proj halves it.
     """
     layer: Any = GroupedQueryAttention(1, 1, 1)
     numbers = {"q_proj": 6 / log(2), "k_proj": 1 / 6, "v_proj": 9.0, "out_proj": 0.5}
     for name, number in numbers.items():
         nn.init.constant_(layer.get_parameter(f"{name}.weight"), number)
     found = layer(torch.tensor([[[0.0], [log(2)]]]))[:, 1]
-    help = "Which map do queries, keys, values and the result go through?"
+    help = "Which map does each of them go through: queries, keys, values and the result?"
     expected = torch.tensor([[3 * log(2)]])
     assert_matches(found, expected, "output for token 1", axes=("batch", "d_model"), help=help)
 
@@ -104,7 +104,7 @@ def test_every_map_by_hand() -> None:
 def test_it_learns_and_keeps_nothing() -> None:
     """Gradients flow through a cache; the layer itself keeps nothing.
 
-    A cache belongs to the caller: the next call without one gives what it gave before.
+    A cache belongs to the caller: the next call without one gives the same as before.
     """
     torch.manual_seed(6)
     layer, x = GroupedQueryAttention(4, 2, 1), torch.randn(1, 2, 4).requires_grad_()
@@ -117,7 +117,7 @@ def test_it_learns_and_keeps_nothing() -> None:
 
 
 def test_scores_of_a_thousand() -> None:
-    """A mask holds for scores of -1000, too.
+    """A mask works for scores of -1000, too.
 
     The token -1000 has the score -1000 with both keys, 1 and 1. Its weights are 1 and 0.
     """
@@ -165,7 +165,7 @@ def test_one_head_for_all_and_one_for_each() -> None:
 def test_queries_and_keys_are_rotated() -> None:
     """Angles rotate queries and keys, and leave the values unchanged.
 
-    Which tensors go through `apply_rotary`, and are they cut into heads by then?
+    Which tensors go through `apply_rotary`, and are they split into heads by then?
     """
     torch.manual_seed(2)
     x, angles = torch.randn(1, 3, 4), torch.randn(3, 2)
@@ -178,7 +178,7 @@ def test_queries_and_keys_are_rotated() -> None:
 def test_a_mask_hides_keys() -> None:
     """A token that the mask hides does not affect the others.
 
-    Nothing that the layer is given is modified, and bfloat16 comes back for bfloat16.
+    The layer's inputs are not modified, and bfloat16 gives bfloat16.
     """
     torch.manual_seed(3)
     layer = GroupedQueryAttention(8, 4, 2).eval()
@@ -186,7 +186,7 @@ def test_a_mask_hides_keys() -> None:
     other = x.clone()
     other[:, 3] = 7.0
     found, before = layer(other, mask=causal(4))[:, :3], layer(x, mask=causal(4))[:, :3]
-    what = "output for tokens 0 to 2 when token 3 is another one"
+    what = "output for tokens 0 to 2 when token 3 is a different one"
     assert_matches(found, before, what, axes=AXES, sides=("another", "before"))
     mask, angles = causal(4), torch.ones(4, 1)
     given = {"x": x, "mask": mask, "angles": angles}
@@ -201,7 +201,7 @@ def test_a_mask_hides_keys() -> None:
 def test_in_pieces_through_a_cache() -> None:
     """Three tokens, then two, through a cache: the same as at once.
 
-    While the cache is empty, the layer does what it does without one.
+    With an empty cache, the layer returns the same as without one.
     """
     torch.manual_seed(4)
     layer = GroupedQueryAttention(8, 4, 2).eval()
@@ -231,7 +231,7 @@ def test_the_cache_stays_small() -> None:
 
 
 def test_the_heads_must_divide_evenly() -> None:
-    """Ten features can't form four heads, nor four heads three groups."""
+    """Ten features can't form four heads, and four heads can't form three groups."""
     for sizes in ((10, 4, 2), (12, 4, 3)):
         with assert_raises(ValueError, f"GroupedQueryAttention{sizes}"):
             GroupedQueryAttention(*sizes)

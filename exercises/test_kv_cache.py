@@ -53,7 +53,7 @@ def test_three_tokens_by_hand() -> None:
     expected = torch.tensor([[[[1.0], [2.0], [3.0]]]])
     help = "append returns everything that the cache holds, the new tokens last."
     asks = {
-        "These are the values. In which order does append return the two?": 10 * expected,
+        "These are the values. In which order does append return keys and values?": 10 * expected,
         "Do the new tokens come after the old ones, or before?": expected.roll(1, dims=2),
     }
     assert_matches(keys, expected, "keys", axes=AXES, help=help, asks=asks)
@@ -68,7 +68,7 @@ def test_three_tokens_by_hand() -> None:
 def test_pieces_of_any_length(lengths: list[int]) -> None:
     """In pieces, keys and values come back as if appended at once.
 
-    Each call adds its tokens at the end of what is there, along the axis of the tokens.
+    Each call adds its tokens after those already there, along the axis of the tokens.
     """
     some = pieces(*lengths)
     cache = KVCache()
@@ -82,7 +82,7 @@ def test_pieces_of_any_length(lengths: list[int]) -> None:
 
 
 def test_two_caches_share_nothing() -> None:
-    """What one cache holds is in no other cache.
+    """Two caches share nothing.
 
     Each cache makes its own attributes, in __init__.
     """
@@ -95,13 +95,13 @@ def test_two_caches_share_nothing() -> None:
 def test_reorder_by_hand() -> None:
     """After reorder([2, 0]), row 2 comes first and row 0 second.
 
-    Rows are those of the batch, which is the first axis; keys and values are reordered alike.
+    Rows are those of the batch, the first axis. Keys and values are reordered in the same way.
     """
     cache = KVCache()
     key = torch.tensor([1.0, 2.0, 3.0]).reshape(3, 1, 1, 1)
     appended(cache, key, 10 * key)
     cache.reorder(torch.tensor([2, 0]))
-    help = "Rows of the batch are picked here; there are as many tokens as before."
+    help = "`reorder` picks rows of the batch; the number of tokens stays the same."
     assert_matches(torch.tensor(cache.length), torch.tensor(1), "`length` after reorder", help=help)
     new = torch.tensor([8.0, 9.0]).reshape(2, 1, 1, 1)
     keys, values = appended(cache, new, 10 * new)
@@ -113,7 +113,7 @@ def test_reorder_by_hand() -> None:
 def test_an_empty_cache_can_be_reordered() -> None:
     """Reordering an empty cache does nothing.
 
-    The first append after it returns what it was given, and no more.
+    The first append after it returns exactly what it was given.
     """
     cache = KVCache()
     cache.reorder(torch.tensor([0, 0, 0]))
@@ -123,9 +123,9 @@ def test_an_empty_cache_can_be_reordered() -> None:
 
 
 def test_what_was_returned_stays() -> None:
-    """append and reorder change no tensor that you were given or returned.
+    """append and reorder modify no tensor that they were given or have returned.
 
-    Does your cache write into a tensor that somebody else holds?
+    Does your cache write into a tensor that its caller still holds?
     """
     cache = KVCache()
     first, second = pieces(2, 1)
@@ -142,7 +142,7 @@ def test_what_was_returned_stays() -> None:
 
 
 def test_what_does_not_fit_is_refused() -> None:
-    """Another batch size, number of heads or of features raises ValueError."""
+    """A different batch size, number of heads or features raises ValueError."""
     for batch, heads, d, d_v in ((1, 3, 4, 5), (2, 1, 4, 5), (2, 3, 6, 5), (2, 3, 4, 6)):
         cache = KVCache()
         appended(cache, *pieces(2)[0])
@@ -154,7 +154,7 @@ def test_what_does_not_fit_is_refused() -> None:
 
 
 def test_gradients_reach_the_first_keys() -> None:
-    """Gradients reach the first keys through the second; the dtype stays."""
+    """Gradients reach the first keys after a second append; the dtype stays."""
     for reorders in (False, True):
         cache = KVCache()
         first, second = pieces(2, 1)
@@ -182,9 +182,9 @@ def test_masks_by_hand() -> None:
     mask = causal_mask_with_past(2, 3)
     assert_matches(mask, expected, "causal_mask_with_past(2, 3)", axes=axes, help=help)
     expected = torch.tensor([[[[1, 0], [1, 1]]]]).bool()
-    what, help = "causal_mask_with_past(2, 0)", "With no past it is the usual causal mask."
+    what, help = "causal_mask_with_past(2, 0)", "Without a past, it is the usual causal mask."
     assert_matches(causal_mask_with_past(2, 0), expected, what, axes=axes, help=help)
-    what, help = "causal_mask_with_past(1, 3)", "A single token attends to all, itself included."
+    what, help = "causal_mask_with_past(1, 3)", "A single token may attend to all, itself included."
     expected = torch.ones(1, 1, 1, 4, dtype=torch.bool)
     assert_matches(causal_mask_with_past(1, 3), expected, what, axes=axes, help=help)
     device = causal_mask_with_past(2, 3, device="meta").device

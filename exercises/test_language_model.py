@@ -63,14 +63,15 @@ def test_a_block_without_its_sublayers() -> None:
     nn.init.zeros_(block.attn.out_proj.weight)
     nn.init.zeros_(block.ffn.down_proj.weight)
     x = torch.randn(2, 3, 8, generator=torch.Generator().manual_seed(2))
-    help = "Only the residual path remains. Is x in both sums as it was, not normalised?"
+    help = "Only the residual path remains. Do both sums add x itself, not its norm?"
     assert_matches(block(x), x, "output", axes=("batch", "token", "d_model"), help=help)
 
 
 def test_a_block_by_hand() -> None:
     """Each sublayer reads the normalised x and adds its result to x.
 
-    Attention reads attn_norm of x. The network reads ffn_norm of the sum, and is added to that sum.
+    Attention reads attn_norm of x. The network reads ffn_norm of the sum, and its result is added
+    to that sum.
     """
     torch.manual_seed(3)
     block: Any = Block(8, 4, 2, 6)
@@ -88,7 +89,7 @@ def test_a_block_by_hand() -> None:
 
 
 def wrong_blocks(block: Any, x: Tensor, angles: Tensor, mask: Tensor) -> dict[str, Tensor]:
-    """Return what a block with one slip would return, by the question to ask."""
+    """Return what a block with one mistake would return, by the question to ask about it."""
 
     def attended(given: Tensor, angles: Tensor | None, mask: Tensor | None) -> Any:
         return x + block.attn(given, angles, mask, None)
@@ -115,7 +116,7 @@ def wrong_blocks(block: Any, x: Tensor, angles: Tensor, mask: Tensor) -> dict[st
 def test_what_stands_around_the_blocks() -> None:
     """Where blocks return x, norm and head act on the embedding.
 
-    They do so with zeros in their last maps.
+    Blocks return x when their last maps are zero.
     """
     model, ids = small(), some_ids()
     for name, parameter in model.named_parameters():
@@ -134,7 +135,7 @@ def test_what_stands_around_the_blocks() -> None:
 def test_the_blocks_one_after_the_other() -> None:
     """The second block reads what the first returns.
 
-    A head has 8 / 4 = 2 features. So each token has one angle, its position: 0, 1, 2, 3 and 4.
+    A head has 8 / 4 = 2 features, so each token has one angle. It equals the position: 0 to 4.
     """
     model, ids = small(), some_ids()
     angles = torch.arange(5.0)[:, None]
@@ -165,19 +166,19 @@ def test_the_blocks_one_after_the_other() -> None:
 def test_no_position_looks_ahead() -> None:
     """Changing the last token changes no earlier logit.
 
-    Which mask reaches the attention, and which of its axes is that of the queries?
+    Which mask reaches attention, and which of its axes belongs to the queries?
     """
     model, ids = small(), some_ids()
     other = ids.clone()
     other[:, -1] = (other[:, -1] + 1) % 11
     found, before = model(other)[:, :-1], model(ids)[:, :-1]
-    what = "logits of tokens 0 to 3 when token 4 is another one"
+    what = "logits of tokens 0 to 3 when token 4 is a different one"
     assert_matches(found, before, what, axes=LOGITS, sides=("another", "before"))
 
 
 @given(lengths=st.lists(st.integers(1, 3), min_size=1, max_size=4))
 def test_in_pieces_through_caches(lengths: list[int]) -> None:
-    """In pieces of any length, the logits are those of all at once."""
+    """Tokens that arrive in pieces give the same logits as all at once."""
     model, ids = small(), some_ids(sum(lengths))
     caches, past = [KVCache() for _ in model.blocks], 0
     at_once = model(ids)
@@ -193,14 +194,14 @@ def test_in_pieces_through_caches(lengths: list[int]) -> None:
 
 
 def test_one_matrix_for_both_ends() -> None:
-    """With tie_weights, lm_head has the embedding's weight itself."""
+    """With tie_weights, lm_head and the embedding share one weight."""
     for tie in (True, False):
         model = small(tie_weights=tie)
         if (model.lm_head.weight is model.embedding.weight) is not tie:
             same = "two parameters" if tie else "one parameter"
             raise Mismatch(
                 f"With tie_weights={tie}, embedding and lm_head of LanguageModel hold {same}.",
-                help="To tie two weights, both names must mean the same parameter.",
+                help="To tie two weights, both names must refer to the same parameter.",
                 points_at="__init__",
             )
         assert_shape(model(some_ids()), (2, 5, 11), f"logits with tie_weights={tie}")
@@ -220,7 +221,7 @@ def test_sizes_that_do_not_divide_are_refused() -> None:
 
 
 def test_the_longest_text() -> None:
-    """max_len tokens are fine, one more is not, cached ones included."""
+    """max_len tokens are fine, one more is not; cached tokens count."""
     model = small(max_len=4)
     assert_shape(model(some_ids(4)), (2, 4, 11), "logits for max_len tokens")
     with assert_raises(ValueError, "5 tokens with max_len=4"):
@@ -245,15 +246,15 @@ def test_positions_count() -> None:
         if torch.allclose(one[:, -1], two[:, -1], atol=1e-5):
             raise Mismatch(
                 f"The last logit of your LanguageModel {told}.",
-                help="Do the angles reach every block, and are they made with `base`?",
+                help="Do the angles reach every block, and are they computed with `base`?",
             )
 
 
 def test_nothing_before_the_first_block() -> None:
-    """What the embedding returns goes into the blocks as it is.
+    """The embedding's output goes into the blocks unchanged.
 
-    With zeros in their last maps, blocks return x. With eps = 1e6 the norm divides by 1000,
-    however large x is, so that every factor shows.
+    With zeros in their last maps, blocks return x. With eps = 1e6 the norm divides by about 1000,
+    however large x is, so any additional factor shows.
     """
     model = small(eps=1e6)
     for name, parameter in model.named_parameters():
@@ -282,7 +283,7 @@ def test_eps_reaches_every_norm() -> None:
 def test_a_block_adds_no_mask() -> None:
     """A block without a mask looks ahead.
 
-    The last token changes what the first becomes."""
+    The last token affects the first token's output."""
     torch.manual_seed(5)
     block, x = Block(8, 4, 2, 6), torch.randn(1, 3, 8)
     other = x.clone()
@@ -308,6 +309,6 @@ def test_blocks_share_nothing_and_the_embedding_learns() -> None:
             raise Mismatch(
                 f"Row {token} of `embedding.weight` receives no gradient, although the text has "
                 f"the token {token}.",
-                help="Is any token treated as padding? A language model has none.",
+                help="Is a token treated as padding? A language model has no padding.",
                 points_at="__init__",
             )

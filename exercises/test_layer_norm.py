@@ -41,7 +41,7 @@ def test_by_hand() -> None:
             "Do you divide by the root of the variance, or multiply by it?": (x - 5) * 2,
             "Is the mean subtracted?": x / 2,
             "Which of the two parameters multiplies, and which is added?": torch.ones_like(x),
-            "Is the whole difference divided, or the mean alone? Mind the brackets.": x - 5 / 2,
+            "Is the whole difference divided, or only the mean? Check the brackets.": x - 5 / 2,
             "The mean is subtracted. What is missing?": x - 5,
             "Over which axis do you take mean and variance? The features are the last axis.": 0 * x,
             "Do you subtract the mean from each feature, or the other way round?": (5 - x) / 2,
@@ -65,15 +65,15 @@ def test_eps_by_hand() -> None:
         asks={
             "Is eps added before the root is taken, or after?": x / 10,
             "Is the argument eps used?": x / 3,
-            "Is eps added as it is, or squared?": x / (9 + 49) ** 0.5,
+            "Is eps itself added, or its square?": x / (9 + 49) ** 0.5,
         },
     )
 
 
 def test_eps_if_none_is_given() -> None:
-    """eps is 1e-5 if none is given.
+    """Without the argument `eps`, it is 1e-5.
 
-    The variance of -0.001 and 0.001 is 1e-6. Together they make 1.1e-5, whose root is 0.0033166,
+    The variance of -0.001 and 0.001 is 1e-6. Plus eps, that is 1.1e-5, whose root is 0.0033166,
     and 0.001 / 0.0033166 is 0.30151.
     """
     x = torch.tensor([[[-0.001, 0.001]]])
@@ -131,7 +131,7 @@ def test_shift_and_scale_are_normalised_away(shift: int, scale: int) -> None:
 def test_equal_features() -> None:
     """Features that are all equal become 0, and so does a single one.
 
-    Each is at distance 0 from the mean, and 0 divided by the root of eps is 0.
+    Each equals the mean, and 0 divided by the root of eps is 0.
     """
     for x in ([7.0, 7.0, 7.0], [7.0]):
         found, expected = LayerNorm(len(x))(torch.tensor([[x]])), torch.zeros(1, 1, len(x))
@@ -139,7 +139,7 @@ def test_equal_features() -> None:
 
 
 def test_numbers_around_a_thousand() -> None:
-    """1000 and 1000.125 become -1 and 1, but for eps.
+    """1000 and 1000.125 become -1 and 1, apart from eps.
 
     Their mean is 1000.0625 and their variance 0.0625 squared, 0.00390625. float32 has too few
     digits for 1000.125 squared, 1000250.015625.
@@ -153,7 +153,7 @@ def test_numbers_around_a_thousand() -> None:
 def test_gradients() -> None:
     """Gradients flow back to weight, bias and x.
 
-    To x they flow through mean and variance as well."""
+    They flow to x through the mean and the variance as well."""
     torch.manual_seed(1)
     norm, x = LayerNorm(4), torch.randn(1, 2, 4).requires_grad_()
     assert_gradients(lambda: norm(x), {"x": x, **dict(norm.named_parameters())}, "LayerNorm output")

@@ -66,9 +66,9 @@ def test_how_it_starts() -> None:
     linear: Any = Linear(25, 400)
     for name, value in (("weight", linear.weight), ("bias", linear.bias)):
         low, high = value.min().item(), value.max().item()
-        help = "Which is the smallest number that your line can draw, and which is the largest?"
+        help = "What are the smallest and the largest number that your line can draw?"
         if 0.048 < high < 0.0501:
-            help = "The largest is close to 1/√400. Of what are there 400, and of what 25?"
+            help = "The largest is close to 1/√400. What is 400 in this layer, and what is 25?"
         if not (-0.2001 < low < -0.17 and 0.17 < high < 0.2001):
             raise Mismatch(
                 f"The `{name}` of Linear(25, 400) starts between {low:.3f} and {high:.3f}; "
@@ -81,7 +81,7 @@ def test_how_it_starts() -> None:
 def test_any_number_of_axes() -> None:
     """A single token gives the same result as it does in a batch.
 
-    The features are the last axis, however many others there are.
+    The features are the last axis, however many axes come before it.
     """
     linear = by_hand()
     x = torch.arange(24.0).reshape(2, 4, 3)
@@ -106,7 +106,7 @@ def test_any_layout_and_dtype() -> None:
 def test_it_learns() -> None:
     """Gradients reach weight and bias, and no two layers start alike.
 
-    If a weight of the first feature grows by 1, the sum of all outputs grows by 1 + 4.
+    If a weight of the first feature grows by 1, the sum of all outputs grows by 1 + 4 = 5.
     """
     linear = by_hand()
     linear(torch.tensor([[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]])).sum().backward()

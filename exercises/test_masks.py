@@ -20,7 +20,7 @@ AXES = ("batch", "head", "query", "key")
 def test_padding_is_hidden() -> None:
     """The padding mask is True for words and False for padding.
 
-    Each column has the answer for the id at its position.
+    Each column depends on the id at its position.
     """
     ids = torch.tensor([[5, 7, 0], [4, 0, 0]])
     first = [[True, True, False]]
@@ -62,7 +62,7 @@ def test_the_future_is_hidden() -> None:
         expected,
         "causal_mask(3)",
         axes=AXES,
-        help="Row 0 is the first token. Which columns may it see? And row 2?",
+        help="Row 0 is the first token's. Which columns may it see? And row 2?",
         asks={
             "Does a token see itself?": expected.tril(-1),
             "Do tokens see what comes before them, or what comes after?": expected.mT,
@@ -113,7 +113,7 @@ def test_target_mask_hides_padding_and_the_future() -> None:
             "Is it enough that one of the masks is True, or must both be?": padding | expected[:1],
             "Is padding hidden?": expected[:1].expand(2, 1, 3, 3),
             "Is the future hidden?": padding.expand(2, 1, 3, 3),
-            "Where must the masks agree? `!=` and `^` ask whether they differ.": padding
+            "`!=` and `^` are True where the masks differ. Where should it be True?": padding
             ^ expected[:1],
         },
     )
@@ -133,7 +133,7 @@ def test_a_long_sentence() -> None:
 
 
 def test_the_device() -> None:
-    """The causal mask is made on the device that its argument names.
+    """The causal mask is created on the device that its argument names.
 
     "meta" is a device that every machine has: it keeps shapes and no numbers.
     """
@@ -141,7 +141,7 @@ def test_the_device() -> None:
     if mask.device.type != "meta":
         raise Mismatch(
             f'causal_mask(3, device) is on the device "{mask.device}"; it should be on "meta".',
-            help="A tensor that you create goes where its argument `device` says.",
+            help="A new tensor is created on the device that its argument `device` names.",
         )
 
 

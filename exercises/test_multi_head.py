@@ -105,7 +105,7 @@ def test_no_two_maps_are_one() -> None:
 
 
 def test_every_map_by_hand() -> None:
-    """Each map has numbers of its own, with a pencil.
+    """Each map has its own numbers, worked out with a pencil.
 
     There is one head of one feature.
 
@@ -128,9 +128,11 @@ def test_every_map_by_hand() -> None:
         torch.tensor([[[107.0]]]),
         "MultiHeadAttention output",
         axes=AXES,
-        help="What does each map give? Query 3, keys 0 and log 2 / 3, values 30 and 60.",
+        help="Print what each map returns: query 3, keys 0 and log 2 / 3, values 30 and 60.",
         asks={
-            "50 is the average. Does it go through out_proj?": torch.tensor([[[50.0]]]),
+            "50 is the average of the values. Does it go through out_proj?": torch.tensor(
+                [[[50.0]]]
+            ),
             "What is averaged under the weights: the values, or the keys?": torch.tensor(
                 [[[20 * 2 / 3 * log(2) + 7]]]
             ),
@@ -154,9 +156,9 @@ def test_each_head_attends_on_its_own() -> None:
         torch.cat(heads, dim=-1),
         "MultiHeadAttention output",
         axes=AXES,
-        help="Three heads of two features each: does each attend with its own two?",
+        help="There are three heads of two features each. Does each attend with its own two?",
         asks={
-            "What is each head divided by? It has d_model / n_heads features.": torch.cat(
+            "What are a head's scores divided by? It has d_model / n_heads features.": torch.cat(
                 [attention(query[..., p] / 3**0.5, key[..., p], value[..., p])[0] for p in parts],
                 -1,
             ),
@@ -164,7 +166,7 @@ def test_each_head_attends_on_its_own() -> None:
                 [attention(query[..., p] / 2**0.5, key[..., p], value[..., p])[0] for p in parts],
                 -1,
             ),
-            "Is there one head here, of all features?": attention(query, key, value)[0],
+            "Does a single head use all features here?": attention(query, key, value)[0],
             "Are there two heads of three features? What does n_heads mean?": torch.cat(
                 [
                     attention(query[..., p], key[..., p], value[..., p])[0]
@@ -177,11 +179,11 @@ def test_each_head_attends_on_its_own() -> None:
 
 
 def test_a_mask_for_each_head() -> None:
-    """Each of two heads sees a token of its own.
+    """With a mask for each head, each of two heads sees a different token.
 
     The first head sees only the first token, the second head only the second.
 
-    A mask may have four axes, or three: then the first is that of the heads.
+    A mask may have four axes or three. With three, the first is the heads' axis.
     """
     module = identities(2, 2)
     x = torch.tensor([[[1.0, 2.0], [3.0, 4.0]], [[5.0, 6.0], [7.0, 8.0]]])
@@ -189,12 +191,12 @@ def test_a_mask_for_each_head() -> None:
     expected = torch.tensor([[[1.0, 4.0]], [[5.0, 8.0]]]).expand(2, 2, 2)
     for shaped in (mask[None], mask):
         what = f"MultiHeadAttention output with a mask of {shaped.dim()} axes"
-        help = "Does the mask reach your attention as it is? It broadcasts from the right."
+        help = "Does the mask reach your attention unchanged? It broadcasts from the right."
         assert_matches(module(x, x, x, shaped), expected, what, axes=AXES, help=help)
 
 
 def test_rows_without_keys_and_large_scores() -> None:
-    """No key and large scores give finite numbers.
+    """Large scores, or no visible key at all, give finite numbers.
 
     The scores are 1000 * 1 and 0, so the first query gets the first value, 1000.
     """
@@ -230,7 +232,7 @@ def test_gradients() -> None:
 
 
 def test_another_length() -> None:
-    """The next call may have another batch size and another length."""
+    """The next call may have a different batch size and length."""
     torch.manual_seed(4)
     module = MultiHeadAttention(d_model=4, n_heads=2).eval()
     for batch, length in ((2, 3), (1, 5)):

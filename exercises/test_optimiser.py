@@ -23,11 +23,13 @@ def test_gradients_are_clipped_together() -> None:
     """The gradients 3 and 4 are clipped together, to 0.6 and 0.8.
 
     Together they have the norm 5, and the limit is 1. The function returns the norm before
-    clipping, and leaves gradients that are short enough.
+    clipping, and does not change gradients whose norm is within the limit.
     """
     first, second = parameter(1.0, 1.0, gradient=(3.0, 0.0)), parameter(1.0, gradient=(4.0,))
     alone = {
-        "Each gradient is clipped by itself. What is the norm of all?": torch.tensor([1.0, 0.0]),
+        "Each gradient is clipped by itself. What is their norm taken together?": torch.tensor(
+            [1.0, 0.0]
+        ),
     }
     for limit, expected in ((6.0, ([3.0, 0.0], [4.0])), (1.0, ([0.6, 0.0], [0.8]))):
         norm = clip_gradients([first, second], max_norm=limit)
@@ -40,7 +42,7 @@ def test_gradients_are_clipped_together() -> None:
                 number.grad,
                 torch.tensor(gradient),
                 f"gradient after clipping to {limit:g}",
-                help="A norm of 5 is more than 1 and less than 6. What is scaled, and by what?",
+                help="5 is above the limit 1, but below 6. What is scaled, and by what factor?",
                 asks=alone,
             )
 
@@ -57,7 +59,7 @@ def test_clipping_takes_what_there_is() -> None:
         model.weight.grad,
         torch.tensor([[3.0, 4.0]]),
         "gradient after clipping to 5",
-        help="`model.parameters()` can be read once.",
+        help="A generator such as `model.parameters()` can be read only once.",
     )
     assert model.bias.grad is None
     norm = clip_gradients([parameter(1.0)], max_norm=1.0)
@@ -65,10 +67,10 @@ def test_clipping_takes_what_there_is() -> None:
 
 
 def test_two_steps_by_hand() -> None:
-    """The first step has the length lr; the second remembers the first.
+    """The first step has the size lr; the second depends on the first gradient too.
 
-    With both betas 1/2 and gradients of 2 and -1: m is 1 and then 0, v is 2 and then 3/2. So the
-    second step is 0 / √2. With the gradients 2 and 2, m̂ and √v̂ are 2 in both.
+    Both betas are 1/2. With the gradients 2 and then -1, m is 1 and then 0, v is 2 and then 3/2, so
+    the second step is 0 / √2. With the gradients 2 and 2, m̂ and √v̂ are 2 in both steps.
     """
     weight = parameter(1.0, 1.0)
     optimiser = AdamW([weight], lr=0.1, betas=(0.5, 0.5), weight_decay=0.0)
@@ -119,7 +121,7 @@ def test_parameters_have_a_state_and_groups_have_options() -> None:
     """Each parameter has its own state, each group its own options.
 
     The first group has lr = 0.1; the second has 0.01, and then 0. The last parameter has no
-    gradient at first: it stays where it is, and its own first step comes later.
+    gradient at first: it keeps its value, and its own first step comes later.
     """
     first, second, late = parameter(1.0), parameter(1.0, 1.0), parameter(1.0)
     groups = [{"params": [first]}, {"params": [second, late], "lr": 0.01}]
@@ -127,9 +129,14 @@ def test_parameters_have_a_state_and_groups_have_options() -> None:
     first.grad, second.grad = torch.tensor([5.0]), torch.tensor([-3.0, 0.0])
     optimiser.step()
     for name, returned, expected, help in (
-        ("first", first, [0.9], "Its group gives no `lr`: it has that of the optimiser, 0.1."),
-        ("second", second, [1.01, 1.0], "Its group has the `lr` 0.01. Which one does it move by?"),
-        ("late", late, [1.0], "It has no gradient yet, so it stays where it is."),
+        ("first", first, [0.9], "Its group sets no `lr`, so the optimiser's applies: 0.1."),
+        (
+            "second",
+            second,
+            [1.01, 1.0],
+            "Its group has the `lr` 0.01. Which `lr` does your step use?",
+        ),
+        ("late", late, [1.0], "It has no gradient yet, so it keeps its value."),
     ):
         what = f"parameter `{name}` after one step"
         assert_matches(returned, torch.tensor(expected), what, help=help)
@@ -153,7 +160,7 @@ def test_parameters_have_a_state_and_groups_have_options() -> None:
 
 
 def test_a_saved_state_continues() -> None:
-    """An optimiser with the state of an old one takes the same next step."""
+    """An optimiser that loads another one's state takes the same next step."""
     weight = parameter(1.0, 2.0)
     old = AdamW([weight], lr=0.1)
     for gradient in ([1.0, -1.0], [3.0, 0.5]):
@@ -171,7 +178,7 @@ def test_a_saved_state_continues() -> None:
         weight.detach(),
         "weight after a resumed step",
         help='Are m, v and t all in `optimiser.state_dict()["state"]`?',
-        sides=("resumed", "without a break"),
+        sides=("resumed", "uninterrupted"),
     )
 
 
@@ -240,7 +247,7 @@ def test_the_rate_by_hand() -> None:
 def test_eps_is_added_to_the_root() -> None:
     """With eps=3 and a gradient of 1, the step is lr * 1 / (1 + 3).
 
-    m̂ is 1 and so is the root of v̂. Later the group's own eps counts: with 1 the step is lr / 2.
+    m̂ is 1, and so is the root of v̂. Then the group's own eps is set to 1: the step is lr / 2.
     """
     weight = parameter(1.0, gradient=(1.0,))
     optimiser = AdamW([weight], lr=0.4, betas=(0.9, 0.0), eps=3.0, weight_decay=0.0)
@@ -254,9 +261,9 @@ def test_eps_is_added_to_the_root() -> None:
 
 
 def test_what_has_no_gradient_stays() -> None:
-    """A parameter without a gradient stays.
+    """A parameter without a gradient keeps its value.
 
-    It does not even decay, and those after it do move."""
+    It does not decay either, and the parameters after it still move."""
     still, moved = parameter(10.0), parameter(10.0, gradient=(1.0,))
     AdamW([still, moved], lr=0.1, weight_decay=0.2).step()
     assert_matches(still, torch.tensor([10.0]), "parameter without a gradient")

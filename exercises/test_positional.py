@@ -41,14 +41,18 @@ def test_table_by_hand() -> None:
         help="Print your angles: at position 1 they are 1 and 0.01. Which columns do you fill?",
         asks={
             "Which columns hold the sines, and which the cosines?": expected[:, [1, 0, 3, 2]],
-            "Do sines and cosines take turns, or is it one half each?": expected[:, [0, 2, 1, 3]],
-            "Your index jumps by two already: is it i or 2i?": waves(1.0, 0.0001),
+            "Do sines and cosines alternate, or does each fill one half?": expected[
+                :, [0, 2, 1, 3]
+            ],
+            "Your index already counts in steps of two. Is it i or 2i?": waves(1.0, 0.0001),
             "Is the exponent 2i / d_model, or half of it?": waves(1.0, 0.1),
             "Do the positions begin at 0 or at 1?": waves(1.0, 0.01, start=1),
-            "Does each cosine have the angle of its sine, or one of its own?": torch.stack(
+            "Does each cosine have the same angle as its sine?": torch.stack(
                 [torch.tensor([sin(p), cos(p / 10), sin(p / 100), cos(p / 1000)]) for p in range(3)]
             ),
-            "Is the position divided by the power of the base, or multiplied?": waves(1.0, 100.0),
+            "Is the position divided by the power of the base, or multiplied by it?": waves(
+                1.0, 100.0
+            ),
         },
     )
 
@@ -108,7 +112,7 @@ def test_the_table_is_not_a_parameter() -> None:
     if "pe" not in dict(encoding.named_buffers()):
         raise Mismatch(
             "PositionalEncoding has no buffer `pe`.",
-            help="A plain tensor stays behind on .to(...): look up `register_buffer`.",
+            help="`.to(...)` doesn't move a plain tensor: look up `register_buffer`.",
             points_at="__init__",
         )
 
@@ -123,7 +127,7 @@ def test_a_sentence_that_is_too_long() -> None:
 def test_a_sentence_as_long_as_the_table() -> None:
     """Five tokens and a table of five rows are fine.
 
-    A shorter sentence before them makes no difference."""
+    A shorter sentence in an earlier call makes no difference."""
     encoding = PositionalEncoding(d_model=4, max_len=5).eval()
     for length in (2, 5):
         found = encoding(torch.zeros(1, length, 4))

@@ -16,7 +16,7 @@ AXES = ("batch", "length", "d_model")
 
 
 def test_by_hand() -> None:
-    """Four features with a pencil.
+    """Four features, worked out with a pencil.
 
     Their squares 1, 1, 9 and 25 have the mean 9, so each feature is divided by 3.
     """
@@ -27,13 +27,13 @@ def test_by_hand() -> None:
         expected,
         "RMSNorm output",
         axes=AXES,
-        help="Is the mean left in x, and is the divisor the root of the mean square?",
+        help="Is the mean left in x, and do you divide by the root of the mean square?",
         asks={
             "Do you divide by the mean square, or by its root?": x / 9,
             "Do you take the mean of the squares, or their sum?": x / 6,
             "Do you divide by the root, or multiply by it?": x * 3,
             "Is `weight` multiplied, or added?": x / 3 + 1,
-            "Is the mean of x subtracted? RMSNorm leaves it.": (x - 2) / 5**0.5,
+            "Is the mean of x subtracted? RMSNorm doesn't do that.": (x - 2) / 5**0.5,
             "Are the features squared before their mean is taken?": x / 2**0.5,
         },
     )
@@ -52,7 +52,7 @@ def test_eps_by_hand() -> None:
 def test_eps_if_none_is_given() -> None:
     """Without an argument, eps is 1e-6.
 
-    Of features of 0.001 the mean square is 1e-6 as well. The root of 2e-6 is 0.001 * √2, so each
+    Features of 0.001 have a mean square of 1e-6 as well. The root of 2e-6 is 0.001 * √2, so each
     feature becomes 1 / √2.
     """
     x = torch.full((1, 1, 5), 0.001)
@@ -70,7 +70,7 @@ def test_a_token_of_zeros() -> None:
 
 
 def test_weight() -> None:
-    """Each feature has its own scale, which starts at one; no bias.
+    """Each feature has its own scale, which starts at one; there is no bias.
 
     (1, 7) has the mean square 25, is divided by 5 and becomes (0.2 * 10, 1.4 * 20).
     """
@@ -85,9 +85,9 @@ def test_weight() -> None:
 
 @given(scale=st.integers(2, 9))
 def test_each_token_is_on_its_own(scale: int) -> None:
-    """Scaling one token leaves every output as it is.
+    """Scaling one token does not change any output.
 
-    Each token is divided by its own root mean square, and the scale with it.
+    Each token is divided by its own root mean square, which cancels the scale.
     """
     x = torch.randn(3, 4, 6, generator=torch.Generator().manual_seed(0))
     scaled = x.clone()
@@ -104,7 +104,7 @@ def test_each_token_is_on_its_own(scale: int) -> None:
 
 
 def test_what_comes_in_stays_and_its_dtype_comes_back() -> None:
-    """x stays, bfloat16 gives bfloat16, and a transposed view works."""
+    """x is not modified, bfloat16 gives bfloat16, and a transposed view works."""
     x = torch.randn(2, 3, 4, generator=torch.Generator().manual_seed(1))
     before = x.clone()
     RMSNorm(4)(x)
@@ -116,9 +116,9 @@ def test_what_comes_in_stays_and_its_dtype_comes_back() -> None:
 
 
 def test_it_learns() -> None:
-    """Gradients reach x and weight, also through the divisor.
+    """Gradients reach weight and x, through the divisor too.
 
-    An output does not change when all of x grows, so x and its gradient are at right angles.
+    Scaling all of x does not change the output, so x and its gradient are orthogonal.
     """
     x = torch.tensor([[[1.0, -1.0, 3.0, 5.0]]], requires_grad=True)
     norm = RMSNorm(4, eps=0.0)
@@ -127,7 +127,7 @@ def test_it_learns() -> None:
         norm.weight.grad,
         torch.tensor([1.0, -2.0, 9.0, 20.0]) / 3,
         "gradient of weight",
-        help="Is weight used, and is the graph whole?",
+        help="Is weight used, and is nothing on the way detached?",
     )
     assert x.grad is not None, "No gradient reaches x."
     assert_matches(

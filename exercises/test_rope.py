@@ -38,7 +38,7 @@ def test_rotations_by_hand() -> None:
         "apply_rotary",
         axes=AXES,
         help="Features 0 and 1 form a pair, and so do 2 and 3; each rotates counter-clockwise. "
-        "From (x, y), a quarter turn makes (-y, x).",
+        "A quarter turn moves (x, y) to (-y, x).",
         asks={
             "Does your second line still use the old features?": torch.tensor(
                 [[-1.0, -1.0, -3.0, -4.0], [2.0, 1.0, -4.0, -4.0]]
@@ -55,7 +55,7 @@ def test_rotations_by_hand() -> None:
             "Which sign do the two terms of the second line have?": torch.tensor(
                 [[1.0, 2.0, -3.0, 4.0], [2.0, -1.0, 4.0, 3.0]]
             ),
-            "The features of the pairs stand one after the other. They should take turns.": (
+            "All first features come before all second ones here. Which order should they have?": (
                 torch.tensor([[-1.0, -3.0, 2.0, -4.0], [2.0, -4.0, 1.0, 3.0]])
             ),
             "These pairs are 0 with 2 and 1 with 3. Which features form a pair here?": torch.tensor(
@@ -66,9 +66,9 @@ def test_rotations_by_hand() -> None:
 
 
 def test_the_angles_of_later_positions() -> None:
-    """A single token is rotated by the single row of angles that is given.
+    """A single token is rotated by the one row of angles that is given.
 
-    `apply_rotary` takes the angles as they come, one row a token, and counts no positions itself.
+    `apply_rotary` uses the angles it is given, one row per token, and counts no positions itself.
     """
     output = apply_rotary(torch.tensor([[1.0, 0.0]]), torch.tensor([[7.0]]))
     expected = torch.tensor([[cos(7), sin(7)]])
@@ -76,7 +76,7 @@ def test_the_angles_of_later_positions() -> None:
 
 
 def test_gradients_reach_what_is_rotated() -> None:
-    """Gradients flow back to x: each number is in two of the output."""
+    """Gradients flow back to x: each number affects two numbers of the output."""
     x = torch.tensor([[1.0, 2.0]], requires_grad=True)
     output = apply_rotary(x, torch.tensor([[1.0]]))
     if not output.requires_grad:
@@ -90,8 +90,7 @@ def test_gradients_reach_what_is_rotated() -> None:
 def test_only_the_distance_counts(start: int, distance: int) -> None:
     """Scores depend only on how far apart query and key are.
 
-    Queries and keys are rotated in the same direction, by angles that grow evenly with the
-    position.
+    Queries and keys are rotated in the same direction, by angles proportional to the position.
     """
     generator = torch.Generator().manual_seed(0)
     query, key = torch.randn(2, 6, generator=generator)

@@ -18,14 +18,14 @@ MANY = 20_000
 
 
 class Chain(nn.Module):
-    """A model by whose table the next token depends on the last one alone.
+    """A model that looks up the next token's probabilities in a table, by the last token alone.
 
-    Without caches it is given all tokens, with caches only those that it has not yet read: it
-    counts them, and complains where the positions do not go on.
+    Without caches it needs all tokens; with caches, only those that it has not read yet. It counts
+    them, and complains if the positions are not consecutive.
     """
 
     def __init__(self, *rows: list[float]) -> None:
-        """Each row holds the probabilities of what comes after a token."""
+        """Each row holds the probabilities of what follows a token."""
         super().__init__()
         self.blocks = nn.ModuleList(nn.Identity() for _ in range(2))
         self.logits = torch.tensor(rows).log()
@@ -55,7 +55,7 @@ ROUND = Chain(
 
 
 def assert_shares(drawn: Tensor, expected: list[float], what: str) -> None:
-    """Each token came as often as it should, up to two in a hundred."""
+    """Each token came as often as it should, give or take two in a hundred."""
     shares = torch.bincount(drawn, minlength=len(expected)) / len(drawn)
     if not torch.equal(shares > 0, torch.tensor(expected) > 0):
         yours, right = ([round(share, 2) for share in one] for one in (shares.tolist(), expected))
@@ -67,7 +67,7 @@ def test_temperature_by_hand() -> None:
     """T = 0.5 squares the probabilities; T = 0 takes the largest.
 
     The logits are divided by T before softmax. At T = 0, where that is impossible, the largest
-    logit has all the probability, the first of several equal ones.
+    logit gets all the probability: the first, if several are equal.
     """
     for temperature, expected in (
         (1.0, [0.5, 0.25, 0.125, 0.0625, 0.0625]),
@@ -89,7 +89,7 @@ def test_temperature_by_hand() -> None:
 def test_top_k_by_hand() -> None:
     """Each row keeps its own k largest logits, at their indices.
 
-    The limit is the k-th largest logit of a row, so every row has a limit of its own.
+    The limit is the k-th largest logit of a row, so every row has its own limit.
     """
     logits = torch.tensor([[1.0, 4.0, 2.0, 3.0], [8.0, 5.0, 7.0, 6.0]])
     given = logits.clone()
@@ -107,7 +107,7 @@ def test_top_k_by_hand() -> None:
 
 
 def test_top_p_by_hand() -> None:
-    """The token that crosses p stays; with p = 1 all do.
+    """The token at which the sum reaches p stays; with p = 1 all tokens do.
 
     So at least one token always stays.
     """
@@ -139,7 +139,7 @@ def test_top_p_by_hand() -> None:
 
 
 def test_draws_as_often_as_the_probabilities_say() -> None:
-    """20,000 draws for each of two rows, which alternate in the batch.
+    """20,000 draws for each of two rows that alternate in the batch.
 
     Each token is drawn as often as its softmax says, whatever the other row's logits are.
     """
@@ -208,9 +208,9 @@ def test_a_generator_repeats_its_draws() -> None:
 
 
 def test_continues_by_hand() -> None:
-    """With temperature 0 or k = 1 each token is followed by the next one.
+    """With temperature 0 or k = 1, each token is followed by the next one.
 
-    The rows are many, so that no draw is right by chance.
+    There are many rows, so that no draw is right by chance.
     """
     ids = torch.tensor([[2, 0], [3, 3]] * 10)
     expected = torch.tensor([[2, 0, 1, 2, 3], [3, 3, 0, 1, 2]] * 10)
@@ -222,7 +222,7 @@ def test_continues_by_hand() -> None:
 
 
 def test_rows_end_by_themselves() -> None:
-    """A row is filled after a drawn `eos_id`, not after one in its prompt."""
+    """A row ends when `eos_id` is drawn; one in its prompt doesn't end it."""
     ids = torch.tensor([[1, 2], [0, 3], [3, 0]])
     expected = torch.tensor([[1, 2, 3, 0, 0, 0], [0, 3, 0, 0, 0, 0], [3, 0, 1, 2, 3, 0]])
     found = generate(ROUND, ids, 4, temperature=0.0, eos_id=0)
@@ -237,7 +237,7 @@ def test_rows_end_by_themselves() -> None:
 
 
 def test_every_step_draws_anew() -> None:
-    """Of two tokens after a 0 the second depends on the first only."""
+    """Of two tokens after a 0, the second depends only on the first."""
     model = Chain([0.5, 0.5], [0.5, 0.5])
     new = generate(model, torch.zeros(MANY, 2, dtype=torch.int64), 2, temperature=1.5)[:, 2:]
     quarter = [0.25, 0.25, 0.25, 0.25]

@@ -47,11 +47,11 @@ def test_log_softmax_by_hand() -> None:
         asks={
             "Is it the natural logarithm?": expected / log(2),
             "Is the largest score subtracted in both places?": x - logarithm_of_sum,
-            "These are the shares. Where is the logarithm?": expected.exp(),
+            "These are the probabilities. Where is the logarithm?": expected.exp(),
             "Is the logarithm of the sum subtracted, or added?": x - largest + logarithm_of_sum,
-            "Is the logarithm of the sum subtracted, or divided by?": (x - largest)
+            "Do you subtract the logarithm of the sum, or divide by it?": (x - largest)
             / logarithm_of_sum,
-            "Is the sum's logarithm subtracted, or the sum?": x - largest - 2,
+            "Do you subtract the sum's logarithm, or the sum itself?": x - largest - 2,
         },
     )
 
@@ -72,7 +72,7 @@ def test_probabilities_sum_to_one(dim: int) -> None:
 def test_columns_by_hand() -> None:
     """With dim=0 each column has its own softmax.
 
-    The exponentials of the columns are as 1 to 3, 4 to 4 and 3 to 9.
+    The exponentials in the columns are in the ratios 1 : 3, 4 : 4 and 3 : 9.
     """
     x = torch.tensor([[1.0, 4.0, 3.0], [3.0, 4.0, 9.0]]).log()
     expected = torch.tensor([[0.25, 0.5, 0.25], [0.75, 0.5, 0.75]])
@@ -112,7 +112,7 @@ def test_logarithms_of_tiny_probabilities() -> None:
         output,
         torch.tensor([-1000.0, 0.0]),
         "log_softmax",
-        help="Is there a point at which you take the logarithm of zero?",
+        help="Does your code take the logarithm of zero anywhere?",
     )
     (gradient,) = torch.autograd.grad(output.sum(), x)
     assert_finite(gradient, "gradient of log_softmax")
@@ -129,7 +129,7 @@ def test_a_score_of_minus_infinity() -> None:
 
 
 def test_cross_entropy_by_hand() -> None:
-    """Probabilities 1/2, 1/8 and 1/4: the mean of 1, 3 and 2 times log 2."""
+    """Labels with probabilities 1/2, 1/8 and 1/4: the mean of 1, 3 and 2 times log 2."""
     logits = torch.tensor([[4.0, 1.0, 3.0], [4.0, 1.0, 3.0], [1.0, 5.0, 2.0]]).log()
     labels = torch.tensor([0, 1, 2])
     assert_matches(
@@ -162,18 +162,16 @@ def test_cross_entropy_of_a_batch_of_sequences() -> None:
         cross_entropy(logits, labels),
         sum(one_by_one, torch.tensor(0.0)) / 6,
         "cross_entropy of a batch",
-        help="Does each label pick from the row that stands at the same place?",
+        help="Does each label pick from the row at the same position?",
     )
 
 
 def test_cross_entropy_where_others_are_impossible() -> None:
-    """Other logits may be -inf, and the label's may be 1000 behind."""
+    """Other logits may be -inf, and the label's may be 1000 below the largest."""
     logits = torch.tensor([[0.0, -inf, 0.0], [1000.0, 0.0, -inf]], requires_grad=True)
     loss = cross_entropy(logits, torch.tensor([2, 1]))
     expected = torch.tensor((log(2) + 1000) / 2)
-    assert_matches(
-        loss, expected, "cross_entropy", help="Is zero multiplied by an infinity anywhere?"
-    )
+    assert_matches(loss, expected, "cross_entropy", help="Is zero multiplied by infinity anywhere?")
     (gradient,) = torch.autograd.grad(loss, logits)
     assert_finite(gradient, "gradient of cross_entropy")
 
@@ -195,7 +193,7 @@ def test_what_comes_in_stays_and_its_dtype_comes_back() -> None:
 
 
 def test_gradients() -> None:
-    """Gradients by hand, for the scores log 3 and 0.
+    """Gradients for the scores log 3 and 0, worked out with a pencil.
 
     The first probability is 3/4. It grows by 3/4 * 1/4 for its own score and shrinks by as much for
     the other. Its logarithm changes by 1/4 and -1/4.

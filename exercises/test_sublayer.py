@@ -40,7 +40,7 @@ def test_norm_after_the_sum_by_hand() -> None:
             "Does the norm come before the sum, or after it?": torch.tensor(
                 [[[-1.0, 1.0, 3.0, 5.0]]]
             ),
-            "Where does what the sublayer returns go?": torch.tensor([[[-1.0, -1.0, 1.0, 1.0]]]),
+            "Where does the sublayer's result go?": torch.tensor([[[-1.0, -1.0, 1.0, 1.0]]]),
         },
     )
 
@@ -68,7 +68,7 @@ def test_norm_first_by_hand() -> None:
             ),
             "What does the sublayer get: x, or its norm?": torch.tensor([[[11.0, 33.0]]]),
             "Is x added to what the sublayer returns?": torch.tensor([[[-10.0, 10.0]]]),
-            "What the sublayer returns is added as it is. Is it normalised as well?": torch.tensor(
+            "Is what the sublayer returns normalised before it is added?": torch.tensor(
                 [[[0.0, 4.0]]]
             ),
         },
@@ -171,7 +171,7 @@ def test_gradients_reach_x() -> None:
 
 
 def test_the_norm_is_the_layers_own() -> None:
-    """The norm's weight and bias count, in both orders.
+    """The norm's weight and bias are used, in both orders.
 
     The norm of (1, 3) is (-1, 1). With the weight 2 and the bias 5 it is (3, 7).
     """

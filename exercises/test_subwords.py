@@ -9,7 +9,7 @@ MERGES = [(b"t", b"h"), (b"th", b"e"), (b" ", b"the")]
 
 
 def test_merges_by_hand() -> None:
-    """The example under "With a pencil", merge by merge."""
+    """The example under "With a pencil" in subwords.py, merge by merge."""
     help = "Which pairs are there, how often, and which of two equally frequent ones is greater?"
     for count in (1, 2, 3):
         found = train_merges(TEXT, count)
@@ -22,9 +22,9 @@ def test_merges_by_hand() -> None:
 
 
 def test_pairs_are_counted_within_pieces() -> None:
-    """No merge ends in a space, since a piece only begins with one.
+    """No merge ends in a space, since a space only comes at the start of a piece.
 
-    There are enough merges for all pairs.
+    More merges are asked for than there are pairs.
     """
     expected = [(b" ", b"b"), (b" ", b"c"), (b" ", b"a")]
     help = f"The pieces are {PIECES.findall('a b a b c')}."
@@ -46,7 +46,7 @@ def test_overlapping_pairs() -> None:
 
 
 def test_equally_frequent_pairs() -> None:
-    """Of pairs that are equally frequent the greatest is merged.
+    """Of equally frequent pairs, the greatest is merged.
 
     After the first merge, `aa a b a` has three pairs that occur once: `b a` is the greatest.
 
@@ -60,7 +60,7 @@ def test_equally_frequent_pairs() -> None:
 def test_any_text_is_bytes() -> None:
     """A text is its UTF-8 bytes, whatever characters it has.
 
-    `É` is the bytes C3 89, three times in this text; it begins with two pairs of line ends.
+    `É` is the two bytes C3 89, and occurs three times. The text begins with two pairs of newlines.
     """
     text = "\n\n\nÉÉ É"
     expected = [(b"\xc3", b"\x89"), (b"\n", b"\n")]
@@ -69,7 +69,7 @@ def test_any_text_is_bytes() -> None:
 
 
 def test_ids_by_hand() -> None:
-    """Merge i has the id 256 + i, every other byte its own number.
+    """Merge i has the id 256 + i; a single byte has its own value as its id.
 
     The three merges have the ids 256, 257 and 258, in the order in which they were learned.
     """
@@ -98,8 +98,8 @@ def test_the_earliest_merge_comes_first() -> None:
 def test_back_and_forth() -> None:
     """What was encoded can be decoded, whatever its characters.
 
-    Id 256 + i is what merge i joins, ids below 256 are single bytes. Characters that the merges
-    have never seen are several of those.
+    Id 256 + i stands for what merge i joins; ids below 256 are single bytes. A character that
+    training never saw becomes several of those.
     """
     help = "Which id does the first merge have?"
     assert_equals(decode([256], MERGES), "th", f"decode([256], {MERGES})", help)
@@ -123,6 +123,6 @@ def test_bytes_that_are_not_text() -> None:
 
 
 def test_an_unknown_id() -> None:
-    """There is no id 259 with three merges."""
+    """With three merges, there is no id 259."""
     with assert_raises(LookupError, f"decode([104, 259], {MERGES})"):
         decode([104, 259], MERGES)

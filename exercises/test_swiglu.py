@@ -72,8 +72,8 @@ def test_by_hand() -> None:
 def test_which_of_the_two_is_the_gate() -> None:
     """gate_proj goes through SiLU, up_proj doesn't.
 
-    A large gate passes as it is, so 20 times an up of -1 is -20; the other way round, -1 would
-    become -0.2689.
+    SiLU leaves a large gate unchanged, so 20 times an up of -1 is -20. The other way round, -1
+    would become -0.2689.
     """
     network = with_weights(torch.tensor([[20.0]]), torch.tensor([[-1.0]]), torch.tensor([[1.0]]))
     output = network(torch.tensor([[[1.0]]]))
@@ -82,9 +82,9 @@ def test_which_of_the_two_is_the_gate() -> None:
 
 
 def test_biases_are_used() -> None:
-    """The three biases are used: here they are all there is.
+    """The three biases are used: gate_proj and up_proj return only theirs.
 
-    A gate of 20 passes as it is, and 20 * 3 is 60. down_proj adds its bias, 0 and 5.
+    SiLU leaves a gate of 20 unchanged, and 20 * 3 is 60. down_proj adds its bias, 0 and 5.
     """
     network = SwiGLU(2, 1, bias=True)
     with torch.no_grad():
@@ -100,7 +100,7 @@ def test_biases_are_used() -> None:
 
 
 def test_large_gates() -> None:
-    """Gates of 1000 and -999 give 1000 and 0, and finite gradients.
+    """Gates of 1000 and -999 give 1000 and 0, with finite gradients.
 
     up_proj returns 1000 - 999 = 1 here, so the output is SiLU of the gates.
     """
@@ -113,14 +113,14 @@ def test_large_gates() -> None:
         x.grad,
         "gradient of x",
         axes=AXES,
-        help="Is there an exp that becomes infinite? torch.sigmoid has none.",
+        help="Does an exp become infinite? torch.sigmoid avoids that.",
     )
 
 
 def test_each_token_is_on_its_own() -> None:
     """A token comes out the same alone, and bfloat16 gives bfloat16.
 
-    No sum or mean runs over the tokens, and no number has a dtype of its own.
+    There is no sum or mean over the tokens, and the dtype comes from x and the weights.
     """
     torch.manual_seed(0)
     network, x = SwiGLU(3, 5), torch.randn(2, 4, 3)

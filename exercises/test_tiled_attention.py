@@ -38,7 +38,7 @@ def test_by_hand() -> None:
         "before this block or the new one? And is the output divided by the total?"
     )
     blocks = (
-        "With a single block it is right. Which keys does each block have, what is kept for the "
+        "With a single block it is right. Which keys are in each block, what is kept for the "
         "next one, and are both running sums rescaled when the maximum grows? Which maximum, the "
         "old or the new one, does each exponential use?"
     )
@@ -56,7 +56,7 @@ def test_by_hand() -> None:
                 "Only the last block counts here. What is kept of the others?": torch.tensor(
                     [[only_last]]
                 ),
-                "Between two blocks a key is left out. Where does the next block start?": (
+                "A key between two blocks is left out. Where does the next block start?": (
                     torch.tensor([[skipping]])
                 ),
             },
@@ -83,7 +83,7 @@ def test_any_block_gives_the_same(block: int) -> None:
         tiled_attention(query, key, value, block=7),
         f"output with block={block}, beside block=7,",
         axes=AXES,
-        help="Is every key visited, the last ones too, and nothing that is not a key?",
+        help="Is every key visited, including the last ones, and nothing besides?",
         sides=("these blocks", "one block"),
     )
 
@@ -111,19 +111,22 @@ def test_a_hidden_block() -> None:
         tiled_attention(query, key, value, mask, block=3),
         tiled_attention(query, key[3:], value[3:]),
         "output with the first block hidden",
-        help="What are your running maximum and sums after a block without a visible key?",
+        help="What are your running maximum and sums after a block in which every key is hidden?",
     )
 
 
 def test_a_mask_and_low_scores() -> None:
-    """A mask holds for scores of -1000, and for one of 1000 beside 0.
+    """A mask works for scores of -1000, and for 1000 next to 0.
 
     The second key is hidden, so the first value comes out, whatever the scores are.
     """
     value, mask = torch.tensor([[3.0], [5.0]]), torch.tensor([True, False])
     for scores, help in (
-        ((-1000.0, -1000.0), "Is what replaces the score of a hidden key lower than any score?"),
-        ((0.0, 1000.0), "Is a key hidden before the largest score is looked for, or after it?"),
+        (
+            (-1000.0, -1000.0),
+            "Is the number that replaces the score of a hidden key lower than any score?",
+        ),
+        ((0.0, 1000.0), "Is a key hidden before you take the largest score, or after?"),
     ):
         key = torch.tensor(scores).reshape(2, 1)
         for block in (1, 2):
@@ -133,7 +136,7 @@ def test_a_mask_and_low_scores() -> None:
 
 
 def test_a_query_without_keys() -> None:
-    """A query without keys gives finite numbers, not NaN."""
+    """A query with no visible key gives finite numbers, not NaN."""
     query, key, value = random_inputs(3, (2, 4), (5, 4), (5, 3))
     mask = torch.tensor([[False], [True]])
     output = tiled_attention(query, key, value, mask, block=2)
@@ -143,7 +146,7 @@ def test_a_query_without_keys() -> None:
 
 
 def test_large_scores() -> None:
-    """Scores of 1000, 0 and -1000 make no NaN, in any order.
+    """Scores of 1000, 0 and -1000 give no NaN, in any order.
 
     Only differences from the largest score so far go into `exp`, so none of them is above zero.
     """
@@ -160,7 +163,7 @@ def test_the_default_block() -> None:
 
 
 def test_no_large_tensor() -> None:
-    """No tensor grows with Lq times Lk, be it scores or a mask."""
+    """No tensor grows with Lq times Lk, neither scores nor masks."""
     query, key, value = random_inputs(4, (2, 32, 4), (2, 32, 4), (2, 32, 3))
     mask = torch.ones(32, 32, dtype=torch.bool).tril()
     help = "Only one block of the scores is needed at a time. The same goes for the mask."
@@ -171,9 +174,9 @@ def test_no_large_tensor() -> None:
 
 
 def test_gradients_and_dtype() -> None:
-    """Blocks leave the gradients as they are, and bfloat16 as well.
+    """Blocks change neither the gradients nor the dtype.
 
-    No step leaves the graph, and no tensor has a dtype of its own.
+    No step is detached, and every tensor takes its dtype from the inputs.
     """
     query, key, value = random_inputs(5, (5, 4), (7, 4), (7, 3))
     names = ("query", "key", "value")

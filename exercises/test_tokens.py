@@ -26,7 +26,7 @@ def test_words() -> None:
 def test_vocabulary() -> None:
     """Special tokens come first, then the distinct words, sorted.
 
-    `sorted` compares texts letter by letter: "aa" comes before "b", however long it is.
+    `sorted` compares strings letter by letter: "aa" comes before "b", although it is longer.
     """
     texts = ["The cat sat.", "the bat <pad>"]
     specials = ["<s>", "<pad>", "<UNK>"]
@@ -34,11 +34,11 @@ def test_vocabulary() -> None:
     found = build_vocab(texts, specials=specials)
     help = "In which order should the ids go through the specials and the words?"
     if set(found) != set(expected):
-        help = "`tokenize` turns one text into its words. What does your loop go over?"
+        help = "`tokenize` turns one text into its words. What does your loop iterate over?"
     assert_equals(found, expected, f"build_vocab({texts}, specials={specials})", help)
     found = build_vocab(text for text in ["b a", "c a"])
     what = "build_vocab(text for text in ['b a', 'c a'])"
-    help = "Texts that come from a generator can be read once; each word gets one id."
+    help = "A generator of texts can be read only once, and each word gets one id."
     assert_equals(found, {"a": 0, "b": 1, "c": 2}, what, help)
     help = "Does `sorted` compare the words themselves, or something else, such as their lengths?"
     found = build_vocab(["b aa"])
@@ -46,7 +46,7 @@ def test_vocabulary() -> None:
 
 
 def test_ids() -> None:
-    """Each word of `tokenize` gets its id, an unknown one that of `unknown`."""
+    """Each word from `tokenize` gets its id; an unknown word gets that of `unknown`."""
     vocab = {"a": 0, "b": 5, "<unk>": 9}
     assert_equals(encode("B a, a", vocab), [5, 0, 0], f"encode('B a, a', {vocab})")
     found = encode("a zebra b", vocab, unknown="<unk>")
@@ -54,7 +54,7 @@ def test_ids() -> None:
         raise Mismatch(f"encode returned {found}. All of it should be ids: '<unk>' has the id 9.")
     help = "'zebra' has no id, so it gets that of '<unk>', 9; every word has one id, in its place."
     assert_equals(found, [0, 9, 5], f"encode('a zebra b', {vocab}, unknown='<unk>')", help)
-    help = "Which text has the id that an unknown word gets? It is what `unknown` says."
+    help = "Which entry of the vocabulary has the id for unknown words? `unknown` names it."
     found = encode("a zebra", {"a": 0, "?": 7}, unknown="?")
     assert_equals(found, [0, 7], "encode('a zebra', {'a': 0, '?': 7}, unknown='?')", help)
     found = encode("a", {"a": 0}, unknown="<unk>")
@@ -91,7 +91,7 @@ def test_one_hot() -> None:
     found = one_hot(ids, vocab_size=4)
     expected = torch.tensor([[[0.0, 0.0, 1.0, 0.0], [1.0, 0.0, 0.0, 0.0]]])
     assert_dtype(found, torch.float32, "one_hot(tensor([[2, 0]]), 4)")
-    help = "The axes of the ids stay; one is added, at the end, with a place for each id."
+    help = "The result has the axes of the ids, plus a last one with a position for each id."
     axes = ("batch", "length", "id")
     assert_matches(found, expected, "one_hot(tensor([[2, 0]]), 4)", axes=axes, help=help)
     assert_unchanged(ids, torch.tensor([[2, 0]]), "ids")

@@ -19,9 +19,9 @@ AXES = ("batch", "length")
 
 
 def test_matrices_are_drawn() -> None:
-    """Embedding and linear map are drawn within Xavier's bounds.
+    """An embedding and a linear map are drawn within Xavier's bounds.
 
-    The bound is √(6 / (rows + columns)). An embedding of 40 tokens, 20 features each, is a matrix
+    The bound is √(6 / (rows + columns)). An embedding of 40 tokens with 20 features is a matrix,
     too.
     """
     torch.manual_seed(0)
@@ -66,7 +66,7 @@ def test_the_rest_stays() -> None:
 
 
 def test_labels_are_the_next_tokens() -> None:
-    """The decoder reads all but the last token; labels lack the first.
+    """The decoder reads all but the last token; the labels are all but the first.
 
     At every position the label is the token that comes next, so both are one token shorter.
     """
@@ -113,22 +113,22 @@ def test_the_loss_by_hand() -> None:
     """The smoothed loss of four tokens, worked out with a pencil.
 
     ε is 0.4. The probabilities are 1/2, 1/4, 1/8 and 1/8, so -log p is 1, 2, 3 and 3 times log 2.
-    The label, the second token, has 2, the mean of all is 9/4: the loss is 0.6 * 2 + 0.4 * 9/4 =
-    2.1 times log 2. And a token whose logit is 1000 below the largest has -log p = 1000, although
-    its probability is rounded to 0.
+    The label is the second token, with 2; the mean of all four is 9/4. So the loss is
+    0.6 * 2 + 0.4 * 9/4 = 2.1 times log 2. A token whose logit is 1000 below the largest has
+    -log p = 1000, although its probability is rounded to 0.
     """
     logits = torch.tensor([[[1 / 2, 1 / 4, 1 / 8, 1 / 8]]]).log() + 5
     found = label_smoothed_loss(logits, torch.tensor([[1]]), pad_id=0, smoothing=0.4)
     if torch.is_tensor(found) and found.isnan().all():
-        help = "No label is padding here, so the mean has a number to take. Which does it take?"
-        raise Mismatch("Your loss is NaN, as is the mean of no numbers.", help=help)
+        help = "No label is padding here, so the mean is over all of them. What is yours over?"
+        raise Mismatch("Your loss is NaN, like the mean of no numbers at all.", help=help)
     assert_matches(
         found,
         torch.tensor(2.1 * log(2)),
         "loss",
         help="Is ε shared among all four tokens, the label included?",
         asks={
-            "A loss is positive. Is there a minus too few, or too many?": torch.tensor(
+            "A loss is positive. Is a minus sign missing, or is there one too many?": torch.tensor(
                 -2.1 * log(2)
             ),
             "Which of the two terms has the factor ε, and which 1 - ε?": torch.tensor(
@@ -154,7 +154,7 @@ def test_the_loss_by_hand() -> None:
 def test_padding_is_left_out() -> None:
     """Positions whose label is padding are ignored.
 
-    `pad_id` may be the id of a token or a negative number; here it is 3, then -100.
+    `pad_id` may be any id, even a negative number. Here it is 3, then -100.
     """
     torch.manual_seed(0)
     logits = torch.randn(2, 3, 5)
@@ -170,7 +170,7 @@ def test_padding_is_left_out() -> None:
             torch.as_tensor(without).detach(),
             f"loss with pad_id={pad_id}",
             help="The mean is over the positions that are not padding: those whose label is "
-            f"not {pad_id}, be it smaller or larger.",
+            f"not {pad_id}, whether smaller or larger.",
             sides=("with padding", "without"),
         )
 
@@ -210,7 +210,7 @@ def test_no_seed_is_set() -> None:
 def test_whatever_has_two_axes_or_more() -> None:
     """All parameters of two or more axes are drawn; buffers are not.
 
-    That includes frozen ones, those of three axes, and those that belong to no layer.
+    That includes frozen parameters, those with three axes, and those outside of any layer.
     """
     model = nn.Bilinear(5, 6, 7)
     model.register_parameter("alone", nn.Parameter(torch.zeros(4, 8), requires_grad=False))

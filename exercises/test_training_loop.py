@@ -71,7 +71,7 @@ def prepared(pad_id: int = 0, lr: float = 0.1) -> tuple[Line, Any]:
 
 
 def test_one_step_by_hand() -> None:
-    """The decoder reads 1 and 2, the labels are 2 and 4.
+    """The decoder reads 1 and 2, and the labels are 2 and 4.
 
     The logits are 1 and 2, so the errors are -1 and -2 and the loss is (1 + 4) / 4. The gradient is
     the mean of -1 · 1 and -2 · 2, which is -2.5, and with a rate of 0.1 the weight becomes 1.25.
@@ -91,7 +91,7 @@ def test_old_gradients_are_gone() -> None:
 
     The errors of that step are -0.75 and -1.5.
 
-    The gradient of the first step, and one that was there before it, don't count any more.
+    Neither the first step's gradient nor one from before it has an effect.
     """
     model, optimiser = prepared()
     model.weight.grad = torch.tensor(100.0)
@@ -101,7 +101,7 @@ def test_old_gradients_are_gone() -> None:
             model.weight,
             torch.tensor(weight),
             "weight",
-            help="`backward` adds to the gradients that are there.",
+            help="`backward` adds to the gradients that are already there.",
         )
 
 
@@ -174,7 +174,7 @@ def test_the_source_comes_first() -> None:
 
 
 def test_evaluation_leaves_no_trace() -> None:
-    """Evaluation mode, no gradients, and the mode is put back."""
+    """Evaluation uses evaluation mode and no gradients, and restores the mode."""
     for training, mode in ((True, "training"), (False, "evaluation")):
         model, _ = prepared()
         model.train(training)
@@ -197,7 +197,7 @@ def test_nothing_to_evaluate() -> None:
 
 
 def test_steps_batches_and_rates() -> None:
-    """Five steps on two batches: step t has the rate of t.
+    """In five steps the two batches take turns, and step t has the rate rate(t).
 
     The losses of the two batches alternate. With a rate of 0 nothing moves, so the first batch has
     the loss 1.25 each time, the second 0.
@@ -207,7 +207,7 @@ def test_steps_batches_and_rates() -> None:
     losses = fit(model, batches, optimiser, model.loss, lambda _: 0.0, steps=5)
     is_long = isinstance(losses, list) and len(losses) != 5
     asked = (
-        f"These are {len(losses)}. Does fit end after `steps` steps, with a loss of each?"
+        f"Your list has {len(losses)}. Does fit stop after `steps` steps, with one loss for each?"
         if is_long
         else "Steps are counted from 1. Which batch belongs to step 1, and which to step 3?"
     )
@@ -239,8 +239,8 @@ def test_all_gradients_are_clipped_together() -> None:
 
     They are 3 and 4, so their norm is 5.
 
-    With a limit of 1 they become 0.6 and 0.8. The second belongs to the model and not to the
-    optimiser, and counts all the same.
+    With a limit of 1 they become 0.6 and 0.8. The second belongs to the model but not to the
+    optimiser; it counts all the same.
     """
 
     class Two(Line):

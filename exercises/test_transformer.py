@@ -29,7 +29,7 @@ def small(pad_id: int = 0, n_heads: int = 2, max_len: int = 20, **options: Any) 
 
 
 def zeros(model: Any, part: str) -> None:
-    """Set all parameters of a part to zero, but for the scales of its norms."""
+    """Set all parameters of a part to zero, except the scales of its norms."""
     for name, parameter in model.named_parameters():
         if name.startswith(part) and not name.endswith("norm.weight"):
             nn.init.zeros_(parameter)
@@ -122,7 +122,7 @@ def test_padding_of_the_target_changes_nothing() -> None:
 
 
 def test_the_order_of_the_source_matters() -> None:
-    """The same source tokens in another order give different logits."""
+    """The same source tokens in a different order give different logits."""
     model = small()
     tgt = torch.tensor([[1, 2]])
     there, back = model(torch.tensor([[4, 5, 6]]), tgt), model(torch.tensor([[6, 5, 4]]), tgt)
@@ -145,7 +145,7 @@ def test_every_source_token_sees_the_whole_source() -> None:
 
 
 def test_padding_at_the_start_of_the_source() -> None:
-    """Padding may stand anywhere in the source, even at its start."""
+    """Padding may be anywhere in the source, even at its start."""
     model = small(pad_id=3)
     src = torch.tensor([[3, 4, 5]])
     before = model.encode(src)[:, 1:]
@@ -157,13 +157,13 @@ def test_padding_at_the_start_of_the_source() -> None:
         before,
         "Transformer.encode output",
         axes=("batch", "source", "d_model"),
-        help="Does the encoder's mask hide padding wherever it stands?",
+        help="Does the encoder's mask hide padding wherever it is?",
         sides=("other padding", "before"),
     )
 
 
 def test_decode_uses_the_memory_it_is_given() -> None:
-    """Another memory gives another result, with the same source ids."""
+    """A different memory gives a different result, with the same source ids."""
     model = small()
     src, tgt = torch.tensor([[4, 5, 6]]), torch.tensor([[1, 2]])
     memory = torch.randn(1, 3, 8)
@@ -177,13 +177,13 @@ def test_decode_uses_the_memory_it_is_given() -> None:
         one,
         "Transformer.decode output for the same memory",
         axes=("batch", "target", "d_model"),
-        help="The memory is encoded already. Does `decode` use the encoder?",
+        help="The memory is already encoded. Does `decode` call the encoder?",
         sides=("other encoder", "before"),
     )
 
 
 def test_the_decoder_sees_the_encoders_output() -> None:
-    """The decoder sees the source through the encoder only.
+    """The decoder sees the source only through the encoder.
 
     With an encoder that always returns zeros, the logits do not depend on the source."""
     model = small()
@@ -201,7 +201,7 @@ def test_the_decoder_sees_the_encoders_output() -> None:
 
 
 def test_the_order_of_the_target_matters() -> None:
-    """The same target token gives other logits at another position."""
+    """The same target token gives different logits at a different position."""
     model = small()
     src = torch.tensor([[4, 5, 6]])
     found = model.decode(torch.tensor([[2, 2]]), model.encode(src), src)
@@ -212,10 +212,10 @@ def test_the_order_of_the_target_matters() -> None:
 
 
 def test_the_encoder_gets_the_embedded_source() -> None:
-    """What src_embedding returns goes into the encoder as it is.
+    """The output of src_embedding goes into the encoder unchanged.
 
     All weights of the first layer are 0, so it only normalises x + b, twice. b is the bias of its
-    attention, (4, 0, 0, ...). The second layer normalises that once more.
+    attention, (4, 0, 0, ...). The second layer normalises the result again.
     """
     model = small()
     zeros(model, "encoder.")
@@ -230,9 +230,9 @@ def test_the_encoder_gets_the_embedded_source() -> None:
 
 
 def test_nothing_stands_between_decoder_and_generator() -> None:
-    """What the decoder returns goes into the generator as it is.
+    """The decoder's output goes into the generator unchanged.
 
-    A decoder that returns 1, 2, ... 8 and a generator that sums give 36 everywhere."""
+    A decoder that returns 1, 2, ... 8 and a generator that sums them give 36 everywhere."""
     model = small()
     with torch.no_grad():
         model.get_parameter("decoder.layers.1.sublayers.2.norm.weight").zero_()
@@ -244,11 +244,11 @@ def test_nothing_stands_between_decoder_and_generator() -> None:
 
 
 def test_the_number_of_parameters() -> None:
-    """With one layer there are 580 numbers, with two 1012.
+    """With one layer there are 580 parameters, with two 1012.
 
     See "With a pencil" in transformer.py.
 
-    A generator that shares its weight with an embedding has 48 fewer of its own.
+    There are 48 fewer if the generator shares its weight with an embedding.
     """
     shapes = {
         "src_embedding.token.embedding.weight": (10, 4),
@@ -334,7 +334,7 @@ def test_options_reach_both_halves() -> None:
 def test_the_last_norms_act() -> None:
     """In pre-norm, what `encode` and `decode` return is normalised.
 
-    With the weight 0 and the bias 3, that norm returns nothing but 3.
+    With the weight 0 and the bias 3, that norm returns 3 everywhere.
     """
     model = small(norm_first=True)
     for name, parameter in model.named_parameters():
@@ -343,7 +343,7 @@ def test_the_last_norms_act() -> None:
         elif name in ("encoder.norm.bias", "decoder.norm.bias"):
             nn.init.constant_(parameter, 3.0)
     src, tgt = torch.tensor([[4, 5, 6]]), torch.tensor([[1, 2]])
-    help = "Do you call encoder and decoder themselves, or go through their layers?"
+    help = "Do you call the encoder and the decoder themselves, or only their layers?"
     memory = model.encode(src)
     axes = ("batch", "length", "d_model")
     what = "encode with norm_first=True"
@@ -368,7 +368,7 @@ def test_norm_first_reaches_both_halves() -> None:
 def test_max_len_reaches_both_embeddings() -> None:
     """With max_len=3, four tokens raise ValueError.
 
-    So they do in the source and in the target; three are fine."""
+    That holds for the source and for the target; three are fine."""
     model = small(max_len=3)
     short, long = torch.tensor([[4, 5, 6]]), torch.tensor([[4, 5, 6, 7]])
     model(short, short)

@@ -192,7 +192,7 @@ def test_a_part_of_the_layer_that_is_called_is_named() -> None:
             "torch.stack(turned, dim=-1).flatten(-2)",
             "torch.cat(turned, dim=-1)",
             "test_rotations_by_hand",
-            "The features of the pairs stand one after the other. They should take turns.",
+            "All first features come before all second ones here. Which order should they have?",
             "return",
         ),
         (
@@ -208,7 +208,7 @@ def test_a_part_of_the_layer_that_is_called_is_named() -> None:
             "torch.empty(out_features).uniform_(-bound, bound)",
             "(torch.rand(out_features) * 2 - 1) / math.sqrt(out_features)",
             "test_how_it_starts",
-            "The largest is close to 1/√400. Of what are there 400, and of what 25?",
+            "The largest is close to 1/√400. What is 400 in this layer, and what is 25?",
             "can draw",
         ),
         (
@@ -263,7 +263,7 @@ def test_a_beam_that_all_rows_share_is_seen() -> None:
     source = stubs.reference_source("decoding")
     by_test = failures("decoding", f"{source}{ONE_BEAM}")
     assert list(by_test) == ["test_rows_do_not_compete"]
-    assert "those of one row only?" in by_test["test_rows_do_not_compete"]
+    assert "compare sentences of one row only?" in by_test["test_rows_do_not_compete"]
 
 
 def test_more_padding_behind_a_result_does_no_harm() -> None:

@@ -350,7 +350,7 @@ def read(solved: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Read]:
             "training",
             "is_word = labels != pad_id",
             "is_word = labels == pad_id",
-            "Your loss is NaN, as is the mean of no numbers.",
+            "Your loss is NaN, like the mean of no numbers at all.",
             "",
         ),
         (
@@ -413,7 +413,7 @@ def read(solved: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Read]:
             "optimiser",
             "gradient.mul_(max_norm / norm)",
             "gradient.mul_(max_norm / gradient.norm())",
-            "Each gradient is clipped by itself. What is the norm of all?",
+            "Each gradient is clipped by itself. What is their norm taken together?",
             "",
         ),
         (
@@ -427,7 +427,7 @@ def read(solved: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Read]:
             "decoder",
             "            x = layer(x, memory, tgt_mask, memory_mask)",
             "            memory = layer(x, memory, tgt_mask, memory_mask)",
-            "Each gets what the one before it returns as x, and the memory as it was.",
+            "Its x is what the one before it returns; the memory is the same for all.",
             "",
         ),
         (
@@ -555,16 +555,16 @@ def test_one_panel_with_the_whole_row(read: Read) -> None:
 @pytest.mark.parametrize(
     ("exercise", "old", "new", "asks"),
     [
-        ("dropout", "return x * kept * scale", "return x * kept", "By how much should they grow?"),
+        ("dropout", "return x * kept * scale", "return x * kept", "By what factor"),
         ("dropout", ">= self.p", "< self.p", "Is the share p kept instead of dropped?"),
-        ("dropout", "not self.training", "self.training", "Does your code ask `self.training`"),
+        ("dropout", "not self.training", "self.training", "Does your code check `self.training`"),
         ("layer_norm", "torch.ones(d_model)", "torch.zeros(d_model)", "of a new LayerNorm(8)"),
-        ("layer_norm", "self.weight * (x - mean)", "self.weight * x - mean", "Mind the brackets."),
+        ("layer_norm", "self.weight * (x - mean)", "self.weight * x - mean", "Check the brackets."),
         ("softmax", "shifted - shifted.exp", "x - shifted.exp", "subtracted in both places?"),
         ("attention", "torch.finfo(scores.dtype).min)", "1e-9)", "the lowest of all?"),
-        ("training", "-of_label + smoothing * -", "of_label + smoothing * ", "minus too few"),
+        ("training", "-of_label + smoothing * -", "of_label + smoothing * ", "minus sign missing"),
         ("swiglu", "gate * torch.sigmoid(gate)", "gate", "Does the gate go through SiLU?"),
-        ("rope", "torch.stack(turned, dim=-1).flatten(-2)", "torch.cat(turned, -1)", "take turns"),
+        ("rope", "torch.stack(turned, dim=-1).flatten(-2)", "torch.cat(turned, -1)", "Which order"),
         ("rms_norm", ".square().mean(", ".square().sum(", "mean of the squares, or their sum?"),
         ("kv_cache", "[self.keys, key]", "[key, self.keys]", "after the old ones, or before?"),
         ("encoder", _AFTER, _INSIDE, "after the last layer"),
@@ -653,7 +653,7 @@ def test_facts_of_the_source_come_before_questions(
             "training_loop",
             "range(1, steps + 1)",
             "range(1, steps + len(batches) + 1)",
-            "These are 7. Does fit end after `steps` steps",
+            "Your list has 7. Does fit stop after `steps` steps",
             "Which batch belongs to step 1",
         ),
         (
@@ -982,7 +982,7 @@ def test_no_panel_shows_numbers_alone(
             "decoding",
             "model.decode(tgt, memory, src)",
             "model.decode(tgt[:, -1:], memory, src)",
-            "decode needs all tokens so far, and here the start token is missing",
+            "decode needs all tokens so far, and the start token is missing here",
         ),
     ],
 )
