@@ -44,6 +44,7 @@ def run(system: str, program: str, *arguments: str) -> subprocess.CompletedProce
     return warm.run("-c", "\n".join(lines), cwd=ROOT, libraries=warm.ALWAYS)
 
 
+@pytest.mark.full(but=("windows",))
 @pytest.mark.parametrize("system", ABSENT)
 def test_the_doctor_has_no_traceback(system: str) -> None:
     done = run(system, "grader", "doctor")
@@ -60,6 +61,7 @@ def test_windows_is_told_where_the_hidden_checks_run(options: tuple[str, ...]) -
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.full(but=("bare",))
 @pytest.mark.parametrize("system", ABSENT)
 def test_the_public_tests_run(system: str) -> None:
     done = run(system, "pytest", "exercises/test_layer_norm.py", "-p", "no:cacheprovider")

@@ -29,6 +29,7 @@ EXAMPLES: dict[str, Callable[[], Figure]] = {
 }
 
 
+@pytest.mark.full(but=("attention_heads",))
 @pytest.mark.parametrize("chart", EXAMPLES)
 def test_a_chart_is_written_as_its_ending_says_and_is_the_same_every_time(
     chart: str, tmp_path: Path
