@@ -117,6 +117,10 @@ def test_target_mask_hides_padding_and_the_future() -> None:
             ^ expected[:1],
         },
     )
+    starts_with_padding = torch.tensor([[[[False, False], [False, True]]]])
+    help = "Padding comes first here. Who may attend to it?"
+    found = target_mask(torch.tensor([[0, 5]]))
+    assert_matches(found, starts_with_padding, "target_mask of [[0, 5]]", axes=AXES, help=help)
     ids = torch.where(ids == 0, 9, ids)
     help = "Which id is padding here? Is `pad_id` passed on?"
     assert_matches(target_mask(ids, 9), expected, "target_mask with pad_id=9", axes=AXES, help=help)

@@ -343,7 +343,8 @@ def _assert_loss(student: Any, actual: Any, case: TrainingCase, subject: str = "
             "label_smoothed_loss should return a tensor without axes; yours returned a float.",
             help="No gradient flows back from a float.",
         )
-    subject = f"{subject} with smoothing={case.smoothing}"
+    joined = "and" if " with " in subject else "with"
+    subject = f"{subject} {joined} smoothing={case.smoothing}"
     try:
         assert_matches(actual, case.expected, subject)
     except Mismatch:

@@ -114,7 +114,7 @@ def _of_arguments(
         ]
         if unread:
             several = len(unread) > 1
-            listed = f"{', '.join(unread[:-1])} and {unread[-1]}" if several else unread[0]
+            listed = f"{', '.join(unread[:-1])} or {unread[-1]}" if several else unread[0]
             what = "they change nothing" if several else "it changes nothing"
             sentences.insert(0, _NOTHING_READS.format(arguments=listed, what=what))
         asks = _ASKS_ARGUMENT.format(it="each of them" if len(wholes) > 1 else "it")

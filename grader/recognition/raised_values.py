@@ -58,19 +58,22 @@ def before_super(raised: Raised) -> Fact | None:
 def demanded(raised: Raised) -> Fact | None:
     """An `assert` or a `raise` that refuses what the exercise gives."""
     statement = raised.statement
+    inner = [node for node in ast.walk(raised.function.node) if isinstance(node, ast.FunctionDef)]
+    if any(statement in ast.walk(node) for node in inner if node is not raised.function.node):
+        return None  # the line that calls the inner function may be the wrong one
     if isinstance(statement, ast.Assert):
         test = statement.test
         if raised.error.startswith("AssertionError") and _is_given(raised, test):
             return Fact(
-                f"Your `assert` demands `{written(test)}`. The exercise doesn't promise that: of "
-                f"this call it is not true{_held(raised, test)}.",
+                f"Your `assert` demands `{written(test)}`. The exercise doesn't promise that: in "
+                f"this call it is false{_held(raised, test)}.",
                 "What should your code do with such arguments?",
             )
     if isinstance(statement, ast.Raise):
         for node in ast.walk(raised.function.node):
             if isinstance(node, ast.If) and statement in node.body and _is_given(raised, node.test):
                 return Fact(
-                    "Your `raise` refuses a call that the exercise allows. Of this call "
+                    "Your `raise` refuses a call that the exercise allows. In this call "
                     f"`{written(node.test)}` is true{_held(raised, node.test)}.",
                     "What should your code do in this case?",
                 )

@@ -44,7 +44,7 @@ def wrong(exercise: str) -> ExerciseResult:
 def test_arguments_that_nothing_reads_are_told_at_their_function() -> None:
     (line,) = without_effect(wrong("decoding"), DECODE)
     assert line.place.line == 2
-    assert line.tells == "No line reads `eos_id` and `max_len`, so they change nothing here."
+    assert line.tells == "No line reads `eos_id` or `max_len`, so they change nothing here."
 
 
 def test_what_a_named_mistake_is_about_is_not_told_again() -> None:

@@ -206,9 +206,22 @@ def test_what_is_none_in_this_call_is_told() -> None:
 def test_the_condition_of_a_raise_is_told_with_what_it_was_asked_of() -> None:
     source = "def attention(p):\n    if not 0 <= p < 1:\n        raise ValueError('no')\n"
     assert told("ValueError: no", source, 3, p=1.0) == (
-        "Your `raise` refuses a call that the exercise allows. Of this call `not 0 <= p < 1` is "
+        "Your `raise` refuses a call that the exercise allows. In this call `not 0 <= p < 1` is "
         "true (`p` is 1.0)."
     )
+
+
+def test_a_raise_of_an_inner_function_is_not_said_to_refuse_the_call() -> None:
+    """The line that calls the inner function may be the wrong one."""
+    source = (
+        "def attention(text, vocab, unknown=None):\n"
+        "    def missing(token):\n"
+        "        if unknown is None:\n"
+        "            raise ValueError('no')\n"
+        "        return vocab[unknown]\n"
+        "    return [vocab.get(token) or missing(token) for token in text.split()]\n"
+    )
+    assert told("ValueError: no", source, 4, text="a", vocab={}, unknown=None) == ""
 
 
 def test_a_part_that_is_kept_before_super_is_told() -> None:

@@ -70,7 +70,10 @@ def assert_refuses(
         call()
     except StudentError as raised:
         if _ACCEPTED[error.__name__].isdisjoint(raised.kinds):
-            raise Mismatch(f"{reason}. It should raise {name}; yours raised {raised}.") from None
+            raised_text = str(raised).rstrip(".")
+            raise Mismatch(
+                f"{reason}. It should raise {name}; yours raised {raised_text}."
+            ) from None
         if naming not in raised.text:
             raise Mismatch(
                 f"{reason}. The {name} should name {naming!r}; yours says: {raised}."
