@@ -35,6 +35,7 @@ from grader.recognition.given import whole_number
 
 MOST, MOST_IN_ALL = 1500, 2000
 MOST_MADE = 20_000  # of which the likeliest are kept
+LARGE = 100  # a number that may stand for 10000, where a small one may be a number of layers
 LEAST_REPEATED = 6  # characters, so that the same number twice is not a repetition
 _CALLED = r"\w+(?=\()"
 _VARIABLE = r"(?<![.\w])(?!(?:self|torch|nn|F|math|np)\b)[A-Za-z_]\w*(?![\w(=])"
@@ -300,11 +301,13 @@ def _constant(source: Source, node: ast.Constant) -> Iterator[Edit]:
     if isinstance(value, bool):
         values = (not value,)
     elif isinstance(value, int):
-        values = (value + 1, value - 1, -value, 2 * value, 0, 1, 2, 10000)
+        values = (value + 1, value - 1, -value, 2 * value, 0, 1, 2)
     elif isinstance(value, float):
-        values = (value / 2, value - 1, 2 * value, -value, 0.5 * value**0.5, 1e-5, 10000.0, 1.0)
+        values = (value / 2, value - 1, 2 * value, -value, 0.5 * value**0.5, 1e-5, 1.0)
     elif value is None:
         return
+    if isinstance(value, int | float) and value >= LARGE:
+        values = (*values, type(value)(10000))
     for other in dict.fromkeys(map(repr, values)):
         if other != repr(value):
             yield source.replaced(node, "constant", other, 2)
