@@ -323,7 +323,9 @@ class Judge:
         if not looked_for:
             return result
         explained = [recording for recording in failing if recording.check.name not in unexplained]
-        fix = Search(result.exercise, process, self.right).fix(looked_for, passing, explained)
+        fix = Search(result.exercise, process, self.right).fix(
+            looked_for, passing, explained, bool(result.diagnoses)
+        )
         if fix is None:
             return result
         if fix.whole and len(fix.edits) == 1 and not KINDS[fix.edits[0].kind].drops:

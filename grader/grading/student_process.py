@@ -83,6 +83,7 @@ class StudentProcess:
         self.times = times
         self.budget = budget
         self.channel: Channel | None = None
+        self.borrowed: Channel | None = None
         self.remarks: dict[str, list[str]] = {}
 
     def another(self, rules: Iterable[str], budget: Budget, times: Times | None) -> StudentProcess:
@@ -95,16 +96,32 @@ class StudentProcess:
         """Return a further process, as `another` does: what runs here, if anything does.
 
         Until it is left it keeps the rules of this one, and has the exercise loaded that was loaded
-        last; here the next exercise gets a new process. A notebook has its limits from the start,
-        so that its further process is a new one.
+        last; here the next exercise gets a new process, unless `take_back` gets this one. A
+        notebook has its limits from the start, so that its further process is a new one.
         """
         process = self.another(rules, budget, times)
         if self.channel is not None and self.notebook is None:
-            process.channel, self.channel = self.channel, None
-            process.channel.budget = budget
-            process.channel.times = times or Times()
-            self.given.clear()
+            self._hand_over(process)
+            process.borrowed = process.channel
         return process
+
+    def take_back(self, successor: StudentProcess) -> None:
+        """Take over again what runs in a successor, if that is what it was made with."""
+        if successor.borrows:
+            successor._hand_over(self)
+
+    @property
+    def borrows(self) -> bool:
+        """Whether what runs here was taken over from another one."""
+        return self.channel is not None and self.channel is self.borrowed
+
+    def _hand_over(self, process: StudentProcess) -> None:
+        """Let another one have what runs here, with its own budget and limits."""
+        assert self.channel is not None
+        process.channel, self.channel = self.channel, None
+        process.given, self.given = self.given, set()
+        process.channel.budget = process.budget
+        process.channel.times = process.times or Times()
 
     def texts(self, exercise: str) -> dict[str, str]:
         """Return the texts that are the answer to an exercise, by file or cell."""

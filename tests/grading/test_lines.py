@@ -27,7 +27,7 @@ from grader.grading.recording import Recordings
 from grader.grading.search.divergence import leaving
 from grader.grading.search.edits import edits
 from grader.grading.search.kinds import KINDS, nearly
-from grader.grading.search.search import Fix
+from grader.grading.search.search import FEWER, Fix
 from grader.grading.search.source import Answer, Edit
 from grader.grading.search.suspicion import suspects
 from grader.grading.search.target import Target, accepts
@@ -72,18 +72,25 @@ def test_the_line_is_told_with_a_question_and_the_edit_comes_last(judge: Judge) 
     assert suspect.hints[-1].startswith("With `0.5` in place of `1.5` this passes:")
 
 
-def test_edits_run_where_the_answer_was_graded_and_nothing_is_graded_there_later(
-    judge: Judge, monkeypatch: pytest.MonkeyPatch
+def test_edits_run_where_the_answer_was_graded_and_the_next_one_is_graded_there(
+    host: Host, recordings: Recordings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     processes: list[Child] = []
-    fork = judge.host.fork
+    fork = host.fork
 
     def noted() -> Child:
         processes.append(fork())
         return processes[-1]
 
-    monkeypatch.setattr(judge.host, "fork", noted)
-    assert graded(judge, NORM.replace(RIGHT, WRONG)).lines
+    monkeypatch.setattr(host, "fork", noted)
+    judge = Judge(["layer_norm", "feed_forward"], recordings, host, searches=True)
+    following = stubs.reference_source("feed_forward")
+    submission = Submission(
+        "ada", {"layer_norm": NORM.replace(RIGHT, WRONG), "feed_forward": following}
+    )
+    searched, next_one = judge.grade(submission).exercises
+    assert searched.lines
+    assert next_one.status is Status.PASSED
     assert len(processes) == 1
     assert processes[0].sock.fileno() == -1  # it is closed
 
@@ -224,6 +231,23 @@ def test_where_a_right_answer_is_nearly_the_same_few_edits_are_tried(
     assert len([text for text in tried if text != wrong]) < 10
 
 
+def test_fewer_edits_are_tried_where_the_code_raises_and_no_reply_gets_right(
+    judge: Judge, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried: list[str] = []
+    reload = Channel.reload
+
+    def counted(channel: Channel, exercise: str, texts: Mapping[str, str]) -> None:
+        tried.append(texts[exercise])
+        reload(channel, exercise, texts)
+
+    monkeypatch.setattr(Channel, "reload", counted)
+    raising = NORM.replace("return ", "self.none.of.this.exists(x)\n        return ")
+    result = graded(judge, raising)
+    assert {check.status for check in result.checks if check.max_points} == {Status.ERROR}
+    assert len([text for text in {*tried} if text != raising]) <= FEWER
+
+
 DECOY = "spread = x.var(dim=-1, keepdim=True, unbiased=True)"
 UNBIASED = f"""
 import torch
@@ -345,6 +369,15 @@ def test_what_may_be_left_out_is_not_asked_about_as_a_branch() -> None:
     (edit,) = (item for item in edits(text) if "is not None:" in item.becomes)
     assert edit.kind == "unguarded"
     assert "branch" not in KINDS[edit.kind].asks
+
+
+@pytest.mark.parametrize(("number", "tried"), [("2", False), ("1000", True), ("1000.0", True)])
+def test_only_a_large_number_is_replaced_by_ten_thousand(number: str, tried: bool) -> None:
+    """So many layers would take the time of a hundred other edits."""
+    text = answer(f"def f(x):\n    return x * {number}\n")
+    changed = [edit.becomes for edit in edits(text) if edit.kind == "constant"]
+    assert changed
+    assert any(value.startswith("10000") for value in changed) == tried
 
 
 def test_no_flag_gets_another_default() -> None:

@@ -71,7 +71,7 @@ class Target:
             for request, right in zip(self.case.requests, self.case.right, strict=False)
         ]
 
-    @property
+    @cached_property
     def place(self) -> tuple[str, int] | None:
         """The file or cell, and the line, that raised."""
         return place(self.raised)
