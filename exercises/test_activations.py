@@ -81,7 +81,7 @@ def test_the_other_form_of_gelu() -> None:
 
 
 def test_far_away_numbers() -> None:
-    """Results are right for numbers as large as 1e30, and gradients finite.
+    """Numbers as large as 1e30 give right results and finite gradients.
 
     tanh is -1 or 1 there (tanh(3) is only 0.995); relu and gelu are 0 on the left and x on the
     right.

@@ -140,7 +140,7 @@ def test_a_query_that_sees_nothing() -> None:
 
 
 def test_dropout_acts_on_the_weights() -> None:
-    """`dropout` acts on the weights; this one keeps only the first of three.
+    """`dropout` acts on the weights; this one keeps the first of three.
 
     The query is all zeros, so the weights are 1/3 each. Only the first reaches the values, and a
     third of (3, 6, 9) is (1, 2, 3).

@@ -129,7 +129,7 @@ def test_a_score_of_minus_infinity() -> None:
 
 
 def test_cross_entropy_by_hand() -> None:
-    """Labels with probabilities 1/2, 1/8 and 1/4: the mean of 1, 3 and 2 times log 2."""
+    """Labels with probabilities 1/2, 1/8 and 1/4: the mean of their losses."""
     logits = torch.tensor([[4.0, 1.0, 3.0], [4.0, 1.0, 3.0], [1.0, 5.0, 2.0]]).log()
     labels = torch.tensor([0, 1, 2])
     assert_matches(

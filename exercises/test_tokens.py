@@ -46,7 +46,7 @@ def test_vocabulary() -> None:
 
 
 def test_ids() -> None:
-    """Each word from `tokenize` gets its id; an unknown word gets that of `unknown`."""
+    """Each word from `tokenize` gets its id; any other gets `unknown`'s."""
     vocab = {"a": 0, "b": 5, "<unk>": 9}
     assert_equals(encode("B a, a", vocab), [5, 0, 0], f"encode('B a, a', {vocab})")
     found = encode("a zebra b", vocab, unknown="<unk>")

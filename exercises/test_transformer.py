@@ -163,7 +163,7 @@ def test_padding_at_the_start_of_the_source() -> None:
 
 
 def test_decode_uses_the_memory_it_is_given() -> None:
-    """A different memory gives a different result, with the same source ids."""
+    """Another memory gives another result, with the same source ids."""
     model = small()
     src, tgt = torch.tensor([[4, 5, 6]]), torch.tensor([[1, 2]])
     memory = torch.randn(1, 3, 8)
