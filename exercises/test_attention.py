@@ -159,7 +159,7 @@ def test_dropout_acts_on_the_weights() -> None:
 
 
 def test_each_sentence_and_head_by_hand() -> None:
-    """Two sentences and five heads, worked out with a pencil; all sizes differ.
+    """Two sentences and five heads of other sizes, done with a pencil.
 
     With 16 features the scores 4 log 2, 0 and 0 are divided by 4. The exponentials of log 2, 0 and
     0 are 2, 1 and 1, so the weights are 1/2, 1/4 and 1/4, and the values 4, 0 and 8 average to

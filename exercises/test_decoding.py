@@ -206,7 +206,7 @@ def test_scores_are_not_divided_by_the_length() -> None:
 
 
 def test_all_continuations_compete() -> None:
-    """A beam keeps the best continuations, whichever sentences they continue.
+    """A beam keeps the best continuations, of whichever sentences.
 
     In the first table, the two best after two steps both continue a: a, a has 0.6 * 0.5 = 0.3, and
     a, end has 0.27, while b, a has only 0.2. A step later, a, a is down to half of its 0.3. In the

@@ -231,7 +231,7 @@ def test_the_cache_stays_small() -> None:
 
 
 def test_the_heads_must_divide_evenly() -> None:
-    """Ten features can't form four heads, and four heads can't form three groups."""
+    """Ten features can't form four heads, nor four heads three groups."""
     for sizes in ((10, 4, 2), (12, 4, 3)):
         with assert_raises(ValueError, f"GroupedQueryAttention{sizes}"):
             GroupedQueryAttention(*sizes)

@@ -123,7 +123,7 @@ def test_an_empty_cache_can_be_reordered() -> None:
 
 
 def test_what_was_returned_stays() -> None:
-    """append and reorder modify no tensor that they were given or have returned.
+    """append and reorder modify no tensor that they got or returned.
 
     Does your cache write into a tensor that its caller still holds?
     """

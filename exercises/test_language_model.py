@@ -178,7 +178,7 @@ def test_no_position_looks_ahead() -> None:
 
 @given(lengths=st.lists(st.integers(1, 3), min_size=1, max_size=4))
 def test_in_pieces_through_caches(lengths: list[int]) -> None:
-    """Tokens that arrive in pieces give the same logits as all at once."""
+    """Tokens that arrive in pieces give the same logits as together."""
     model, ids = small(), some_ids(sum(lengths))
     caches, past = [KVCache() for _ in model.blocks], 0
     at_once = model(ids)

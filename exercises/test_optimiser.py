@@ -67,7 +67,7 @@ def test_clipping_takes_what_there_is() -> None:
 
 
 def test_two_steps_by_hand() -> None:
-    """The first step has the size lr; the second depends on the first gradient too.
+    """The first step has size lr; the second uses the first gradient too.
 
     Both betas are 1/2. With the gradients 2 and then -1, m is 1 and then 0, v is 2 and then 3/2, so
     the second step is 0 / √2. With the gradients 2 and 2, m̂ and √v̂ are 2 in both steps.

@@ -104,7 +104,7 @@ def test_each_token_is_on_its_own(scale: int) -> None:
 
 
 def test_what_comes_in_stays_and_its_dtype_comes_back() -> None:
-    """x is not modified, bfloat16 gives bfloat16, and a transposed view works."""
+    """x is not modified, bfloat16 stays bfloat16, transposed views work."""
     x = torch.randn(2, 3, 4, generator=torch.Generator().manual_seed(1))
     before = x.clone()
     RMSNorm(4)(x)

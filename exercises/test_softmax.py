@@ -167,7 +167,7 @@ def test_cross_entropy_of_a_batch_of_sequences() -> None:
 
 
 def test_cross_entropy_where_others_are_impossible() -> None:
-    """Other logits may be -inf, and the label's may be 1000 below the largest."""
+    """Other logits may be -inf, and the label's 1000 below the largest."""
     logits = torch.tensor([[0.0, -inf, 0.0], [1000.0, 0.0, -inf]], requires_grad=True)
     loss = cross_entropy(logits, torch.tensor([2, 1]))
     expected = torch.tensor((log(2) + 1000) / 2)

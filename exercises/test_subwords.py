@@ -22,7 +22,7 @@ def test_merges_by_hand() -> None:
 
 
 def test_pairs_are_counted_within_pieces() -> None:
-    """No merge ends in a space, since a space only comes at the start of a piece.
+    """No merge ends in a space: a space only comes at a piece's start.
 
     More merges are asked for than there are pairs.
     """

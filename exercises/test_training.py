@@ -66,7 +66,7 @@ def test_the_rest_stays() -> None:
 
 
 def test_labels_are_the_next_tokens() -> None:
-    """The decoder reads all tokens but the last; labels are all but the first.
+    """The decoder reads all but the last token; labels all but the first.
 
     At every position the label is the token that comes next, so both are one token shorter.
     """

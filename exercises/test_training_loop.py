@@ -174,7 +174,7 @@ def test_the_source_comes_first() -> None:
 
 
 def test_evaluation_leaves_no_trace() -> None:
-    """Evaluation uses evaluation mode and no gradients, and restores the mode."""
+    """Evaluation uses its mode and no gradients; it restores the mode."""
     for training, mode in ((True, "training"), (False, "evaluation")):
         model, _ = prepared()
         model.train(training)

@@ -201,7 +201,7 @@ def test_the_decoder_sees_the_encoders_output() -> None:
 
 
 def test_the_order_of_the_target_matters() -> None:
-    """The same target token gives different logits at a different position."""
+    """The same target token gives other logits at another position."""
     model = small()
     src = torch.tensor([[4, 5, 6]])
     found = model.decode(torch.tensor([[2, 2]]), model.encode(src), src)
