@@ -197,7 +197,7 @@ def test_nothing_to_evaluate() -> None:
 
 
 def test_steps_batches_and_rates() -> None:
-    """In five steps the two batches take turns, and step t has the rate rate(t).
+    """In five steps two batches take turns; step t has rate(t).
 
     The losses of the two batches alternate. With a rate of 0 nothing moves, so the first batch has
     the loss 1.25 each time, the second 0.
