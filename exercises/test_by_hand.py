@@ -185,6 +185,8 @@ def test_other_layers() -> None:
     x = torch.cat([X, other, -X])
     layer = layer_of_four(batch_first=True)
     expected = {key: step.detach() for key, step in steps(layer, x).items() if key in KEYS}
+    found = layer.self_attn(x, x, x)[0].detach()
+    assert_matches(expected["attention"], found, "'attention' of three sentences", axes=TOKENS)
     second = steps(layer_of_four(), x.transpose(0, 1))
     trained = steps(layer.train(), x)
     assert layer.training, "Your function took the layer out of training mode."

@@ -66,7 +66,7 @@ def test_how_it_starts() -> None:
     linear: Any = Linear(25, 400)
     for name, value in (("weight", linear.weight), ("bias", linear.bias)):
         low, high = value.min().item(), value.max().item()
-        help = "What are the smallest and the largest number that your line can draw?"
+        help = "Between which bounds are the numbers drawn, and what is 1/√25?"
         if 0.048 < high < 0.0501:
             help = "The largest is close to 1/√400. What is 400 in this layer, and what is 25?"
         if not (-0.2001 < low < -0.17 and 0.17 < high < 0.2001):

@@ -183,7 +183,8 @@ def test_a_mask_for_each_head() -> None:
 
     The first head sees only the first token, the second head only the second.
 
-    A mask may have four axes or three. With three, the first is the heads' axis.
+    A mask may have four axes or three. With three, the first is the heads' axis. An axis of size 1
+    stands for all heads.
     """
     module = identities(2, 2)
     x = torch.tensor([[[1.0, 2.0], [3.0, 4.0]], [[5.0, 6.0], [7.0, 8.0]]])
@@ -193,6 +194,9 @@ def test_a_mask_for_each_head() -> None:
         what = f"MultiHeadAttention output with a mask of {shaped.dim()} axes"
         help = "Does the mask reach your attention unchanged? It broadcasts from the right."
         assert_matches(module(x, x, x, shaped), expected, what, axes=AXES, help=help)
+    first = torch.tensor([True, False]).reshape(1, 1, 1, 2)
+    what = "MultiHeadAttention output with a mask of shape (1, 1, 1, 2)"
+    assert_matches(module(x, x, x, first), x[:, :1].expand(2, 2, 2), what, axes=AXES)
 
 
 def test_rows_without_keys_and_large_scores() -> None:

@@ -34,6 +34,8 @@ from grader.recognition.unused import lines_elsewhere
 # A function or method as text: its first line, and all that is further in or ends its signature.
 _FUNCTION = re.compile(r"^( *)def .*\n(?:(?:\1(?: +\S|\)).*)?\n)*", re.MULTILINE)
 TELLING = 2.0  # what the words of a statement have to count for, if another one has more
+# A statement that merely takes sizes.
+_TAKES_SIZES = re.compile(r"[\w, ]+ = [\w.]+\.(shape(\[-?\d\])?|size\((-?\d)?\))")
 
 
 def in_own_words(
@@ -110,7 +112,8 @@ def _wrong_statements(exercise: str, name: str) -> list[str]:
     """Return the statements of the answers with a mistake that no right answer has.
 
     Of several, leave out those that make another mistake by themselves, and those that are right
-    in a part that the exercise needs: people write such parts in the same file.
+    in a part that the exercise needs: people write such parts in the same file. A size that is
+    merely taken is not wrong either.
     """
     wrong: list[str] = []
     for source in _sources(exercise)[name]:
@@ -118,6 +121,7 @@ def _wrong_statements(exercise: str, name: str) -> list[str]:
         if len(new) > 1:
             new = [one for one in new if _alone(exercise).get(one, {name}) == {name}] or new
             new = [one for one in new if one not in _statements_of_needed(exercise)] or new
+            new = [one for one in new if not _TAKES_SIZES.fullmatch(one)] or new
         # A statement like `return self.dropout(x)` is merely the rest of a longer one.
         long = [statement for statement in new if sum(words(statement).values()) >= TELLING]
         wrong += long or new
