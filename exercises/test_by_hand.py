@@ -186,7 +186,11 @@ def test_other_layers() -> None:
     layer = layer_of_four(batch_first=True)
     expected = {key: step.detach() for key, step in steps(layer, x).items() if key in KEYS}
     found = layer.self_attn(x, x, x)[0].detach()
-    assert_matches(expected["attention"], found, "'attention' of three sentences", axes=TOKENS)
+    what = "'attention' of three sentences"
+    help = (
+        "Which axes does your tensor have after the heads are merged, and which one is the batch?"
+    )
+    assert_matches(expected["attention"], found, what, axes=TOKENS, help=help)
     second = steps(layer_of_four(), x.transpose(0, 1))
     trained = steps(layer.train(), x)
     assert layer.training, "Your function took the layer out of training mode."
