@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -54,11 +55,16 @@ class BrokenTest(pytest.Item):
         """Keep the error for the moment when the test would run."""
         super().__init__(**kwargs)  # type: ignore[arg-type]
         self.error = error
+        self.traceback = error.__traceback__
         self.line = line
 
     def runtest(self) -> None:
-        """Raise the error of the import."""
-        raise self.error
+        """Raise the error of the import, which other tests of the file have raised as well."""
+        raise self.error.with_traceback(self.traceback)
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+        """Return the traceback in the style that tests have; otherwise it is always the longest."""
+        return super().repr_failure(excinfo, style or self.config.option.tbstyle)
 
     def reportinfo(self) -> tuple[Path, int, str]:
         """Return where editors show the test; they count lines from zero."""

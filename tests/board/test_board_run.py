@@ -6,7 +6,9 @@ Every run starts a new Python and imports torch, so there are few, and each look
 from __future__ import annotations
 
 import os
+import re
 import shutil
+from itertools import pairwise
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -252,6 +254,21 @@ def test_the_options_of_pytest_still_work(solved: WorkspaceRun) -> None:
     assert "test_weight_and_bias" not in text
     assert ">       assert_matches(\n" in text
     assert "  layer_norm  wrong   0 of 10   0 of 2 tests passed" in lines
+
+
+@pytest.mark.full
+def test_tests_of_a_broken_file_have_equal_tracebacks(untouched: WorkspaceRun) -> None:
+    """They grew from test to test, and were made even where nobody asked: it took ten seconds."""
+    untouched.edit("masks", "def padding_mask(", "def padding_mask(:")
+    status, lines = untouched.pytest("exercises/test_masks.py", "--tb=long")
+    assert status == 1
+    heads = [number for number, line in enumerate(lines) if line.startswith("____")]
+    frames = [
+        sum(bool(re.match(r"\S+:\d+: ", line)) for line in lines[before:after])
+        for before, after in pairwise(heads)
+    ]
+    assert len(frames) > 5
+    assert len(set(frames)) == 1
 
 
 def test_other_tests_are_left_alone(tmp_path: Path) -> None:
