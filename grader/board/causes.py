@@ -39,7 +39,7 @@ _NEVER_MADE = (
 )
 _MADE_LATER = (
     "`{owner}.__init__` does not assign `self.{name}`. `{owner}.{method}` does, on a line that did "
-    "not run before this. May one method need another to be called first?"
+    "not run before this. Does one method rely on another being called first?"
 )
 _MADE_IN_BRANCH = (
     "`{owner}.__init__` assigns `self.{name}` only under `if {test}`. What should it be otherwise?"

@@ -93,7 +93,7 @@ def failure(error: BaseException, exercise: str, test: PublicTest, workspace: Wo
     elif isinstance(error, ImportError) and not frames:
         result.finding = Finding(_explain_import(result, error, workspace))
     elif isinstance(error, AssertionError) and not frames:
-        headline = _text(error).split("\nassert ")[0] or "This does not hold."
+        headline = _text(error).split("\nassert ")[0] or "This should be true, and isn't."
         places = _answers(headline, test, workspace, exercise, "return")
         result.finding = Finding(headline, places=places)
         result.is_comparison = True

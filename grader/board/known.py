@@ -123,7 +123,7 @@ def _make(exercise: str) -> None:
         raise NoHintsError(f"There are no known mistakes of {exercise} here.")
     done = program.run("grader.grading.diagnosis.hint_data", exercise)
     if done.returncode:
-        lines = done.stderr.strip().splitlines()[-1:] or ["it ended without a word"]
+        lines = done.stderr.strip().splitlines()[-1:] or ["it ended without any output"]
         raise NoHintsError(f"The known mistakes of {exercise} could not be made ready: {lines[0]}")
 
 

@@ -186,7 +186,7 @@ class Board:
             result.printed = cut_printed(report.capstdout)
             if self._is_optional(result):
                 report.outcome = "skipped"
-                report.longrepr = (str(item.path), test.line, "Not assigned, and not begun.")
+                report.longrepr = (str(item.path), test.line, "Not assigned, and not started.")
             elif self.in_own_words or result.status is Status.TODO:
                 report.longrepr = result.text()
         elif report.passed and report.when == "call":

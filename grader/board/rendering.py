@@ -149,7 +149,7 @@ def _further(
 ) -> Iterator[Line]:
     """Yield what is not assigned: rows for what was begun, and the names of the rest."""
     if begun:
-        yield [("Not assigned, but begun:", "title")]
+        yield [("Not assigned, but started:", "title")]
         for progress in begun:
             yield from _rows(progress, workspace, *widths)
         yield []

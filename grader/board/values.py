@@ -14,7 +14,7 @@ from grader.board.statements import at_line
 from grader.board.workspace import Workspace
 from grader.recognition.likeness import parsed
 
-_COLUMN = " Should one of them be a column, `[:, None]`, so that each number meets every other?"
+_COLUMN = " Should one of them be a column, `[:, None]`, to combine each number with every other?"
 
 _UNCALLABLE = (
     "`{}` is called like a function here, but it holds {}, {!r}. Where does it get its value?"

@@ -71,7 +71,7 @@ _IN_A_LIST = (
     "Is it in an nn.ModuleList? PyTorch finds nothing in a plain list. Or are too few made?"
 )
 _SWAPPED = "Are two sizes swapped where it is created?"
-_FROM = "From which sizes is it made, and which does the exercise give?"
+_FROM = "Which sizes do you create it with, and which does the exercise give?"
 _COARSE = (
     "It comes back as {dtype}, which holds only about three digits of a number; keep the dtype of "
     "the input."
@@ -261,7 +261,7 @@ def assert_parameters(
     """
     __tracebackhide__ = True
     if not issubclass(type(module), Module):
-        raise Mismatch(f"{article(module)} came back where {subject}, a module, should be.", None)
+        raise Mismatch(f"{subject} is {article(module)}; it should be a module.", None)
     held = dict(cast(Module, module).named_parameters(remove_duplicate=False))
     sizes = {name: tuple(parameter.shape) for name, parameter in held.items()}
     for name, shape in shapes.items():

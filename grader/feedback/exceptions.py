@@ -17,10 +17,10 @@ _SIZES = (
 )
 _WHOSE = (
     "The last axis is that of the keys, the one before it that of the queries. Is this the mask of "
-    "the sequence that the keys come from, and does each of its axes stand where it should?"
+    "the sequence that the keys come from, and is each of its axes where it should be?"
 )
 _MULTIPLIES = r"(?=.*(?:matmul|bmm|\w @|\) @|\] @))"
-SOMETHING_IS_NONE = "Something is None that should be a value."
+SOMETHING_IS_NONE = "Something is None that should have a value."
 _NOT_GIVEN = "`{0}` is None if it is not given. Check `if {0} is not None` first."
 _TWO_RESULTS = (
     "This is a tuple, not a tensor. Did a call return two results, as attention does with output "
@@ -88,7 +88,7 @@ HINTS: tuple[Hint, ...] = (
     ),
     Hint(
         r"mat1 and mat2 shapes cannot be multiplied \((\w+) and (\w+)\)",
-        "A matrix product needs equal inner sizes; here {0} meets {1}. "
+        "A matrix product needs equal inner sizes; here they are {0} and {1}. "
         "Which axis should be last in each, and is each made from the right input?",
     ),
     Hint(
@@ -102,7 +102,7 @@ HINTS: tuple[Hint, ...] = (
         r"but got: (\[.*?\])",
         "A matrix product needs equal inner sizes: the second tensor begins with {1} where {0} "
         "is needed (the first number counts all matrices together). Is one of the two made from "
-        "the wrong sequence, or are its axes in another order?",
+        "the wrong sequence, or are its axes in a different order?",
     ),
     Hint(
         _SIZES,
@@ -120,18 +120,18 @@ HINTS: tuple[Hint, ...] = (
     ),
     Hint(
         r"view_as_complex is only supported for .*BFloat16",
-        "There are no complex numbers made of bfloat16. Convert to float32 before, and the result "
+        "Complex numbers can't be made from bfloat16. Convert x to float32 first, and the result "
         "to the dtype of x.",
     ),
     Hint(
         r"view size is not compatible with input tensor's size and stride",
-        "`nonzero` gives a row for each True, with an index for every axis, and `view` refuses to "
-        "mix these. Print what it gives for two axes.",
+        "`nonzero` gives a row for each True, with an index for every axis, and `view` can't "
+        "merge these. Print what it gives for two axes.",
         at=r"\bnonzero\(",
     ),
     Hint(
         r"view size is not compatible with input tensor's size and stride",
-        "`view` needs numbers that are in order in memory; after a transpose they aren't. "
+        "`view` needs a contiguous tensor, and a transposed one isn't. "
         "`reshape` copies where it must.",
     ),
     Hint(
@@ -157,7 +157,7 @@ HINTS: tuple[Hint, ...] = (
     ),
     Hint(
         r"the `-` operator, (?:with|on) (?:a|two) bool tensor",
-        "`-` does not take booleans, such as those of a mask. `~` swaps True and False; "
+        "`-` doesn't work on booleans, such as those of a mask. `~` swaps True and False; "
         "`masked_fill` and torch.where choose by a mask.",
     ),
     Hint(
@@ -167,7 +167,7 @@ HINTS: tuple[Hint, ...] = (
     ),
     Hint(
         r"^AssertionError",
-        "What this `assert` demands doesn't hold here. Does the exercise promise it?",
+        "The condition of this `assert` is false here. Does the exercise promise that it is true?",
         at=r"\bassert\b",
     ),
     Hint(
@@ -184,7 +184,7 @@ HINTS: tuple[Hint, ...] = (
     Hint(
         r"(expected m1 and m2 to have the same dtype|expected scalar type \w+ but found \w+"
         r"|mat1 and mat2 must have the same dtype|must have the same dtype)",
-        "Tensors of different dtypes meet. Did you make one yourself? Give it the dtype of the "
+        "The tensors have different dtypes. Did you create one yourself? Give it the dtype of the "
         "input, or make it a buffer.",
     ),
     Hint(
@@ -242,7 +242,7 @@ HINTS: tuple[Hint, ...] = (
     ),
     Hint(
         r"leaf Variable that requires grad is being used in an in-place operation",
-        "A parameter, or a tensor that was given to you, is edited in place (`+=`, `x[...] =`, "
+        "A parameter, or a tensor that was passed to you, is modified in place (`+=`, `x[...] =`, "
         "`fill_`). `y = x + …` makes a new tensor. A parameter is filled before it becomes one, or "
         "under torch.no_grad().",
     ),
@@ -253,7 +253,7 @@ HINTS: tuple[Hint, ...] = (
     ),
     Hint(
         r"variables needed for gradient computation has been modified by an inplace operation",
-        "A tensor from which `backward` computes gradients was changed in place on the way forward "
+        "A tensor from which `backward` computes gradients was changed in place after it was used "
         "(`+=`, `x[...] =`, `add_`, `copy_`). `y = x + …` makes a new tensor.",
     ),
     Hint(
@@ -267,8 +267,8 @@ HINTS: tuple[Hint, ...] = (
     ),
     Hint(
         r"(max|min)\(\) (?:arg is an empty sequence|iterable argument is empty)",
-        "`{0}` gets nothing to choose from. When does that happen, and what should your code do "
-        "then?",
+        "`{0}` was given nothing to choose from. When does that happen, and what should your code "
+        "do then?",
     ),
     Hint(
         r"probability tensor contains either|invalid multinomial distribution",
@@ -277,7 +277,7 @@ HINTS: tuple[Hint, ...] = (
     ),
     Hint(
         r"string argument without an encoding",
-        "`bytes` needs to know which bytes a character has. `text.encode()` gives those of UTF-8.",
+        "`bytes` needs to know how to encode the characters. `text.encode()` uses UTF-8.",
     ),
     Hint(
         r"unhashable type: '(list|dict|set)'",
@@ -293,7 +293,7 @@ HINTS: tuple[Hint, ...] = (
     ),
     Hint(
         r"tensors used as indices must be|index .* is out of bounds|index out of range",
-        "An index does not fit the tensor that it is used on. Print the index and the shape. Where "
+        "An index does not fit the tensor it is used on. Print the index and the shape. Where "
         "does it come from?",
     ),
     Hint(
@@ -306,7 +306,7 @@ HINTS: tuple[Hint, ...] = (
     ),
     Hint(
         r"Module \[(\w+)\] is missing the required \"forward\" function",
-        "{0} has no `forward`. Is it spelled like that, and indented to be inside the class?",
+        "{0} has no `forward`. Is its name spelled right, and is it indented inside the class?",
     ),
     Hint(
         r"bad operand type for unary ~: 'NoneType'",
@@ -391,15 +391,15 @@ HINTS: tuple[Hint, ...] = (
     ),
     Hint(
         r"torch keeps this to itself while your code is graded",
-        "This part of torch does what the exercise asks for. It may not be used, in whatever way "
-        "the code comes to it.",
+        "This part of torch does what the exercise asks for. It may not be used, however the "
+        "code gets hold of it.",
     ),
     Hint(
         r"^RecursionError(?!.* during (?:ast construction|compilation))",
-        "The code calls itself without end.",
+        "The code calls itself again and again, without end.",
     ),
     Hint(r"^ZeroDivisionError", "Something is divided by zero."),
-    Hint(r"^SystemExit", "The code calls exit() or sys.exit(), which would end everything."),
+    Hint(r"^SystemExit", "The code calls exit() or sys.exit(), which would end the whole run."),
     Hint(
         r"reading from stdin while output is captured",
         "The code waits for input(). Nobody can type here.",

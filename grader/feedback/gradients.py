@@ -16,8 +16,8 @@ _CUT = (
     "`torch.no_grad()` or torch.tensor(...) on the way?"
 )
 _PART = (
-    "Small changes of {name} change the result in another way than this gradient says. Is part of "
-    "the computation cut off by a `detach`, `.data` or `torch.no_grad()`?"
+    "Small changes to {name} don't change the result as this gradient says. Is part of the "
+    "computation cut off by a `detach`, `.data` or `torch.no_grad()`?"
 )
 # In float32 the noise of a result is about 1e-7, so a step must not be much smaller.
 _STEP = 1e-2

@@ -8,7 +8,7 @@ import torch
 from torch.nn import Module
 
 _NORMS = (
-    "With all norms as they are initialised, the output is right. Is each norm used, and each for "
+    "With freshly initialised norms, the output is right. Is each norm used, and each for "
     "its own sublayer?"
 )
 _TOGETHER = (
@@ -17,11 +17,11 @@ _TOGETHER = (
 )
 _SUMS = (
     "Even where all sublayers return zeros, the output is wrong. A connection adds x and "
-    "normalises. Is there one around each sublayer, and is nothing added or normalised besides?"
+    "normalises. Is there one around each sublayer, and is nothing else added or normalised?"
 )
 _ORDER = (
-    "Where all sublayers return zeros, the output is right as long as all norms are alike: they "
-    "come in another order. Which sublayer comes first, and which connection is around it?"
+    "Where all sublayers return zeros, the output is right as long as all norms are alike, so "
+    "their order is wrong. Which sublayer comes first, and which connection is around it?"
 )
 _SOME = (
     "With one sublayer at a time, the others returning zeros: right with {right}, not with {wrong}."

@@ -104,7 +104,7 @@ def _entries(actual: dict[Any, Any], expected: dict[Any, Any]) -> str:
     wrong += [
         f"{key!r} should have {shown(value)}, not {shown(actual[key])}"
         if key in actual
-        else f"{key!r} is missing, which should have {shown(value)}"
+        else f"{key!r} is missing; it should be {shown(value)}"
         for key, value in expected.items()
         if key not in actual or not _equal(actual[key], value)
     ]

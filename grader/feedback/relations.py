@@ -78,10 +78,10 @@ def _part(yours: Tensor, expected: Tensor) -> str:
     factors = (yours * expected).sum(-1, keepdim=True) / lengths.clamp(min=1e-12)
     if (factors > 0).all() and _explains(factors * expected, yours, expected):
         low, high = factors.min().item(), factors.max().item()
-        return f"Each row is the expected one times a number of its own, {low:.3g} to {high:.3g}."
+        return f"Each row is the expected one times a different number, {low:.3g} to {high:.3g}."
     constants = (yours - expected).mean(-1, keepdim=True)
     if _explains(expected + constants, yours, expected):
-        return "Each row differs from the expected one by a constant of its own."
+        return "Each row differs from the expected one by its own constant."
     return ""
 
 
@@ -89,7 +89,7 @@ def _order(yours: Tensor, expected: Tensor) -> str:
     """Return a sentence where the expected numbers are there, in another order, or ""."""
     in_rows = [one.sort(-1).values for one in (yours, expected)]
     if _alike(*in_rows) and _is_less(in_rows[0] - in_rows[1], yours - expected):
-        return "Each row holds the expected numbers in another order."
+        return "Each row holds the expected numbers in a different order."
     if expected.dim() < 2 or expected.shape[-1] < 2:
         return ""
     # Rows that are equal have equal sums, whatever the features are multiplied by.
@@ -97,7 +97,7 @@ def _order(yours: Tensor, expected: Tensor) -> str:
     rows = [one.flatten(0, -2) for one in (yours, expected)]
     left, right = (one[(one.nan_to_num() @ factors).argsort()] for one in rows)
     if _alike(left, right) and _is_less(left - right, yours - expected):
-        return "The rows are the expected ones in another order."
+        return "The rows are the expected ones in a different order."
     return ""
 
 

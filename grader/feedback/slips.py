@@ -90,12 +90,12 @@ SLIPS: tuple[Hint, ...] = (
     ),
     Hint(
         r"'(?:int|float)' object is not iterable",
-        "A loop cannot go through a single number. `range(n)` counts from 0 to n - 1.",
+        "A loop cannot iterate over a single number. `range(n)` counts from 0 to n - 1.",
     ),
     Hint(
         r"'(?:int|float)' object is not subscriptable",
-        "A single number has no parts: what stands before the square brackets is not a tensor or "
-        "a list.",
+        "A single number can't be indexed: what comes before the square brackets is not a tensor "
+        "or a list.",
     ),
     Hint(
         r"only integer tensors of a single element can be converted to an index",
@@ -114,7 +114,7 @@ SLIPS: tuple[Hint, ...] = (
     Hint(
         r"^KeyError: ('.+')$",
         "The dictionary has no key {0}. Compare it with the keys that it has, letter by letter: is "
-        "one of them made in another way?",
+        "one of them built differently?",
     ),
     Hint(
         r"selected index k out of range",
@@ -124,13 +124,13 @@ SLIPS: tuple[Hint, ...] = (
         r"failed to unpack the object at pos \d+ with error \"type must be tuple of ints,"
         r"\s*but got ((?!torch)\w+)\"|"
         r"arange\(\): argument '\w+' \(position \d+\) must be Number, not (Tensor)",
-        "A size is a whole number, and this is a {0}. Of a tensor, `x.size(1)` is the size of "
+        "A size is a whole number, and this is a {0}. For a tensor, `x.size(1)` is the size of "
         "axis 1.",
     ),
     Hint(
         r"must be Tensor, not (?:function|method)\b|"
         r"^TypeError: unsupported operand type\(s\) for .*'(?:function|method)'",
-        "A function stands here where its result is needed. Is it called with its input, as in "
+        "A function is used here where its result is needed. Is it called with its input, as in "
         "`f(x)`?",
     ),
     Hint(
@@ -142,7 +142,7 @@ SLIPS: tuple[Hint, ...] = (
     Hint(
         r"argument '\w+' \(position \d+\) must be Tensor, not (?!tuple|NoneType|list|int|float|str|"
         r"bool|torch)([A-Z]\w+)",
-        "A layer stands here where its result is needed. Is it called with its input, as in "
+        "A layer is used here where its result is needed. Is it called with its input, as in "
         "`layer(x)`?",
     ),
     Hint(
@@ -211,7 +211,7 @@ SLIPS: tuple[Hint, ...] = (
     ),
     Hint(
         r"Module \[(ModuleList|ModuleDict)\] is missing the required",
-        "An nn.{0} only keeps modules and cannot be called. Go through it with `for`, or take one "
+        "An nn.{0} only keeps modules and cannot be called. Loop over it with `for`, or pick one "
         "with square brackets.",
     ),
     Hint(

@@ -14,8 +14,8 @@ _PAIRS = tuple(
     getattr(torch.return_types, name) for name in ("max", "min", "median", "mode", "sort", "topk")
 )
 _PAIR = (
-    "A pair of values and indices came back where your {subject} should be: torch's `{name}` with "
-    "an axis returns both, as `values, indices`."
+    "Your {subject} is a pair of values and indices: with an axis, torch's `{name}` returns both, "
+    "as `values, indices`."
 )
 
 
@@ -29,9 +29,9 @@ def type_name(value: object) -> str:
 
 
 def article(value: object) -> str:
-    """Return the type of `value` with its article, to begin a sentence: "An int"."""
+    """Return the type of `value` with its article: "an int"."""
     name = type_name(value)
-    return f"{'An' if name[0] in 'aeiouAEIOU' else 'A'} {name}"
+    return f"{'an' if name[0] in 'aeiouAEIOU' else 'a'} {name}"
 
 
 def as_tensor(actual: object, subject: str, help: str) -> Tensor:
@@ -43,16 +43,15 @@ def as_tensor(actual: object, subject: str, help: str) -> Tensor:
     tensor = cast(Tensor, actual)
     if tensor.layout is not torch.strided or tensor.is_nested or tensor.is_quantized:
         raise Mismatch(
-            f"A special tensor (sparse, nested or quantized) came back where your {subject} should "
-            "be; an ordinary one is expected.",
+            f"Your {subject} is a special tensor (sparse, nested or quantized); it should be an "
+            "ordinary one.",
             None,
             help,
         )
     if tensor.device.type != "cpu":
         if tensor.device.type == "meta":
             raise Mismatch(
-                f"A tensor on the device 'meta', which has no numbers, came back where your "
-                f"{subject} should be.",
+                f"Your {subject} is a tensor on the device 'meta', which has no numbers.",
                 None,
                 help,
             )
@@ -68,12 +67,11 @@ def _unusual(actual: object, kind: type, subject: str, help: str) -> Tensor:
             "something `detach`ed, taken as `.data`, or computed under torch.no_grad()?"
         )
     if actual is None:
-        raise Mismatch(f"None came back where your {subject} should be: is a `return` missing?")
+        raise Mismatch(f"Your {subject} is None: is a `return` missing?")
     if kind is tuple or kind is list:
         length = len(cast("tuple[object, ...]", actual))
         raise Mismatch(
-            f"A {kind.__name__} of {length} came back where your {subject} should be: "
-            "a single tensor is expected.",
+            f"Your {subject} is a {kind.__name__} of {length}; it should be a single tensor.",
             None,
             help,
         )
@@ -82,7 +80,7 @@ def _unusual(actual: object, kind: type, subject: str, help: str) -> Tensor:
     if not issubclass(kind, Tensor):
         wanted = "an ordinary one" if " tensor of " in type_name(actual) else "a tensor"
         raise Mismatch(
-            f"{article(actual)} came back where your {subject} should be: {wanted} is expected.",
+            f"Your {subject} is {article(actual)}; it should be {wanted}.",
             None,
             help,
         )
@@ -94,8 +92,7 @@ def _unusual(actual: object, kind: type, subject: str, help: str) -> Tensor:
         usable = False
     if not usable:
         raise Mismatch(
-            f"{article(actual)} came back where your {subject} should be: a plain torch.Tensor is "
-            "wanted.",
+            f"Your {subject} is {article(actual)}; it should be a plain torch.Tensor.",
             None,
             help,
         )

@@ -17,10 +17,10 @@ _NOT_THERE = re.compile(
     r"FileNotFoundError: \[Errno 2\] No such file or directory$"
 )
 _APART = (
-    "The network, other processes and the rest of the machine are not there when this is graded: "
-    "keep lines that ask for them in cells of their own, away from the answers."
+    "The network, other processes and the rest of the machine are out of reach during grading: "
+    "keep lines that need them in separate cells, away from the answers."
 )
-_BELOW = "What stands below that line in the cell did not run."
+_BELOW = "The rest of the cell, below that line, did not run."
 
 
 def report(exercise: str, told: CellNotes, layout: Layout, passed: bool) -> Finding | None:
@@ -74,7 +74,7 @@ def _advice(exercise: str, told: CellNotes, layout: Layout) -> list[str]:
     labels = layout.labels()
     below = [index for index in layout.own[exercise] if index >= layout.tests[exercise]]
     if below:
-        return [f"The {labels[f'cell_{below[0]}']} stands below the tests: move it above them."]
+        return [f"The {labels[f'cell_{below[0]}']} is below the tests: move it above them."]
     return ["Was the cell deleted, or a name changed?"]
 
 
@@ -90,12 +90,12 @@ def _sentence(note: CellNote, layout: Layout) -> str:
     if note.kind == "time":
         return (
             f"The {label}{line} was stopped after {note.text}. {_BELOW} "
-            "Cells below the last tests are not run: what takes long belongs there."
+            "Cells below the last tests are not run: slow code belongs there."
         )
     if note.kind == "absent":
         return f"In the {label}, line {note.line or 0}: {note.text}."
     if note.kind == "forbidden":
-        return f"The {label}{line} was passed over: {note.text}"
+        return f"The {label}{line} was skipped: {note.text}"
     return (
         f"The {label} stopped{f' at line {note.line}' if note.line else ''}: "
         f"{note.text.rstrip('.')}. {_BELOW}" + (f" {_APART}" if _NOT_THERE.match(note.text) else "")

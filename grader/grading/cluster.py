@@ -84,7 +84,9 @@ class Machine:
             ("this kit in version", self.kit, other.kit),
         )
         return [
-            f"it has {name} {theirs}, here is {own}" for name, own, theirs in pairs if own != theirs
+            f"it has {name} {theirs}, this machine {own}"
+            for name, own, theirs in pairs
+            if own != theirs
         ]
 
 
@@ -427,7 +429,7 @@ def _refuse_others(client: Client, plan: Plan) -> None:
         differences = own.differences(theirs)
         if differences:
             raise ClusterError(
-                f"The worker {address} would grade otherwise: {'; '.join(differences)}. Install "
+                f"The worker {address} would grade differently: {'; '.join(differences)}. Install "
                 "the same on both, with constraints.txt."
             )
         if plan.isolation == "jail" and theirs.jail:

@@ -42,7 +42,7 @@ SHARED_SECONDS, SHARED_IDLE = 5.0, 1.0
 MAX_LOSSES = 2
 MAX_REMEMBERED = 100_000
 SHRINK_SECONDS = 0.2
-NOT_RUN = Finding("Not run, since your code hung or died before.")
+NOT_RUN = Finding("Not run, because your code hung or crashed earlier.")
 TAMPERED = "Your code interferes with its own grading: a forbidden call was made."
 
 
@@ -185,7 +185,7 @@ class ExerciseRun:
             undefined = self.process.cells.undefined
             if undefined and set(undefined) == set(curriculum.find(self.exercise).entries):
                 listed = ", ".join(undefined)
-                sentence = f"Where the tests of {self.exercise} stand, nothing is called {listed}."
+                sentence = f"When the tests of {self.exercise} run, nothing is called {listed}."
                 raise NotImportableError(Finding(sentence))
             self._probe(channel)
             if self.view is not None:

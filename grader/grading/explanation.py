@@ -39,8 +39,8 @@ def explain(error: Exception, sources: Mapping[str, str], exercise: str = "") ->
     if isinstance(error, AssertionError):
         return Finding(str(error))
     return Finding(
-        "What your code returned is not of the form that the exercise describes, "
-        f"so that it could not be checked ({type(error).__name__}: {clean(str(error))})."
+        "What your code returned does not have the form that the exercise describes, "
+        f"so it could not be checked ({type(error).__name__}: {clean(str(error))})."
     )
 
 

@@ -43,8 +43,8 @@ from grader.submission.structure import structure
 
 SUBMISSION_SECONDS, SUBMISSION_IDLE = 120.0, 20.0
 MAX_DIAGNOSED = 10_000
-_NO_WORDS = "The grader failed while it looked for the cause; the points stand"
-_UNWATCHED = "The code hung or died when it ran once more to see what of torch it calls"
+_NO_WORDS = "The grader failed while it looked for the cause; the points are not affected"
+_UNWATCHED = "The code hung or crashed when it ran once more to see what of torch it calls"
 _OTHERWISE = "The code was right, and wrong when it ran once more to see what of torch it calls"
 # What a run that is watched may take of the processor, and idle.
 WATCH_SECONDS, WATCH_IDLE = 3.0, 2.0

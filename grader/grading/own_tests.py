@@ -84,7 +84,9 @@ def run(
     with StudentProcess(texts, (), host, budget, times, notebook) as process:
         for test in tests:
             if deaths >= MAX_DEATHS:
-                outcomes[test.name] = Outcome(0.0, "Not run, since the code hung or died before.")
+                outcomes[test.name] = Outcome(
+                    0.0, "Not run, because the code hung or crashed earlier."
+                )
                 continue
             try:
                 outcomes[test.name] = _outcome(test, names, process)

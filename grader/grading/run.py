@@ -65,7 +65,7 @@ def _with_guesses(result: SubmissionResult, guessed: Mapping[str, str]) -> Submi
         replace(
             exercise,
             remarks=(
-                f"{guessed[exercise.exercise]} was taken for {exercise.exercise}.py "
+                f"{guessed[exercise.exercise]} was graded as {exercise.exercise}.py "
                 "(--guess-names).",
                 *exercise.remarks,
             ),

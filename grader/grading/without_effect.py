@@ -35,12 +35,12 @@ KIND = "without effect"
 MAX_LINES = 2
 _NOTHING_READS = "No line reads {arguments}, so {what} here."
 _KEPT = "`{name}` is kept in `{attribute}`, which no line reads, so it changes nothing here."
-_ASKS_ARGUMENT = "What should change with {it}, and which line of your code sees to that?"
-_ASKS = "What is this line for, and which later line needs what it gives?"
+_ASKS_ARGUMENT = "What should change with {it}, and which line of your code makes it change?"
+_ASKS = "What is this line for, and which later line needs its result?"
 _ASKS_KEY = "Which keys does that dictionary have?"
-_ASKS_FILLED = "Which numbers should a new module start with, and which line puts them there?"
+_ASKS_FILLED = "Which numbers should a new module start with, and which line sets them?"
 _ASKS_PYTHON = "What does Python do here? Try it on a small example."
-_ASKS_NEXT = "What does a second call, with another input, find there?"
+_ASKS_NEXT = "What does a second call, with a different input, find there?"
 
 
 def without_effect(

@@ -27,17 +27,19 @@ from torch import Tensor
 from grader.recognition.likeness import parsed
 from grader.recognition.unused import kept_only, unused
 
-_DROPPED = "The result of `{}` is dropped: the call changes nothing, it returns something new."
+_DROPPED = (
+    "The result of `{}` is lost: the call changes nothing in place, it returns something new."
+)
 _EMPTY = ("[]", "()", "{}", "list()", "dict()", "set()", "None")
 _UNREAD = "`{}` gets a value here that nothing reads."
 _UNREAD_LATER = (
     "Nothing reads the new value of {} after this line: it is neither kept nor returned."
 )
 _SAME_START = (
-    "Every pass of this loop starts from the same `{}`, so only the last pass counts: `{}` is "
+    "Every iteration of this loop starts from the same `{}`, so only the last one counts: `{}` is "
     "overwritten each time."
 )
-_FIRST_PASS = "This `return` is inside the loop, so the loop ends in its first pass."
+_FIRST_PASS = "This `return` is inside the loop, so the loop ends in its first iteration."
 _ARGUMENT = "`{}` is an argument of `{}` and has no effect: nothing reads {}."
 _CHANGED = (
     "`self.{}` is changed here, so the next call of `forward` starts from what this one left."
@@ -57,11 +59,11 @@ _SIZE = re.compile(r"(\.shape(\[[^\]]*\])?|\.size\([^)]*\)|^len\(.*\))$")
 _LAYER = "`self.{}` is made here and used nowhere."
 _FILLED = re.compile(r"[^\W_]_\(|\.data\b|parameters\(|\] = ")
 _NEVER_FILLED = (
-    "`self.{}` holds whatever was in memory: `torch.empty` fills nothing, and no other line does."
+    "`self.{}` holds whatever was in memory: `torch.empty` doesn't fill it, and no line does."
 )
 _LAYER_OF_LIST = "`self.{}` gets {} layers here, and no line uses `self.{}[{}]`."
-_UNGIVEN = "This {} doesn't read {}, so it ignores what it is called with."
-_MISNAMED = "The key `{}` is read here, and no line sets it. There is `{}`: is it spelled right?"
+_UNGIVEN = "This {} doesn't read {}, so it ignores the argument it is called with."
+_MISNAMED = "The key `{}` is read here, but no line sets it. There is `{}`: is it spelled right?"
 _NEAR = 0.8  # how similar a misspelled key is to the right one
 _LONGEST_KEY, _MOST_KEYS = 40, 100  # limits, as all pairs of keys are compared
 

@@ -20,25 +20,25 @@ from collections.abc import Iterable, Iterator
 from grader.recognition.likeness import parsed
 
 _REPEATED = (
-    "`{}` holds one {} several times, not several: a change of one is a change of all. A "
+    "`{}` holds the same {} several times, so a change to one is a change to all. A "
     "comprehension makes a new one for each."
 )
-_ALWAYS_TRUE = "`{}` is always true: {} by itself counts as true, whatever stands before `or`."
+_ALWAYS_TRUE = "`{}` is always true: {} by itself counts as true, whatever comes before `or`."
 _METHOD = "`{}` is a method, and nothing calls it here: as a condition it is always true."
 _NOT_KEPT = (
     "If the key is missing, `{}` returns a new {}, which nothing keeps: what is stored in `{}` is "
     "lost."
 )
 _SHARED = (
-    "`{}` is made once, for the class: all objects of `{}` share it. Each gets one of its own if "
-    "`__init__` makes it."
+    "`{}` is created once, for the class: all objects of `{}` share it. Each gets its own if "
+    "`__init__` creates it."
 )
 _SHARED_BY_CALLS = (
-    "`{0}` is made once, when `{1}` is defined: all calls that are given no `{0}` share it. Each "
-    "gets one of its own if a line of `{1}` makes it."
+    "`{0}` is created once, when `{1}` is defined: all calls without a `{0}` share it. Each gets "
+    "its own if a line of `{1}` creates it."
 )
 _IDENTITY = (
-    "`{}` asks whether both are the same object, not whether they are equal: 1.0 and 1 are not. "
+    "`{}` checks whether both are the same object, not whether they are equal: 1.0 and 1 are not. "
     "`{}` compares the values."
 )
 _KINDS = {ast.List: "list", ast.ListComp: "list", ast.Dict: "dictionary", ast.Set: "set"}

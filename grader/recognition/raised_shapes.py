@@ -79,7 +79,7 @@ def subscripts(raised: Raised) -> Fact | None:
     )
     return Fact(
         f"{tells} {ALLOWED}",
-        "What stands in an equation for any number of axes?",
+        "How do you write any number of axes in an equation?",
     )
 
 
@@ -99,7 +99,7 @@ def pattern(raised: Raised) -> Fact | None:
                 f"The pattern `{said[1]}` takes exactly {axes(said[2])}. Here `{name}` has "
                 f"{in_words(said[3])}."
             )
-            return Fact(f"{tells} {ALLOWED}", "What stands in a pattern for any number of axes?")
+            return Fact(f"{tells} {ALLOWED}", "How do you write any number of axes in a pattern?")
     return None
 
 
@@ -193,7 +193,7 @@ def slot(raised: Raised) -> Fact | None:
         return Fact(
             f"{what}. Here `{name}` has {in_words(size)} on that axis, and the exercise allows any "
             "number.",
-            f"How many does one call bring, and which part of `{held}` takes them?",
+            f"How many does one call bring, and which part of `{held}` should hold them?",
         )
     if part is not None and part.step:
         return None

@@ -65,15 +65,15 @@ def demanded(raised: Raised) -> Fact | None:
         test = statement.test
         if raised.error.startswith("AssertionError") and _is_given(raised, test):
             return Fact(
-                f"Your `assert` demands `{written(test)}`. The exercise doesn't promise that: in "
-                f"this call it is false{_held(raised, test)}.",
+                f"Your `assert` requires `{written(test)}`. The exercise doesn't promise that, and "
+                f"it is not true in this call{_held(raised, test)}.",
                 "What should your code do with such arguments?",
             )
     if isinstance(statement, ast.Raise):
         for node in ast.walk(raised.function.node):
             if isinstance(node, ast.If) and statement in node.body and _is_given(raised, node.test):
                 return Fact(
-                    "Your `raise` refuses a call that the exercise allows. In this call "
+                    "Your `raise` rejects a call that the exercise allows. In this call, "
                     f"`{written(node.test)}` is true{_held(raised, node.test)}.",
                     "What should your code do in this case?",
                 )
@@ -137,7 +137,7 @@ def too_many(raised: Raised) -> Fact | None:
         if counts and (raised.origin(counts[0]) or whole_number(counts[0]) is not None):
             code = ast.unparse(counts[0])
             return Fact(
-                f"`{written(node)}` asks for `{code}` of the largest, and here there are fewer. "
+                f"`{written(node)}` asks for the `{code}` largest, but there are fewer here. "
                 f"{ALLOWED}",
                 "How many can there be at most, and how many should you ask for then?",
             )
@@ -160,8 +160,8 @@ def out_of_bounds(raised: Raised) -> Fact | None:
             continue
         name = ast.unparse(node.value)
         return Fact(
-            f"`{written(node)}` takes number {said[1]} on axis {said[2]} of `{name}`, counted from "
-            f"0. Here that axis has size {said[3]}, which the exercise allows.",
+            f"`{written(node)}` reads index {said[1]} on axis {said[2]} of `{name}`. Indices start "
+            f"at 0, and that axis has size {said[3]} here, which the exercise allows.",
             f"Which sizes may `{name}` have on that axis, and what does each stand for?",
         )
     return None
@@ -178,7 +178,7 @@ def looked_up(raised: Raised) -> Fact | None:
         if repr(node.slice.value) == said[1] and raised.origin(node.value):
             name = ast.unparse(node.value)
             return Fact(
-                f"`{written(node)}` needs the key {said[1]}, and `{name}` may have none, as here.",
+                f"`{written(node)}` needs the key {said[1]}, which `{name}` may lack, as here.",
                 "Which argument says what to look up?",
             )
     return None

@@ -62,9 +62,9 @@ def at_call(error: str, source: str, entries: Collection[str]) -> Fact | None:
             shown = name.removesuffix(".__init__")
             own = [f"`{parameter}`" for parameter in function.parameters]
             return Fact(
-                f"The exercise calls `{shown}` with an argument `{said[2]}`, and yours has no "
-                f"argument of that name. It has {listed(own) if own else 'none'}.",
-                "What does the exercise call its arguments?",
+                f"The exercise calls `{shown}` with an argument `{said[2]}`, but yours has no "
+                f"argument with that name. It has {listed(own) if own else 'none'}.",
+                "What names does the exercise give the arguments?",
                 function.node.lineno,
             )
     return None

@@ -115,7 +115,7 @@ def test_what_nobody_asked_for_blocks_nothing(untouched: WorkspaceRun) -> None:
     untouched.edit("decoder", "raise NotImplementedError", "raise ValueError")
     status, lines = untouched.pytest("exercises/")
     assert status == 1
-    begun = lines.index("Not assigned, but begun:")
+    begun = lines.index("Not assigned, but started:")
     assert lines[begun + 1].split()[:2] == ["decoder", "wrong"]
     assert any(line.startswith("  transformer   blocked by decoder") for line in lines[:begun])
 

@@ -101,7 +101,7 @@ def test_what_is_wrong_is_told_in_the_words_of_the_board() -> None:
     assert result["padding_mask"].startswith(
         "The shape of your padding mask is (1, 5); it should be ("
     )
-    assert result["causal_mask"].startswith("None came back where your causal mask should be")
+    assert result["causal_mask"].startswith("Your causal mask is None")
     assert "must match the size" in result["target_mask"]
     assert "Traceback" not in "".join(result.values())
 

@@ -157,7 +157,7 @@ def read(solved: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Read]:
             "decoder",
             "self.sublayers[2]",
             "self.sublayers[1]",
-            "With all norms as they are initialised, the output is right.",
+            "With freshly initialised norms, the output is right.",
             "return self.sublayers[1](x, self.feed_forward)",
         ),
         (
@@ -237,7 +237,7 @@ def read(solved: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Read]:
             "encoder",
             "for _ in range(num_layers)",
             "for _ in num_layers",
-            "A loop cannot go through a single number. `range(n)` counts from 0 to n - 1.",
+            "A loop cannot iterate over a single number. `range(n)` counts from 0 to n - 1.",
             "activation, norm_first) for _ in num_layers)",
         ),
         (
@@ -378,14 +378,14 @@ def read(solved: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Read]:
             "encoder",
             "x = self.sublayers[0](x, lambda",
             "x = x + self.sublayers[0](x, lambda",
-            "is nothing added or normalised besides?",
+            "is nothing else added or normalised?",
             "",
         ),
         (
             "sublayer",
             "self.norm(x + self.dropout(sublayer(x)))",
             "self.norm(x + self.dropout(sublayer))",
-            "A function stands here where its result is needed.",
+            "A function is used here where its result is needed.",
             "return self.norm(x + self.dropout(sublayer))",
         ),
         (
@@ -774,7 +774,7 @@ def test_a_list_of_the_class_is_named_and_not_what_it_leads_to(read: Read) -> No
         ("self.keys is None or self.values is None", "len(self.held) == 1"),
     )
     panel = read("kv_cache", *edits, pointed=True)
-    assert "`held` is made once, for the class: all objects of `KVCache` share it." in panel
+    assert "`held` is created once, for the class: all objects of `KVCache` share it." in panel
 
 
 def test_a_sure_mistake_asks_in_place_of_what_such_errors_mean(read: Read) -> None:
@@ -818,7 +818,7 @@ def test_a_sure_mistake_is_asked_about_whatever_the_students_own_error_says(read
     [
         ("encoder", "x = layer(x, mask)", "return layer(x, mask)", "inside the loop"),
         ("encoder", "x = layer(x, mask)", "out = layer(x, mask)", "`out` gets a value here that"),
-        ("attention", "scores = scores.masked_fill", "scores.masked_fill", "is dropped"),
+        ("attention", "scores = scores.masked_fill", "scores.masked_fill", "is lost"),
         ("multi_head", "return self.out_proj(merge_heads(heads))", "return merge_heads(heads)",
          "`self.out_proj` is made here and used nowhere."),
         ("layer_norm", "self.eps = eps", "self.eps = 1e-5", "`eps` is an argument of `LayerNorm."),

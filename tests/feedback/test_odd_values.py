@@ -96,10 +96,10 @@ def test_a_tensor_subclass_counts_as_a_tensor() -> None:
 @pytest.mark.parametrize(
     ("value", "says"),
     [
-        (lambda: (i for i in range(2)), "A generator came back where your result should be"),
-        (lambda: {1, 2}, "A set came back where your result should be: a tensor is expected"),
-        (lambda: torch.eye(2).to_sparse(), "torch.sparse_coo came back where your result"),
-        (lambda: torch.ones(2, device="meta"), "A meta tensor of torch.float32"),
+        (lambda: (i for i in range(2)), "Your result is a generator; it should be a tensor"),
+        (lambda: {1, 2}, "Your result is a set; it should be a tensor"),
+        (lambda: torch.eye(2).to_sparse(), "torch.sparse_coo; it should be an ordinary one"),
+        (lambda: torch.ones(2, device="meta"), "Your result is a meta tensor of torch.float32"),
     ],
 )
 def test_what_does_not_cross_is_called_by_its_type(value: Callable[[], Any], says: str) -> None:

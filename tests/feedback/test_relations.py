@@ -20,8 +20,8 @@ RIGHT = torch.tensor([[1.0, 2.0], [4.0, 3.0]])
         (RIGHT + 3, "Every number is too large by 3."),
         (RIGHT - 0.5, "Every number is too small by 0.5."),
         (RIGHT.T, "with rows and columns swapped."),
-        (RIGHT.sort(-1).values, "Each row holds the expected numbers in another order."),
-        (RIGHT.flip(0), "The rows are the expected ones in another order."),
+        (RIGHT.sort(-1).values, "Each row holds the expected numbers in a different order."),
+        (RIGHT.flip(0), "The rows are the expected ones in a different order."),
     ],
     ids=["a factor", "signs", "above", "below", "transposed", "sorted", "rows"],
 )
@@ -49,11 +49,11 @@ _ROWS = torch.tensor([[1.0, 2.0, 5.0], [4.0, 3.0, 1.0], [7.0, 9.0, 2.0]])
         ),
         (
             _ROWS * torch.tensor([[2.0], [3.0], [4.0]]),
-            "Each row is the expected one times a number of its own, 2 to 4.",
+            "Each row is the expected one times a different number, 2 to 4.",
         ),
         (
             _ROWS + torch.tensor([[2.0], [3.0], [4.0]]),
-            "Each row differs from the expected one by a constant of its own.",
+            "Each row differs from the expected one by its own constant.",
         ),
     ],
     ids=["some signs", "some factors", "rows before", "rows after", "row factors", "row constants"],
@@ -68,12 +68,12 @@ def test_nothing_is_said_of_each_row_where_some_are_right() -> None:
     """A row that is wrong by itself is marked as such, and the others have no constant."""
     with pytest.raises(Mismatch) as caught:
         assert_matches(_ROWS + torch.tensor([[0.0], [0.0], [1.0]]), _ROWS)
-    assert "constant of its own" not in caught.value.finding.headline
+    assert "by its own constant" not in caught.value.finding.headline
 
 
 def test_a_pair_of_values_and_indices_is_called_so() -> None:
     """As `torch.max` returns it when it gets an axis."""
-    with pytest.raises(Mismatch, match="torch's `max` with an axis returns both"):
+    with pytest.raises(Mismatch, match="torch's `max` returns both"):
         assert_matches(torch.max(RIGHT, 0), RIGHT)
 
 
@@ -81,7 +81,7 @@ def test_the_order_is_said_of_rows_with_infinities_too() -> None:
     """As where the logits that were cut off are -inf."""
     with pytest.raises(Mismatch) as caught:
         assert_matches(torch.tensor([[2.0, -torch.inf]]), torch.tensor([[-torch.inf, 2.0]]))
-    assert "numbers in another order." in caught.value.finding.headline
+    assert "numbers in a different order." in caught.value.finding.headline
 
 
 def test_nothing_is_said_of_numbers_without_a_relation() -> None:

@@ -66,7 +66,7 @@ def test_the_line_is_told_with_a_question_and_the_edit_comes_last(judge: Judge) 
     (suspect,) = result.lines
     assert (suspect.place.file, suspect.place.line) == ("layer_norm.py", LINE)
     assert WRONG in suspect.message
-    assert suspect.tells == "With another value in place of `1.5`, you get all the points."
+    assert suspect.tells == "With a different value in place of `1.5`, you get all the points."
     assert suspect.asks == KINDS["constant"].asks
     assert "0.5" not in suspect.message
     assert suspect.hints[-1].startswith("With `0.5` in place of `1.5` this passes:")
@@ -116,10 +116,10 @@ def test_where_one_edit_leaves_nothing_wrong_no_mistake_on_another_line_is_named
 @pytest.mark.parametrize(
     ("kind", "more", "passing", "told"),
     [
-        ("extra term", (), 1, "With one term fewer in `a + b`, one more check passes."),
-        ("name", (), 2, "With another variable in place of `a + b`, 2 more checks pass."),
-        ("axis", (), 3, "With another axis at `a + b`, you get all the points."),
-        ("axis", (4,), 1, "With another axis at `a + b` and line 4 changed as well, one more "
+        ("extra term", (), 1, "With one fewer term in `a + b`, one more check passes."),
+        ("name", (), 2, "With a different variable in place of `a + b`, 2 more checks pass."),
+        ("axis", (), 3, "With a different axis in `a + b`, you get all the points."),
+        ("axis", (4,), 1, "With a different axis in `a + b` and line 4 changed as well, one more "
          "check passes."),
     ],
 )  # fmt: skip
@@ -338,7 +338,9 @@ def test_where_the_search_itself_fails_the_points_stand(
     result = graded(judge, wrong + "\n# once more\n")
     assert (result.status, result.points) == ("failed", points)
     (remark,) = result.remarks
-    assert remark.startswith("The grader failed while it looked for the cause; the points stand (")
+    assert remark.startswith(
+        "The grader failed while it looked for the cause; the points are not affected ("
+    )
 
 
 @pytest.mark.full(seconds=2)

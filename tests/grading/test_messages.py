@@ -450,7 +450,7 @@ class Plain:
         ("x + torch.einsum('ab->b', torch.ones(3, 7))", "Two tensors do not fit together"),
         ("(x * x.mT).sum(-1).mean()", "Two tensors do not fit together"),
         ("x / x.sum(-1)", "A mean or sum drops its axis, unless `keepdim=True`"),
-        ("torch.view_as_complex(x[..., :2].bfloat16())", "no complex numbers made of bfloat16"),
+        ("torch.view_as_complex(x[..., :2].bfloat16())", "can't be made from bfloat16"),
         ("x[torch.arange(3), torch.ones(3, 4).long()]", "these have [3] and [3, 4]"),
         ("make_mask(x).to(x.device)", "`return` missing"),
         ("x.mean(-1, keep_dim=True)", "Did you mean `keepdim`?"),
@@ -481,7 +481,7 @@ class Plain:
         ("x.softmax()", "`dim=-1` is the last"),
         ("x.unsqueeze()", "the position of the new axis"),
         ("[_ for _ in 3]", "`range(n)` counts from 0 to n - 1"),
-        ("x.size(1)[0]", "A single number has no parts"),
+        ("x.size(1)[0]", "A single number can't be indexed"),
         ("nn.ReLU() + x", "ReLU is a layer here, not a tensor"),
         ("nn.Dropout(0.1)(nn.ReLU())", "a second pair of brackets applies it"),
         ("nn.Dropout(0.1)(type('Own', (), {})())", "Is it called with its input"),
@@ -506,14 +506,14 @@ class Plain:
         ("x + (x, x)", "a tuple, not a tensor"),
         ("nn.Linear(6, 6)((x, x))", "a tuple, not a tensor"),
         ("torch.sqrt(sum([]))", "a sum that had nothing to add"),
-        ("changed_in_place(x)", "changed in place on the way forward"),
+        ("changed_in_place(x)", "changed in place after it was used"),
         ("Forward.apply(x.requires_grad_()).sum().backward()", "only if it has a `backward`"),
-        ("1 - (x > 0)", "`-` does not take booleans"),
-        ("-(x > 0)", "`-` does not take booleans"),
+        ("1 - (x > 0)", "`-` doesn't work on booleans"),
+        ("-(x > 0)", "`-` doesn't work on booleans"),
         ("x.unsqueeze(1).expand_as(x)", "`expand` gets 4 sizes for a tensor of 5 axes"),
         ("x.repeat(2, 1, 1)", "a number for each axis"),
         ("F.dropout(x, p=nn.Dropout(0.1))", "a number, and this one is of the type Dropout"),
-        ("x.masked_fill(torch.ones(4, 1, 1, 6).bool(), 0.0)", "does each of its axes stand where"),
+        ("x.masked_fill(torch.ones(4, 1, 1, 6).bool(), 0.0)", "is each of its axes where"),
     ],
 )
 def test_what_is_raised_is_told_by_its_line(line: str, says: str) -> None:
@@ -555,7 +555,7 @@ def test_who_goes_round_a_rule_reads_that_it_is_one(error: str, says: str) -> No
 
 def test_an_assertion_of_the_students_own_is_called_that() -> None:
     line = "assert query.size(-1) == value.size(-1)"
-    assert "Does the exercise promise it?" in hint_for("AssertionError", line)
+    assert "Does the exercise promise that it is true?" in hint_for("AssertionError", line)
     assert not hint_for("AssertionError", "check_sizes(query, value)")
 
 

@@ -45,7 +45,7 @@ UNPACKED = raised(
 def test_what_the_exercise_gave_is_told() -> None:
     fact = fact_of(REFUSED, DROPOUT, "dropout")
     assert fact is not None
-    assert fact.tells.endswith("In this call `p >= 1` is true (`p` is 1.0).")
+    assert fact.tells.endswith("In this call, `p >= 1` is true (`p` is 1.0).")
     by_default = {"op": "new", "entry": "Dropout", "args": [], "kwargs": {}}
     fact = fact_of(raised("too large", 6, by_default), DROPOUT, "dropout")
     assert fact is not None

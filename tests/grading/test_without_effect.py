@@ -97,7 +97,7 @@ def test_a_line_that_raises_for_a_result_that_nothing_reads_is_told_as_that() ->
 def test_a_list_that_all_calls_share_and_an_is_between_numbers_are_told() -> None:
     shared = "def fit(steps, losses=[]):\n    losses.extend(range(steps))\n    return losses\n"
     (line,) = without_effect(wrong("training_loop"), shared)
-    assert "all calls that are given no `losses` share it" in line.tells
+    assert "all calls without a `losses` share it" in line.tells
     (line,) = without_effect(
         wrong("dropout"), "def drop(x, p):\n    return 0 * x if p is 1 else x\n"
     )

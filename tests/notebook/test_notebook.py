@@ -119,7 +119,7 @@ def test_an_answer_below_its_tests_is_told(judge: Judge) -> None:
     cells = (code("", "masks-points"), code("".join(MASKS), "masks"))
     result = graded(judge, "masks", *cells)
     assert result.points == 0
-    assert "stands below the tests: move it above" in said(result)
+    assert "is below the tests: move it above" in said(result)
 
 
 @pytest.mark.parametrize(

@@ -46,10 +46,10 @@ class Layer(nn.Module):
 @pytest.mark.parametrize(
     ("line", "eps", "says", "number"),
     [
-        ("x.masked_fill(mask, 0)", "eps", "The result of `masked_fill` is dropped", 9),
-        ("x.name.lower()", "eps", "The result of `lower` is dropped", 9),
-        ("self.first(x)", "eps", "The result of `first` is dropped", 9),
-        ("torch.cat([x, x])", "eps", "The result of `cat` is dropped", 9),
+        ("x.masked_fill(mask, 0)", "eps", "The result of `masked_fill` is lost", 9),
+        ("x.name.lower()", "eps", "The result of `lower` is lost", 9),
+        ("self.first(x)", "eps", "The result of `first` is lost", 9),
+        ("torch.cat([x, x])", "eps", "The result of `cat` is lost", 9),
         ("y = x + 1; z = lambda y: y; z(1)", "eps", "`y` gets a value here that nothing reads", 9),
         ("pass", "1e-5", "`eps` is an argument of `Layer.__init__`", 3),
     ],
@@ -89,15 +89,15 @@ def test_a_layer_that_is_never_called_and_a_return_in_a_loop() -> None:
     )
     assert [message for message, _ in dead_ends(source)] == [
         "`self.second` is made here and used nowhere.",
-        "This `return` is inside the loop, so the loop ends in its first pass.",
+        "This `return` is inside the loop, so the loop ends in its first iteration.",
     ]
 
 
 @pytest.mark.parametrize(
     ("loop", "says"),
     [
-        ("self.layers[0](x)", "The result of `self.layers[0]` is dropped"),
-        ("for layer in self.layers: layer(x)", "The result of `layer` is dropped"),
+        ("self.layers[0](x)", "The result of `self.layers[0]` is lost"),
+        ("for layer in self.layers: layer(x)", "The result of `layer` is lost"),
         ("for layer in self.layers: out = layer(x)", "`out` is overwritten each time."),
         ("for layer in self.layers: x = layer(x)", ""),
         ("for layer in self.layers: out = layer(x); x = out", ""),
@@ -227,7 +227,7 @@ class Layer(nn.Module):
 )
 def test_an_inner_function_that_ignores_what_it_gets_is_named(given: str, is_told: bool) -> None:
     source = f"def forward(self, x):\n    return self.connection(x, {given})\n"
-    told = [("This `lambda` doesn't read `y`, so it ignores what it is called with.", 2)]
+    told = [("This `lambda` doesn't read `y`, so it ignores the argument it is called with.", 2)]
     assert dropped(source) == (told if is_told else [])
 
 
@@ -239,7 +239,7 @@ def step(self, group):
     return state["steps"], state["mean"]
 """
     ((told, line),) = misnamed_keys(source)
-    assert told.startswith("The key `steps` is read here, and no line sets it. There is `step`")
+    assert told.startswith("The key `steps` is read here, but no line sets it. There is `step`")
     assert line == 5
     assert misnamed_keys(source.replace('{"step": 0}', "dict(steps=0, step=1)")) == []
 

@@ -15,11 +15,14 @@ _VARIANTS = Path(__file__).parents[1] / "data" / "variants"
 @pytest.mark.parametrize(
     ("body", "says"),
     [
-        ("rows = [[0] * n] * n; rows[0][1] = 2", "`[[0] * n] * n` holds one list several times"),
+        (
+            "rows = [[0] * n] * n; rows[0][1] = 2",
+            "`[[0] * n] * n` holds the same list several times",
+        ),
         ("rows = [[0] * n] * n; return tensor(rows)", ""),
         ("rows = [[0] * n for _ in x]; rows[0][1] = 2", ""),
         ("rows = [0] * n; rows[0] = 2", ""),
-        ("self.layers = nn.ModuleList([Layer(n)] * 3)", "`[Layer(n)] * 3` holds one `Layer`"),
+        ("self.layers = nn.ModuleList([Layer(n)] * 3)", "`[Layer(n)] * 3` holds the same `Layer`"),
         ("if n == 'relu' or 'gelu': pass", "'gelu' by itself counts as true"),
         ("if n == 'relu' or n == 'gelu': pass", ""),
         ("n = n or 'gelu'", ""),
@@ -51,7 +54,7 @@ def test_a_default_that_calls_change_is_shared_by_them() -> None:
     """A list as a default is made once; one that is replaced first, or only read, is not told."""
     source = "def fit(steps, losses={}):\n    {}\n    losses.append(1.0)\n    return losses\n"
     [(sentence, line)] = python_traps(source.format("[]", "pass"))
-    assert sentence.startswith("`losses` is made once, when `fit` is defined")
+    assert sentence.startswith("`losses` is created once, when `fit` is defined")
     assert line == 1
     assert python_traps(source.format("[]", "losses = list(losses)")) == []
     assert python_traps(source.format("None", "losses = losses or []")) == []

@@ -106,18 +106,21 @@ def one_line(line: str, **values: object) -> str:
             "| return query.view(-1, 3)",
             "`query.view(-1, 3)` needs the numbers of `query` in order in memory.",
         ),
-        ("AssertionError | assert len(query) % block == 0", "demands `len(query) % block == 0`"),
+        ("AssertionError | assert len(query) % block == 0", "requires `len(query) % block == 0`"),
         (
             "IndexError: shape mismatch: indexing tensors could not be broadcast together with "
             "shapes [3], [3, 4] | x = table[torch.arange(n), key]",
             "`key` has to have one axis. Here it has two axes.",
         ),
-        ("RuntimeError: selected index k out of range | x = y.topk(block)", "asks for `block`"),
+        (
+            "RuntimeError: selected index k out of range | x = y.topk(block)",
+            "asks for the `block` largest",
+        ),
         (
             "IndexError: index 1 is out of bounds for dimension 1 with size 1 | m = mask[:, i]",
-            "takes number 1 on axis 1 of `mask`, counted from 0. Here that axis has size 1",
+            "reads index 1 on axis 1 of `mask`. Indices start at 0, and that axis has size 1",
         ),
-        ("KeyError: '<UNK>' | x = key['<UNK>']", "needs the key '<UNK>', and `key` may have none"),
+        ("KeyError: '<UNK>' | x = key['<UNK>']", "needs the key '<UNK>', which `key` may lack"),
         (
             "TypeError: 'float' object is not callable | x = (2 / pi) ** 0.5(query)",
             "`0.5` is a number, and the bracket after it calls it.",
@@ -206,7 +209,7 @@ def test_what_is_none_in_this_call_is_told() -> None:
 def test_the_condition_of_a_raise_is_told_with_what_it_was_asked_of() -> None:
     source = "def attention(p):\n    if not 0 <= p < 1:\n        raise ValueError('no')\n"
     assert told("ValueError: no", source, 3, p=1.0) == (
-        "Your `raise` refuses a call that the exercise allows. In this call `not 0 <= p < 1` is "
+        "Your `raise` rejects a call that the exercise allows. In this call, `not 0 <= p < 1` is "
         "true (`p` is 1.0)."
     )
 

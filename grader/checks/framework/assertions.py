@@ -42,8 +42,7 @@ def came_back(value: object) -> str:
     """The end of a sentence "yours returned …" about something of another type."""
     if value is None:
         return "None: is a `return` missing?"
-    kind = article(value)
-    return f"{kind[0].lower()}{kind[1:]}."
+    return f"{article(value)}."
 
 
 # What the contract accepts where it asks for an error.

@@ -48,14 +48,14 @@ KINDS: dict[str, Kind] = {
         said=(SIZES, CALLS),
     ),
     "axis": Kind(
-        "With another axis at {it}",
+        "With a different axis in {it}",
         "Which axes should this name? Write down what each axis of the tensor holds.",
         keeps=True,
         habit=True,
         said=(SIZES, AXES),
     ),
     "brackets": Kind(
-        "With brackets elsewhere in {it}",
+        "With the brackets moved in {it}",
         "What is computed first on this line? Try it on small numbers.",
         keeps=True,
     ),
@@ -71,26 +71,26 @@ KINDS: dict[str, Kind] = {
         said=(CALLS,),
     ),
     "comparison": Kind(
-        "With another comparison in place of {it}",
+        "With a different comparison in place of {it}",
         "For which values is this comparison true? Try the smallest, the largest and equal ones.",
         said=(BOOLEANS,),
     ),
     "condition": Kind(
-        "With another condition in place of {it}",
+        "With a different condition in place of {it}",
         "When is the condition on this line true? Try both cases with a pencil.",
         keeps=True,
         said=(NONE,),
     ),
     "constant": Kind(
-        "With another value in place of {it}",
+        "With a different value in place of {it}",
         "Where does this value come from? Compare it with the formula.",
     ),
     "correction": Kind(
-        "With the sum of squares in {it} divided by another count",
+        "With the sum of squares in {it} divided by a different count",
         "Is the sum of squares divided by n, or by n - 1? What does torch do by default?",
     ),
     "dtype": Kind(
-        "With another dtype in {it}",
+        "With a different dtype in {it}",
         "Which dtype goes in here, and which comes out?",
         keeps=True,
         said=(BOOLEANS, DTYPES),
@@ -101,13 +101,13 @@ KINDS: dict[str, Kind] = {
         keeps=True,
     ),
     "extra argument": Kind(
-        "With one argument fewer in {it}",
+        "With one fewer argument in {it}",
         "Does this call need every argument that it is given?",
         drops=True,
         said=(CALLS,),
     ),
     "extra call": Kind(
-        "With one call fewer in {it}",
+        "With one fewer call in {it}",
         "What does each call on this line do, and is every one of them needed?",
         drops=True,
         said=(BOOLEANS, DTYPES, SIZES, AXES),
@@ -118,7 +118,7 @@ KINDS: dict[str, Kind] = {
         drops=True,
     ),
     "extra term": Kind(
-        "With one term fewer in {it}",
+        "With one fewer term in {it}",
         "Which parts does the formula have here? Count those on this line.",
         drops=True,
     ),
@@ -130,14 +130,14 @@ KINDS: dict[str, Kind] = {
         said=(CALLS, NONE),
     ),
     "function": Kind(
-        "With another function in {it}",
+        "With a different function in {it}",
         "Is this the function that the formula asks for? Try it on three numbers.",
         keeps=True,
         habit=True,
         said=(BOOLEANS, VIEWS, NUMBERS),
     ),
     "indentation": Kind(
-        "With {it} in another block",
+        "With {it} in a different block",
         "Inside which block does this line belong? Count how often it runs.",
         keeps=True,
         said=(NONE,),
@@ -148,7 +148,7 @@ KINDS: dict[str, Kind] = {
         keeps=True,
     ),
     "index": Kind(
-        "With another index in place of {it}",
+        "With a different index in place of {it}",
         "Which elements does this index pick? Print them for a small tensor.",
         keeps=True,
         said=(SIZES, AXES),
@@ -176,8 +176,8 @@ KINDS: dict[str, Kind] = {
         said=(CALLS, NONE),
     ),
     "missing axis": Kind(
-        "With one more axis in {it}, or an axis in another place",
-        "How many axes should this have, and against what does it broadcast?",
+        "With one more axis in {it}, or an axis in a different place",
+        "How many axes should this have, and what does it broadcast against?",
         keeps=True,
         said=(SIZES, AXES),
     ),
@@ -203,8 +203,8 @@ KINDS: dict[str, Kind] = {
         "Which parts does the formula have here? Is one of them left out?",
     ),
     "name": Kind(
-        "With another variable in place of {it}",
-        "Is this the right variable? Say for each name on this line what it holds.",
+        "With a different variable in place of {it}",
+        "Is this the right variable? For each name on this line, say what it holds.",
         keeps=True,
         said=(SIZES, CALLS, NAMES),
     ),
@@ -225,11 +225,11 @@ KINDS: dict[str, Kind] = {
         "Does the order of the two operands matter here?",
     ),
     "operator": Kind(
-        "With another operator in {it}",
+        "With a different operator in {it}",
         "Which operation does the formula have here? Try the line on two small numbers.",
     ),
     "order": Kind(
-        "With the elements of {it} in another order",
+        "With the elements of {it} in a different order",
         "In which order are these expected?",
         keeps=True,
         habit=True,
@@ -249,7 +249,7 @@ KINDS: dict[str, Kind] = {
         keeps=True,
     ),
     "shape": Kind(
-        "With another reshape, or another order of axes, in {it}",
+        "With a different reshape, or a different order of axes, in {it}",
         "Which numbers end up next to each other? Follow one row through this reshape.",
         keeps=True,
         habit=True,
@@ -263,7 +263,7 @@ KINDS: dict[str, Kind] = {
         "Should this line come before or after the next one?",
     ),
     "transpose": Kind(
-        "With one transpose more or fewer, or of other axes, in {it}",
+        "With one transpose more or fewer, or with other axes, in {it}",
         "What does each axis hold here? Write down the shapes before and after this line.",
         keeps=True,
         habit=True,
