@@ -121,7 +121,7 @@ def test_an_error_in_torch_is_shown_at_the_students_line(workspace: Workspace) -
         workspace, code, lambda names: names["attention"](*map(torch.ones, [(2, 3)] * 3))
     )
     assert result.text().splitlines() == [
-        "A matrix product needs equal inner sizes; here 2x3 meets 2x3. "
+        "A matrix product needs equal inner sizes; here they are 2x3 and 2x3. "
         "Which axis should be last in each, and is each made from the right input? "
         "Shapes in this line: query (2, 3), key (2, 3).",
         "RuntimeError: mat1 and mat2 shapes cannot be multiplied (2x3 and 2x3)",

@@ -281,7 +281,7 @@ def test_a_file_under_another_name_is_graded_if_that_is_asked_for(
     assert "ada: Attention.py: it seems to be attention.py; rename it" in done.stdout
     guessed = grader(*command, "--guess-names", "--json", "a.json", "--html", "html", cwd=tmp_path)
     assert guessed.returncode == 0, guessed.stderr
-    assert "Attention.py was taken for attention.py (--guess-names)." in guessed.stdout
+    assert "Attention.py was graded as attention.py (--guess-names)." in guessed.stdout
     report = json.loads((tmp_path / "a.json").read_text(encoding="utf-8"))
     (exercise,) = report["submissions"][0]["exercises"]
     assert (exercise["status"], exercise["points"]) == ("passed", 15)

@@ -130,7 +130,7 @@ def test_a_worker_with_another_version_is_refused(
 ) -> None:
     other = replace(cluster.machine(), torch="2.6.0")
     monkeypatch.setattr(cluster, "machine", lambda: other)
-    with pytest.raises(ClusterError, match=r"it has torch 2\.\d+\.\d+, here is 2\.6\.0"):
+    with pytest.raises(ClusterError, match=r"it has torch 2\.\d+\.\d+, this machine 2\.6\.0"):
         graded(workers.grade(a_class(1), plan, cluster.recruit("dask:local")))
 
 
