@@ -143,7 +143,7 @@ def test_gradients_agree_with_torch(student: Any, case: AttentionCase) -> None:
 @check(points=1, inputs=cases(), examples=3)
 @either_precision
 def test_dropout_acts_on_the_weights(student: Any, case: AttentionCase) -> None:
-    """`dropout` is applied to the weights, before they meet the values.
+    """`dropout` is applied to the weights, before they multiply the values.
 
     Sees a dropout that is never called, or is called on the scores or the output.
     """

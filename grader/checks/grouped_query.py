@@ -67,9 +67,9 @@ def test_has_four_maps(student: Any, case: GroupedCase) -> None:
 def test_agrees_with_torch(student: Any, case: GroupedCase) -> None:
     """The output is that of torch's grouped attention on the projections.
 
-    Sees heads that are dealt out in turn (`repeat`) and not in groups (`repeat_interleave`), heads
+    Sees heads that are assigned in turn (`repeat`) and not in groups (`repeat_interleave`), heads
     cut by a view without transpose, a scale made of another size, and an axis of heads or tokens
-    taken for the other. Lets the rotation be wrong: there are no angles here.
+    taken for the other. A wrong rotation passes: there are no angles here.
     """
     for variant in (case, *case.others):
         layer = variant.layer(student)

@@ -107,7 +107,7 @@ def assert_length(cache: RemoteModule, expected: int, when: str) -> None:
 def test_hands_back_everything_so_far(student: Any, case: CacheCase) -> None:
     """`append` returns the keys and values of all tokens so far, in order; `length` counts them.
 
-    Sees a cache that grows along another axis, hands back the new tokens only, puts new ones in
+    Sees a cache that grows along another axis, returns the new tokens only, puts new ones in
     front, mixes keys and values up, or shares what it holds with the next cache.
     """
     cache = student.KVCache()

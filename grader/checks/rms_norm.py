@@ -154,8 +154,8 @@ def test_eps_stands_inside_the_root(student: Any, case: RMSNormCase) -> None:
 def test_each_token_stands_alone(student: Any, d_model: int, numbers: Numbers) -> None:
     """Every token keeps its direction, and comes out the same alone as in its batch.
 
-    Sees a mean square taken along the batch, along the sentence, or over everything. Lets another
-    measure of size pass: another check pays for that.
+    Sees a mean square taken along the batch, along the sentence, or over everything. A different
+    measure of size passes: another check grades it.
     """
     case = make_case(numbers, 4, 3, d_model)
     assert_divides_by_the_size(student, case.x)
