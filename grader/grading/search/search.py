@@ -38,8 +38,8 @@ MOST_TRIED = 150
 SECONDS, IDLE = 2.0, 20.0
 ALONE = 100  # edits after which pairs are tried, if one of them helped a little
 # All that are tried beside a named mistake, and where the code raises in every check, unless more
-# replies were right with one of them. Of 187 such searches in slips, one found an edit later.
-FEWER = 90
+# replies were right with one of them. Of 190 such searches in slips, one found an edit later.
+FEWER = 120
 # An edited loop is often infinite.
 TIMES = Times(load=1.0, call=0.4, idle=1.0, cell=1.0, notebook=1.5)
 MAX_LOSSES = 12
