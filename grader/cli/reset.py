@@ -33,7 +33,7 @@ def reset(
             backup = _replace(path, fresh)
         except OSError as error:
             raise UsageError(
-                f"{path} cannot be written: {error.strerror}. It is as it was."
+                f"{path} cannot be written: {error.strerror}. It is unchanged."
             ) from None
         if backup is not None:
             terminal.say(f"What you wrote is kept in {backup}.")

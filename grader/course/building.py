@@ -127,7 +127,7 @@ and a cell with tests.
 4. Before you submit the notebook, choose *Kernel, Restart and Run All*, or press *Validate*.
 
 For grading, the cells run from top to bottom, as after *Restart and Run All*. If you define a name
-twice, the definition that holds at the exercise's tests is graded. A cell is stopped after
+twice, the last one above the exercise's tests is graded. A cell is stopped after
 4 seconds of CPU time, all cells together after 10. Put longer experiments below the last tests:
 cells there are not run. Commands after `!` are not run either, and nothing is drawn or typed in, so
 your answers can't depend on them.

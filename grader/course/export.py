@@ -36,7 +36,7 @@ def whole_file(exporter: ExportPlugin, path: Path) -> Iterator[StringIO]:
     try:
         write(path, file.getvalue())
     except OSError as error:
-        exporter.log.error("%s cannot be written: %s. It is as it was.", path, error.strerror)
+        exporter.log.error("%s cannot be written: %s. It is unchanged.", path, error.strerror)
         raise SystemExit(1) from None
 
 

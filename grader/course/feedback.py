@@ -100,7 +100,9 @@ def _remove_interrupted(converter: Any) -> None:
         pages = [destination / f"{Path(file).stem}.html" for file in files]
         broken = [page for page in pages if not _is_whole(page)]
         if broken:
-            converter.log.warning("Feedback on %s was interrupted. It is written again.", folder)
+            converter.log.warning(
+                "Writing the feedback on %s was interrupted. It is written again.", folder
+            )
             for page in broken:
                 page.unlink(missing_ok=True)
             if converter.coursedir.notebook_id == "*":  # then the folder alone counts as done

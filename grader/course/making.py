@@ -82,12 +82,12 @@ def _configured(folder: Path) -> str:
         folder.mkdir(parents=True, exist_ok=True)
         name = folder.resolve().name
         text = f"c = get_config()\nc.CourseDirectory.course_id = {name!r}\n\n{_LINES}"
-        write(path, text + "\n# What you set below this line counts.\n")
+        write(path, text + "\n# What you set below this line takes precedence.\n")
         return f"Made {path}."
     if "grader.course" in path.read_text(encoding="utf-8", errors="replace"):
         return f"{path} is unchanged."
     wanted = _LINES.replace("\n\n", "; ").strip()
-    return f"{path} is yours and stays as it is. For the kit to grade, add to it: {wanted}"
+    return f"{path} is yours and was not changed. To let the kit grade, add to it: {wanted}"
 
 
 def _updated(
@@ -114,7 +114,7 @@ def _updated(
         if there.source == cell.source:
             continue
         if building.fingerprint(there.source) != there.metadata[building.KEY].get("made"):
-            changes.append(f"{path}: the cell {part} was edited and stays as it is.")
+            changes.append(f"{path}: the cell {part} was edited and is left unchanged.")
             continue
         there.source = cell.source
         there.metadata[building.KEY] = cell.metadata[building.KEY]

@@ -93,7 +93,7 @@ def test_what_a_student_wrote_stays_where_it_was(tmp_path: Path, ran: Ran) -> No
     file.write_text("mine = 1\n", encoding="utf-8")
     status, said = ran(500, "reset", "masks")
     assert status == 2
-    assert "It is as it was." in " ".join(said.split())
+    assert "It is unchanged." in " ".join(said.split())
     assert file.read_text(encoding="utf-8") == "mine = 1\n"
     assert list(file.parent.iterdir()) == [file]
 
