@@ -89,7 +89,7 @@ too, such as `F.threshold` or `F.leaky_relu` with a zero in it. Write the formul
 - What are your tanh and its gradient at 100, at -100, at 1e30 and at 0?
 - Which form of GELU contains a third power, and which one a √2 inside erf?
 - What is gelu(x) - gelu(-x)? You can work it out with a pencil.
-- Does bfloat16 come back as bfloat16? A constant made with `torch.tensor` has a dtype of its own.
+- Does bfloat16 come back as bfloat16? A constant made with `torch.tensor` has its own dtype.
 - `x[x < 0] = 0` makes a ReLU. Who else holds that `x`?
 """
 
@@ -117,7 +117,7 @@ def relu(x: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
 def tanh(x: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
     """Map every number into the range from -1 to 1.
 
-    To start: write the formula as it stands and try 100. Then look for a form in which nothing
+    To start: write the formula as given and try 100. Then look for a form in which nothing
     overflows.
 
     Args:
@@ -147,4 +147,4 @@ def gelu(x: Float[Tensor, "..."], approximate: str = "none") -> Float[Tensor, ".
     raise NotImplementedError("activations: gelu is not written yet")
 
 
-# Made by grader stubs, 0c9ae5590d72
+# Made by grader stubs, 51f091b660a6

@@ -100,7 +100,7 @@ from the raw weights; `layer.activation`, `F.linear`, `F.softmax`, `F.relu` and 
 
 ## Questions to ask your code
 
-- Which rows of `in_proj_weight` make the keys? Is a weight used as it is, or transposed?
+- Which rows of `in_proj_weight` make the keys? Is a weight used directly, or transposed?
 - Which features belong to head 1, and in which order do you merge the heads?
 - If the layer is not `batch_first`, which axis of x holds the tokens?
 - Do you divide the scores by the square root of d_model, or of d_head?
@@ -145,4 +145,4 @@ def encoder_layer_by_hand(
     raise NotImplementedError("by_hand: encoder_layer_by_hand is not written yet")
 
 
-# Made by grader stubs, d66de69c5a17
+# Made by grader stubs, 35357ec9cf37

@@ -82,7 +82,7 @@ all normally distributed numbers, 84.13 % are below 1 and 15.87 % below -1.
 - What are your tanh and its gradient at 100, at -100, at 1e30 and at 0?
 - Which form of GELU contains a third power, and which one a √2 inside erf?
 - What is gelu(x) - gelu(-x)? You can work it out with a pencil.
-- Does bfloat16 come back as bfloat16? A constant made with `torch.tensor` has a dtype of its own.
+- Does bfloat16 come back as bfloat16? A constant made with `torch.tensor` has its own dtype.
 - `x[x < 0] = 0` makes a ReLU. Who else holds that `x`?
 """
 
@@ -112,7 +112,7 @@ def relu(x: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
 def tanh(x: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
     """Map every number into the range from -1 to 1.
 
-    To start: write the formula as it stands and try 100. Then look for a form in which nothing
+    To start: write the formula as given and try 100. Then look for a form in which nothing
     overflows.
 
     Args:

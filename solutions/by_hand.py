@@ -90,7 +90,7 @@ sums and norms remain: (2, 0) has mean 1 and standard deviation 1.
 
 ## Questions to ask your code
 
-- Which rows of `in_proj_weight` make the keys? Is a weight used as it is, or transposed?
+- Which rows of `in_proj_weight` make the keys? Is a weight used directly, or transposed?
 - Which features belong to head 1, and in which order do you merge the heads?
 - If the layer is not `batch_first`, which axis of x holds the tokens?
 - Do you divide the scores by the square root of d_model, or of d_head?

@@ -53,7 +53,7 @@ that into 1 * 1 = 1 and 4 * 1 = 4, and its bias adds 10 to both.
 
 - `linear1` and `linear2` are `nn.Linear`s with biases; there is nothing else with parameters.
 - `activation` is `"relu"` or `"gelu"` (the exact one). Any other value raises `ValueError`.
-- A token gives the same result alone, at another position and in another batch.
+- A token gives the same result alone, at a different position or in a different batch.
 - Dropout acts between the activation and `linear2`, during training only, and nowhere else.
 - The residual sum and the norm around this network belong to `sublayer`.
 - And what every exercise asks: see "What every exercise asks" in exercises/README.md.
