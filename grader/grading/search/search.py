@@ -37,6 +37,8 @@ from grader.remote.session import ForbiddenUse, Interrupted, Lost, StudentError
 MOST_TRIED = 150
 SECONDS, IDLE = 2.0, 20.0
 ALONE = 100  # edits after which pairs are tried, if one of them helped a little
+# Where the code raises in every check: an edit of the line that raises is among the first.
+ALONE_WHERE_IT_RAISES = 40
 # All that are tried beside a named mistake, and where the code raises in every check, unless more
 # replies were right with one of them. Of 190 such searches in slips, one found an edit later.
 FEWER = 120
@@ -213,7 +215,8 @@ class Search:
         for target, number in self._waves():
             if not self._time_left():
                 return best
-            if best is None and self.tried >= ALONE and any(self._helpful(steps)):
+            alone = ALONE_WHERE_IT_RAISES if self.only_raises else ALONE
+            if best is None and self.tried >= alone and any(self._helpful(steps)):
                 break
             if best is not None and not self._worth_trying(number, target, best):
                 continue
