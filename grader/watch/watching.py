@@ -11,7 +11,16 @@ from typing import Any
 
 from rich.console import Console
 
-from grader.board.progress import BLOCKED, DONE, TODO, WRONG, Progress, find_blocked, next_exercise
+from grader.board.progress import (
+    BLOCKED,
+    DONE,
+    NOT_RUN,
+    TODO,
+    WRONG,
+    Progress,
+    find_blocked,
+    next_exercise,
+)
 from grader.board.rendering import Line, board, overview
 from grader.board.result import Result
 from grader.board.workspace import Workspace
@@ -168,7 +177,15 @@ class Watch:
         (self.current,) = names
         self._measure(self.current)
         self.screen.note(f"{self.current} was saved …")
-        self._ask([self.current])
+        self._ask([self.current, *self._never_run()])
+
+    def _never_run(self) -> list[str]:
+        """Return the other exercises that the first run left out: this save ended it."""
+        return [
+            name
+            for name in self.surveyed
+            if name != self.current and self.progress[name].status == NOT_RUN
+        ]
 
     def _measure(self, exercise: str) -> None:
         """Count the time since the last save or key for an exercise, until that is done."""

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from queue import Empty, SimpleQueue
 
@@ -20,7 +21,9 @@ from grader.board.progress import Progress
 from grader.board.result import Result
 from grader.board.time_limit import TookTooLong
 from grader.board.workspace import Workspace
-from grader.watch.events import KeyPressed, Saved
+from grader.curriculum import NAMES
+from grader.feedback.finding import Finding, Status
+from grader.watch.events import KeyPressed, RunReported, Saved
 from grader.watch.programs import Runs
 from grader.watch.runner import _imported
 from grader.watch.saves import Saves, _digest, _saved_at
@@ -367,3 +370,56 @@ def test_an_exercise_that_is_not_assigned_can_be_the_first(tmp_path: Path) -> No
     assert "swiglu" not in watch.surveyed
     assert "swiglu" in asked
     assert {*watch.surveyed} <= {*asked}
+
+
+class Asked(Runs):
+    """Runs that only take down what is asked for."""
+
+    def __init__(self) -> None:
+        self.number, self.exercises = 0, [""]
+
+    def ask(self, exercises: Sequence[str], *_: object) -> int:
+        self.number, self.exercises = self.number + 1, list(exercises)
+        return self.number
+
+
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        ((), "encoder: wrong"),
+        (("attention",), "encoder builds on attention, which isn't right yet: start there."),
+        (
+            ("attention", "layer_norm", "feed_forward"),
+            "encoder builds on attention, layer_norm and feed_forward, which aren't right yet: "
+            "start there.",
+        ),
+    ],
+)
+def test_a_save_during_the_first_run_blames_nothing_that_was_not_run(
+    tmp_path: Path, wrong: tuple[str, ...], says: str
+) -> None:
+    """What the first run had not come to is run along with what was saved."""
+    for name in NAMES:
+        (tmp_path / f"test_{name}.py").write_text("def test_all() -> None:\n    pass\n")
+    saved = tmp_path / "encoder.py"
+    saved.write_text("")
+    screen = io.StringIO()
+    watch = Watch(Workspace(tmp_path, tmp_path), Tools(), Console(file=screen, width=80))
+    runs = watch.runs = Asked()
+
+    def report(name: str) -> None:
+        status = Status.FAILED if name in {*wrong, "encoder"} else Status.PASSED
+        result = Result(name, "test_all", "Title.", "", status, Finding("It is wrong."))
+        message = {"progress": name, "results": [asdict(result)]}
+        watch._react(RunReported(runs.number, message))
+
+    watch._ask(watch.surveyed)
+    report("masks")
+    watch._react(Saved([saved], 1.0))
+    exercises = runs.exercises
+    for name in exercises:
+        report(name)
+    assert runs.number == 2, "Nothing is left to run."
+    assert exercises[0] == "encoder"
+    assert sorted([*exercises, "masks"]) == sorted(watch.surveyed)
+    assert says in " ".join(screen.getvalue().split())
