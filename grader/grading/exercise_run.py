@@ -14,7 +14,7 @@ from hypothesis import Phase
 from grader import curriculum
 from grader.checks.framework import Check
 from grader.curriculum import ordinary
-from grader.curriculum.rules import rule
+from grader.curriculum.rules import listed, rule
 from grader.feedback.finding import Finding, Status
 from grader.feedback.results import CheckResult
 from grader.grading.explanation import explain, explain_use
@@ -184,8 +184,9 @@ class ExerciseRun:
                 raise NotImportableError(explain(error, self.process.sources)) from None
             undefined = self.process.cells.undefined
             if undefined and set(undefined) == set(curriculum.find(self.exercise).entries):
-                listed = ", ".join(undefined)
-                sentence = f"When the tests of {self.exercise} run, nothing is called {listed}."
+                names = listed([f"`{name}`" for name in undefined])
+                none = "No" if len(undefined) == 1 else "None of"
+                sentence = f"{none} {names} is defined before the tests of {self.exercise}."
                 raise NotImportableError(Finding(sentence))
             self._probe(channel)
             if self.view is not None:

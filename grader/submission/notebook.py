@@ -16,6 +16,7 @@ from typing import Any
 from grader import curriculum
 from grader.curriculum import stubs
 from grader.curriculum.project import SOLUTIONS
+from grader.submission import structure
 from grader.submission.cells import POINTS, Cell
 
 _ENTRIES = {exercise.name: exercise.entries for exercise in curriculum.EXERCISES}
@@ -23,7 +24,6 @@ _EXERCISE_OF = {entry: name for name, entries in _ENTRIES.items() for entry in e
 _BINDING = re.compile(
     r"^(?:async[ \t]+)?(?:def|class)[ \t]+(\w+)|^(\w+)[ \t]*(?::[^=\n]*)?=(?!=)", re.MULTILINE
 )
-_WORD = re.compile(r"\w+")
 _CHECK = re.compile(r"\s*%%check[ \t]+(\w+)")
 _UNWRITTEN = "raise NotImplementedError"
 
@@ -51,19 +51,20 @@ class Layout:
         return sorted(exercises, key=lambda name: (self.tests[name], curriculum.NAMES.index(name)))
 
     def sources(self) -> dict[str, str]:
-        """Return the code of each exercise that the notebook says anything of.
+        """Return the code of each exercise that the notebook's code has names of.
 
-        It is the stub if the answer is unchanged, else the text of its cells.
+        What only a text or a comment names was not answered. The code is the stub if the answer is
+        unchanged, else the text of its cells.
         """
-        words = {
-            word
+        named = {
+            name
             for index, cell in enumerate(self.cells)
             if self.runs(index)
-            for word in set(_WORD.findall(cell.source))
+            for name in structure.names(cell.source) | self.bound[index]
         }
         texts = {}
         for name, entries in _ENTRIES.items():
-            if not words & {*entries}:
+            if not named & {*entries}:
                 continue
             own = [self.cells[index] for index in self.own[name]]
             if own and all(_plain(cell.source) == _plain_stub(name) for cell in own):

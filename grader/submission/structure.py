@@ -44,6 +44,11 @@ def structure(exercise: str, source: str) -> tuple[int, ...]:
     return tuple(sorted(marks)[:MAX_KEPT])
 
 
+def names(source: str) -> frozenset[str]:
+    """Return the words of some code that may be variables: none of its texts and comments."""
+    return frozenset(match[0] for match in _TOKEN.finditer(source) if match.lastgroup == "word")
+
+
 def _runs(source: str) -> list[int]:
     words = [f"{token} ".encode() for token in _tokens(source)]
     text = b"".join(words)

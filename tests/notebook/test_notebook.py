@@ -330,6 +330,41 @@ def test_what_is_nowhere_in_the_code_is_missing(judge: Judge) -> None:
     assert graded(judge, "attention", *cells).status is Status.MISSING
 
 
+@pytest.mark.parametrize(
+    "source",
+    [
+        "# A mask is for attention.\nx = 1",
+        '"""Who may attend to whom in attention."""',
+        "print('attention', end='')  # attention",
+        (SOLUTIONS / "masks.py").read_text(encoding="utf-8"),
+    ],
+    ids=["comment", "docstring", "text", "masks"],
+)
+def test_what_only_a_text_or_a_comment_names_is_missing(judge: Judge, source: str) -> None:
+    cells = (code(source), Cell("code", "test()", "attention_points"))
+    assert {*notebook(*cells).sources} <= {"masks"}
+    assert graded(judge, "attention", *cells).status is Status.MISSING
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "if True:\n    def attention(query, key, value): ...",
+        "attention = other = None",
+        "from torch import softmax as attention",
+        "exec('''\ndef attention(query, key, value): ...\n''')",
+        "text = '''\ndef attention(query, key, value): ...",
+    ],
+)
+def test_what_code_gives_a_meaning_is_not_missing(source: str) -> None:
+    assert "attention" in notebook(code(source)).sources
+
+
+def test_what_the_code_only_uses_is_said_to_be_undefined(judge: Judge) -> None:
+    result = graded(judge, "attention", code("y = lambda x: attention(x, x, x)"))
+    assert said(result).startswith("No `attention` is defined before the tests of attention.\n")
+
+
 def test_two_notebooks_are_the_same_only_if_their_cells_are() -> None:
     first, other = code("a = 1"), code("b = 2")
     digests = {
