@@ -103,7 +103,7 @@ def _is_given(call: ast.Call, argument: str, called: ast.FunctionDef) -> bool:
     if any(word.arg in (argument, None) for word in call.keywords):
         return True
     names = [one.arg for one in _arguments(called) if one.arg != "self"]
-    return names.index(argument) < len(call.args)
+    return argument in names[: len(call.args)]
 
 
 def _called(node: ast.AST) -> Iterator[str]:

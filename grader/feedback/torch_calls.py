@@ -64,7 +64,7 @@ def _keywords(target: Callable[..., Any], error: str) -> list[str]:
     """Return the names of the arguments, from the `def` line, the message or the documentation."""
     try:
         names = list(inspect.signature(target).parameters)
-    except ValueError:
+    except (ValueError, TypeError):
         signatures = "(" + error.partition("expected one of")[2].replace(" * (", ",")
         names = re.findall(_ARGUMENT, signatures) if "," in signatures else []
         names += re.findall(_ARGUMENT, (target.__doc__ or "").strip().partition("\n")[0])

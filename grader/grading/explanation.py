@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath
@@ -10,11 +11,13 @@ from grader.curriculum.rules import AT_IMPORT, rule
 from grader.feedback.exceptions import hint_for
 from grader.feedback.finding import Finding, Place
 from grader.feedback.mismatch import Mismatch
+from grader.grading.cpu_limit import TooSlow, cpu_limit
 from grader.grading.raised import fact_of, place_of
 from grader.remote.session import StudentError, Use, clean
 from grader.remote.source_lines import source_lines
 
 MAX_LINE = 160
+SECONDS = 1.0  # to read in a source what an error means; it takes milliseconds
 
 _BY_NAME = (
     "The exercise gives the names and shapes of all parameters; weights are put in by name. Is it "
@@ -27,13 +30,14 @@ _SHAPES = "The exercise gives the shapes of all parameters. Which sizes should i
 def explain(error: Exception, sources: Mapping[str, str], exercise: str = "") -> Finding:
     """Return the finding of a failed check of an exercise.
 
-    `sources` are the student's files, by exercise.
+    `sources` are the student's files, by exercise. Where one cannot be read, or not in time, the
+    finding is only that the code raised.
     """
     if isinstance(error, StudentError):
-        if "ParameterShapeError" in error.kinds:
-            made = _made(error.text, exercise, sources.get(exercise, ""))
-            return Finding(f"The parameter {error.text}.", None, _SHAPES, made)
-        return _raised(error, sources, exercise)
+        finding = Finding(f"Your code raised {error}", places=_places(error, sources))
+        with contextlib.suppress(Exception, TooSlow), cpu_limit(SECONDS):
+            finding = _raised(error, sources, exercise)
+        return finding
     if isinstance(error, Mismatch):
         return error.finding
     if isinstance(error, AssertionError):
@@ -45,6 +49,9 @@ def explain(error: Exception, sources: Mapping[str, str], exercise: str = "") ->
 
 
 def _raised(error: StudentError, sources: Mapping[str, str], exercise: str) -> Finding:
+    if "ParameterShapeError" in error.kinds:
+        made = _made(error.text, exercise, sources.get(exercise, ""))
+        return Finding(f"The parameter {error.text}.", None, _SHAPES, made)
     if "MissingParameterError" in error.kinds:
         return Finding(f"Your module has no parameter called `{error.text}`. {_BY_NAME}")
     raised = f"Your code raised {error}"
@@ -82,7 +89,7 @@ def _made(headline: str, exercise: str, source: str) -> tuple[Place, ...]:
     exercise does that, `self_attn`.
     """
     for part in reversed(headline.partition(" ")[0].split(".")):
-        made = re.compile(rf"\s*self\.{re.escape(part)}(?::[^=]*)?\s*=(?!=)")
+        made = re.compile(rf"\s*self\.{re.escape(part)}\s*(?::[^=]*)?=(?!=)")
         lines = [n for n, line in enumerate(source_lines(source), 1) if made.match(line)]
         if lines:
             places = (Place(f"{exercise}.py", line, quoted(source, line)) for line in lines)

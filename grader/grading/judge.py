@@ -20,6 +20,7 @@ from grader.feedback.results import (
     SubmissionResult,
 )
 from grader.grading import cell_report, integration, ordinary_calls
+from grader.grading.cpu_limit import TooSlow, cpu_limit
 from grader.grading.diagnosis.diagnostician import Diagnosed, Diagnostician
 from grader.grading.diagnosis.own_words import in_own_words
 from grader.grading.diagnosis.reading import Reading
@@ -44,8 +45,11 @@ from grader.submission.structure import structure
 SUBMISSION_SECONDS, SUBMISSION_IDLE = 120.0, 20.0
 MAX_DIAGNOSED = 10_000
 _NO_WORDS = "The grader failed while it looked for the cause; the points are not affected"
+_SLOW = "To look for the cause took too long and was given up; the points are not affected."
 _UNWATCHED = "The code hung or crashed when it ran once more to see what of torch it calls"
 _OTHERWISE = "The code was right, and wrong when it ran once more to see what of torch it calls"
+# CPU time to name a mistake and to search for its line; honest answers take a few seconds.
+WORDS_SECONDS = 15.0
 # What a run that is watched may take of the processor, and idle.
 WATCH_SECONDS, WATCH_IDLE = 3.0, 2.0
 # Where the student's code came back, with whatever.
@@ -220,9 +224,14 @@ class Judge:
         if result.status is Status.PASSED or examination.verdict is not None:
             return result
         try:
-            return self._explained(result, examination, searches and self.searches)
+            self._diagnostician(name)  # may first have to be made, which no source can prolong
+            with cpu_limit(WORDS_SECONDS):
+                return self._explained(result, examination, searches and self.searches)
         except Interrupted:  # of words only: the points were found before
             return result
+        except TooSlow:
+            examination.lose()  # it may have been in the middle of a request
+            return replace(result, remarks=(*remarks, _SLOW))
         except Exception as error:
             failed = f"{_NO_WORDS} ({type(error).__name__}: {clean(str(error))})."
             return replace(result, remarks=(*remarks, failed))

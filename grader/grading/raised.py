@@ -103,7 +103,8 @@ def _values(request: Mapping[str, Any], source: str, entries: Collection[str]) -
     arguments, names = functions[0].node.args, functions[0].parameters
     values: dict[str, object] = {}
     defaults = [*arguments.defaults, *arguments.kw_defaults]
-    for parameter, default in zip(names[len(names) - len(defaults) :], defaults, strict=True):
+    # From the end, since `self` may have a default as well and is not among the names.
+    for parameter, default in zip(reversed(names), reversed(defaults), strict=False):
         value = getattr(default, "value", values)
         if isinstance(value, _PLAIN):
             values[parameter] = value

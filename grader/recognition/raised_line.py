@@ -68,7 +68,7 @@ def written(node: ast.AST) -> str:
 
 def in_words(digits: str) -> str:
     """Return a small number as a word."""
-    return _NUMBERS[int(digits)] if int(digits) < len(_NUMBERS) else digits
+    return _NUMBERS[int(digits)] if 0 <= int(digits) < len(_NUMBERS) else digits
 
 
 def axes(digits: str) -> str:

@@ -176,14 +176,14 @@ def slot(raised: Raised) -> Fact | None:
     if rank != len(said[5].split(",")):
         return None
     parts = list(target.slice.elts) if isinstance(target.slice, ast.Tuple) else [target.slice]
-    if any(isinstance(index, ast.Constant) and index.value is None for index in parts):
+    if not parts or any(isinstance(index, ast.Constant) and index.value is None for index in parts):
         return None
     if isinstance(parts[0], ast.Constant) and parts[0].value is ...:
         parts, axis = list(reversed(parts[1:])), rank - 1 - axis
     kept = [index for index in parts if isinstance(index, ast.Slice)]
     if len(kept) + sum(map(is_index, parts)) != len(parts):
         return None
-    part = kept[axis] if axis < len(kept) else None
+    part = kept[axis] if 0 <= axis < len(kept) else None
     name = ast.unparse(value)
     if part is not None and (part.lower or part.upper):
         width = _width(part)

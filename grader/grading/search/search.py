@@ -93,12 +93,12 @@ class Search:
         self.exercise = exercise
         self.right = right
         self.budget = Budget("The search", SECONDS, IDLE)
-        self.graded = process
-        self.process = process.successor([exercise], self.budget, TIMES)
-        self.answer = Answer(self.process.texts(exercise))
+        self.answer = Answer(process.texts(exercise))
         # A notebook has no file that could differ.
         source = self.answer.texts.get(exercise, "")
         self.differences: Differences = differences(exercise, source) or {}
+        self.graded = process
+        self.process = process.successor([exercise], self.budget, TIMES)
         self.edits: Sequence[Edit] = ()
         self.traces = False
         self.failing: Sequence[Recording] = ()

@@ -1,0 +1,114 @@
+"""Sources and error texts on which reading them fails, or takes long: they cost nobody else."""
+
+from __future__ import annotations
+
+import signal
+
+import pytest
+
+from grader.curriculum import stubs
+from grader.grading import explanation
+from grader.grading.cpu_limit import TooSlow, cpu_limit
+from grader.grading.explanation import explain
+from grader.grading.judge import Judge
+from grader.grading.recording import Recordings
+from grader.remote.session import StudentError
+from grader.sandbox.host import Host
+from grader.submission import Submission
+
+_HEAD = "import torch\nfrom torch import nn\n"
+_ATTENTION = _HEAD + "def attention(query, key, value, mask=None, dropout=None):\n"
+_EXPANDED = (
+    "The expanded size of the tensor (3) must match the existing size (2) at non-singleton "
+    "dimension 99.  Target sizes: [2].  Tensor sizes: [2]"
+)
+_RANGE = "Dimension out of range (expected to be in range of [-1, -100], but got 2)"
+SOURCES = {
+    "an empty index": ("attention", _ATTENTION + " held = query[..., 1:]\n held[()] = query\n"),
+    "an axis that is not there": (
+        "attention",
+        f"{_ATTENTION} held = torch.zeros(2)\n held[..., {{}}['{_EXPANDED}']:] = query\n",
+    ),
+    "fewer axes than none": (
+        "attention",
+        f"{_ATTENTION} raise (IndexError('{_RANGE}'), lambda: query.transpose(1, 2))[0]\n",
+    ),
+    "what cannot be called": (
+        "attention",
+        _ATTENTION + " raise TypeError('shape() takes 1 positional argument')  # query.shape()\n",
+    ),
+    "a default for self": (
+        "linear",
+        _HEAD + "class Linear(nn.Module):\n"
+        " def __init__(self, in_features, out_features, bias=True):\n"
+        "  super().__init__()\n"
+        "  self.weight = nn.Parameter(torch.zeros(out_features, in_features))\n"
+        "  self.bias = nn.Parameter(torch.zeros(out_features)) if bias else None\n"
+        " def forward(self=None, x=None):\n"
+        "  raise RuntimeError('boom')\n",
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def judge(host: Host, recordings: Recordings) -> Judge:
+    return Judge(["softmax", "attention", "linear"], recordings, host, searches=True)
+
+
+@pytest.mark.parametrize("kind", SOURCES)
+def test_what_cannot_be_read_is_said_to_have_raised(kind: str, judge: Judge) -> None:
+    exercise, source = SOURCES[kind]
+    sources = {"softmax": stubs.reference_source("softmax"), exercise: source}
+    results = {one.exercise: one for one in judge.grade(Submission("s", sources)).exercises}
+    assert results["softmax"].points == results["softmax"].max_points
+    result = results[exercise]
+    assert (result.points or 0.0) < result.max_points
+    assert not any("The grader failed" in remark for remark in result.remarks)
+    findings = [check.finding for check in result.checks if check.finding]
+    assert any("Your code raised" in f"{each.headline}{each.help}" for each in findings)
+
+
+def _broken(*_: object) -> None:
+    raise ZeroDivisionError
+
+
+def _endless(*_: object) -> None:
+    while True:
+        pass
+
+
+@pytest.mark.parametrize("read", [_broken, _endless])
+def test_reading_that_fails_or_does_not_end_leaves_what_was_raised_and_where(
+    read: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(explanation, "SECONDS", 0.05)
+    monkeypatch.setattr(explanation, "fact_of", read)
+    error = StudentError(["KeyError"], "'a'", "exercises/attention.py", 1)
+    finding = explain(error, {"attention": "a['a']\n"}, "attention")
+    assert finding.headline == "Your code raised KeyError: 'a'"
+    assert finding.places[0].source == "a['a']"
+
+
+def test_naming_that_does_not_end_costs_only_the_words(
+    judge: Judge, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("grader.grading.judge.WORDS_SECONDS", 0.05)
+    monkeypatch.setattr(Judge, "_explained", _endless)
+    wrong = stubs.reference_source("attention").replace("math.sqrt(", "(1.37 + ")
+    sources = {"attention": wrong, "softmax": stubs.reference_source("softmax")}
+    results = {one.exercise: one for one in judge.grade(Submission("s", sources)).exercises}
+    assert results["softmax"].points == results["softmax"].max_points
+    assert results["attention"].status == "failed"
+    assert not results["attention"].diagnoses
+    assert "took too long" in results["attention"].remarks[0]
+
+
+def test_a_limit_within_another_leaves_that_one_on() -> None:
+    def within() -> None:
+        with pytest.raises(TooSlow), cpu_limit(0.05):
+            _endless()
+        _endless()
+
+    with pytest.raises(TooSlow), cpu_limit(0.2):
+        within()
+    assert signal.getitimer(signal.ITIMER_PROF) == (0.0, 0.0)
