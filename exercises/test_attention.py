@@ -78,7 +78,7 @@ def test_by_hand() -> None:
         },
     )
     expected = torch.tensor([[5.0, 5.0], [4.0, 4.0]])
-    help = "The weights are right. What is averaged under them?"
+    help = "The weights are right. What do they multiply, and in which order?"
     assert_matches(output, expected, "attention output", axes=("query", "d_v"), help=help)
 
 

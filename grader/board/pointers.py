@@ -40,7 +40,9 @@ _QUESTION = r"(?<=[.!?]) [A-Z`][^.?!]*\?(?= |$)"
 _IS_IT = "Is it this line?"
 _IS_IT_LINE = "Is it line {}?"  # where others are shown as well
 # Errors that are caused by the line that raises them, whatever else is wrong.
-_OF_THIS_LINE = r"\bDimension out of range\b|\bis not callable\b"
+_OF_THIS_LINE = (
+    r"\bDimension out of range\b|\bis not callable\b|\breverses all axes\b|\bswaps the axes\b"
+)
 # What a test has to be about, so that something unread or unused of this name may be the cause.
 _SEEN_IN = {
     "device": r"\bdevice\b",
