@@ -646,7 +646,7 @@ def test_facts_of_the_source_come_before_questions(
             "swiglu",
             "nn.Linear(d_model, d_ff, bias=bias)",
             "nn.Linear(d_model, 2 * d_ff // 3, bias=bias)",
-            "it should have (5, 3). From which sizes is it made",
+            "it should have (5, 3). Which sizes do you create it with",
             "default of `bias`",
         ),
         (
