@@ -35,7 +35,7 @@ _PARTS = (
     ast.Subscript, ast.Tuple, ast.List, ast.Slice, ast.operator, ast.unaryop, ast.boolop, ast.cmpop,
     ast.expr_context, ast.Attribute, ast.Call,
 )  # fmt: skip
-_DEEPEST = 4  # calls of one function by another
+_DEEPEST = 4  # calls of one function by another, or names made from one another
 _MOST = 100  # names that are followed; answers need a few dozen
 
 
@@ -107,8 +107,13 @@ class Given:
             self._called[key] = self.code.calls(function, self._is_entry(function))
         return self._called[key]
 
-    def dimension(self, size: ast.expr, function: Function, at: ast.stmt) -> tuple[str, int] | None:
+    def dimension(
+        self, size: ast.expr, function: Function, at: ast.stmt, depth: int = 0
+    ) -> tuple[str, int] | None:
         """Return the parameter and the axis whose size an expression is; None for another value."""
+        self._followed += 1
+        if depth > _DEEPEST or self._followed > _MOST:
+            return None
         if isinstance(size, ast.Name):
             before = _stores(size.id, function.node, at)
             if not before or before[-1] not in function.node.body:
@@ -116,7 +121,7 @@ class Given:
             statement = before[-1]
             made = _assigned(size.id, statement)
             if made is not None:
-                return self.dimension(made, function, statement)
+                return self.dimension(made, function, statement, depth + 1)
             return self._unpacked(size.id, function, statement)
         asked, axis = _asks_size(size)
         if asked is None or axis is None:
@@ -176,6 +181,8 @@ class Given:
             return True
         if self.origin(name, function, at):
             return True
+        if self._followed > _MOST:
+            return False
         before = _stores(name.id, function.node, at)
         if not before or before[-1] not in function.node.body:
             return False

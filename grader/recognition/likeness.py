@@ -32,6 +32,8 @@ MAX_SOURCE, MAX_NODES, MAX_DEPTH = 60_000, 5_000, 60
 _MAX_BITS = 10_000  # Python refuses to write longer numbers
 # Python takes quadratic time for a row of combining marks.
 _LONG_ROW = re.compile(r"[^\x00-\x7f]{2000}")
+# Of the patterns of known mistakes many begin inside a word, and try it from each of its letters.
+_LONG_WORD = re.compile(r"\w{300}")
 
 _WORD = re.compile(r"[A-Za-z_]\w*|\d[\w.]*|[@*/+~-]|[<>=!]=|[<>|&]")
 _SAME = {"matmul": "@", "bmm": "@", "mm": "@", "div": "/", "mul": "*", "mT": "transpose"}
@@ -108,16 +110,20 @@ def _is_of_usual_size(tree: ast.Module) -> bool:
 
 
 def without_texts(source: str) -> str:
-    """Somebody's source as Python writes it, without comments and docstrings."""
+    """Somebody's source as Python writes it, without comments and docstrings.
+
+    Empty where a word is far longer than those of an answer.
+    """
     tree = _parsed(source)
     for node in ast.walk(tree):
         body = getattr(node, "body", None)
         if isinstance(body, list):
             node.body = [part for part in body if not is_text(part)]  # type: ignore[attr-defined]
     try:
-        return ast.unparse(tree)
+        code = ast.unparse(tree)
     except RecursionError:
         return ""
+    return "" if _LONG_WORD.search(code) else code
 
 
 def ruled_out(source: str, needs: Mapping[str, str], denials: Mapping[str, str]) -> frozenset[str]:

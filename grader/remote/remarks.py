@@ -31,7 +31,7 @@ _PARTS = {
 # microseconds, where an expression of all of them takes a millisecond a file.
 _WORDS = (*sorted(_MODULES), *sorted(_PARTS))
 _ATTRIBUTE = re.compile(r"\._[A-Za-z]")
-_IMPORT = re.compile(r"import [^\n]*\b_[A-Za-z]")
+_PRIVATE = re.compile(r"\b_[A-Za-z]")
 
 
 def remarks(sources: Mapping[str, str]) -> dict[str, list[str]]:
@@ -46,8 +46,13 @@ def _hints(source: str) -> bool:
         or any(
             not source.endswith("self", 0, match.start()) for match in _ATTRIBUTE.finditer(source)
         )
-        or _IMPORT.search(source) is not None
+        or any(map(_imports_private, source.split("\n")))
     )
+
+
+def _imports_private(line: str) -> bool:
+    start = line.find("import ")
+    return start >= 0 and _PRIVATE.search(line, start) is not None
 
 
 def _on(name: str, source: str) -> list[str]:

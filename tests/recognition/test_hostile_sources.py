@@ -32,6 +32,9 @@ SOURCES = {
     "deep attributes": _HEAD + " return __code__" + ".a" * 900 + "\n",
     "long number": _HEAD + " return 0x" + "f" * 50_000 + "\n",
     "combining marks": _HEAD + " return a" + "\u0300\u0316" * 20_000 + "\n",
+    "long list": _HEAD + " a = [" + "0," * 4_900 + "]\n",
+    "long name": _HEAD + " return " + "a" * 55_000 + "\n",
+    "imports": "from exercises import " * 40_000,
     "long keys": _HEAD
     + "".join(f" x['{'ab' * 50}{i}']; y = '{'ba' * 50}{i}'\n" for i in range(250)),
     "many layers": "class A:\n def __init__(self):\n"
@@ -46,12 +49,14 @@ def test_a_hostile_source_is_read_quickly_or_not_at_all(kind: str) -> None:
     source, begun = SOURCES[kind], time.process_time()
     reading = Reading("attention", source)
     assert isinstance(reading.ruled_out, frozenset)
+    assert isinstance(Reading("swiglu", source).ruled_out, frozenset)
     for known in mistakes.load("attention"):
         reading.correct(known.name)
     without_effect(ExerciseResult("attention", Status.FAILED, 0.0, 15.0), source)
     simple_statements(source)
     differences("attention", source)
     edits(Answer({"attention": source}))
+    remarks({"attention": source})
     remarks({"attention": source + "# __code__"})
     assert time.process_time() - begun < SECONDS
 

@@ -254,3 +254,12 @@ def test_hostile_sources_take_little_time() -> None:
     assert told(MANY, source, 2) == ""
     assert told(MANY.replace("3", "9" * 5000), source, 2) == ""
     assert time.process_time() - start < 2
+
+
+def test_names_made_of_names_are_followed_only_so_far() -> None:
+    chain = "".join(f"    v{n + 1} = {' + '.join([f'v{n}'] * 60)}\n" for n in range(6))
+    source = f"def attention(x):\n    v0 = 1\n{chain}    assert v6\n"
+    assert told("AssertionError", source, 9) == ""
+    sizes = "".join(f"    v{n + 1} = v{n}\n" for n in range(990))
+    source = f"def attention(x):\n    v0 = x.shape[0]\n{sizes}    x.view(v990, v990)\n"
+    assert told("RuntimeError: shape '[3, 3]' is invalid for input of size 5", source, 993) == ""

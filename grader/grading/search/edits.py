@@ -35,6 +35,7 @@ from grader.recognition.given import whole_number
 
 MOST, MOST_IN_ALL = 1500, 2000
 MOST_MADE = 20_000  # of which the likeliest are kept
+MOST_PARTS = 100  # of an expression that slips are made in, each in a copy of it
 LARGE = 100  # a number that may stand for 10000, where a small one may be a number of layers
 LEAST_REPEATED = 6  # characters, so that the same number twice is not a repetition
 _CALLED = r"\w+(?=\()"
@@ -167,6 +168,8 @@ def _at(source: Source, scope: Scope, node: ast.AST) -> Iterator[Edit]:
 
 def _slips(source: Source, node: ast.expr, kind: str, rank: int) -> Iterator[Edit]:
     """Yield the slips that the kit's own mutants are made by."""
+    if next(islice(ast.walk(node), MOST_PARTS, None), None) is not None:
+        return
     for _, change in slips(node):
         changed = copy.deepcopy(node)
         change(changed)
