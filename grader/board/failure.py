@@ -33,6 +33,7 @@ from grader.feedback.mismatch import Mismatch
 from grader.feedback.tensors import type_name
 from grader.recognition.raised_line import Fact
 from grader.recognition.raising import at_call, at_raise
+from grader.recognition.spelling import suggestion
 
 _ENDLESS = "Your code didn't finish and was stopped. Is there an infinite loop?"
 _OWN_RAISE = (
@@ -222,7 +223,7 @@ def _explain_error(
         return Finding(f"{fact.tells} {fact.asks}", help=line, places=places or (made_at,))
     wrong_keys = values.keys(error, workspace) if type(error) is KeyError else ""
     result.names_cause = bool(wrong_keys)
-    hint = wrong_keys or called or width or hint_for(line, frames[-1][1].source if frames else "")
+    hint = wrong_keys or called or width or _meaning(line, frames, workspace)
     if "NoneType" in line:
         named = values.nones(error.__traceback__, workspace)
         hint = hint.replace(SOMETHING_IS_NONE, named) if named else hint
@@ -252,6 +253,13 @@ def _explain_error(
         points_at = "__init__" if "__init__" in hint else "def"
         places = _answers(line, test, workspace, result.exercise, points_at)
     return Finding(hint, help=line, places=places) if hint else Finding(line, places=places)
+
+
+def _meaning(line: str, frames: list[tuple[Any, Place]], workspace: Workspace) -> str:
+    if not frames:
+        return hint_for(line)
+    path, place = frames[-1]
+    return hint_for(line, place.source, suggestion(line, workspace.source(path.stem), place.line))
 
 
 def _fact(

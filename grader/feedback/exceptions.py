@@ -435,9 +435,13 @@ HINTS: tuple[Hint, ...] = (
 )
 
 
-def hint_for(error: str, line: str = "") -> str:
-    """Return what "Type: text", raised at that line of the student's, means; "" if unknown."""
-    return _first(SLIPS, error, line) or torch_call(error, line) or _first(HINTS, error, line)
+def hint_for(error: str, line: str = "", spelled: str = "") -> str:
+    """Return what "Type: text", raised at that line of the student's, means; "" if unknown.
+
+    `spelled` is said of a name that is spelled wrong, unless more is known of the error.
+    """
+    known = _first(SLIPS, error, line) or torch_call(error, line)
+    return known or spelled or _first(HINTS, error, line)
 
 
 def _first(hints: tuple[Hint, ...], error: str, line: str) -> str:

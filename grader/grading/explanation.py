@@ -13,6 +13,7 @@ from grader.feedback.finding import Finding, Place
 from grader.feedback.mismatch import Mismatch
 from grader.grading.cpu_limit import TooSlow, cpu_limit
 from grader.grading.raised import fact_of, place_of
+from grader.recognition.spelling import suggestion
 from grader.remote.session import StudentError, Use, clean
 from grader.remote.source_lines import source_lines
 
@@ -59,10 +60,18 @@ def _raised(error: StudentError, sources: Mapping[str, str], exercise: str) -> F
     source = sources.get(exercise, "")
     fact = fact_of(error, source, exercise) if source else None
     places = places or ((place_of(fact, source, exercise),) if fact else ())
-    meaning = fact.tells if fact else hint_for(str(error), places[0].source if places else "")
+    meaning = fact.tells if fact else _meaning(str(error), places, sources)
     if meaning:
         return Finding(meaning, help=raised, places=places)
     return Finding(raised, places=places)
+
+
+def _meaning(error: str, places: Sequence[Place], sources: Mapping[str, str]) -> str:
+    if not places:
+        return hint_for(error)
+    place = places[0]
+    source = sources.get(place.file.removesuffix(".py"), "")
+    return hint_for(error, place.source, suggestion(error, source, place.line))
 
 
 def explain_use(

@@ -107,6 +107,15 @@ Q_PROJ = "self.q_proj(query)"
         pytest.param(
             "attention",
             "agrees_with_torch",
+            "math.sqrt(query.size(-1))",
+            "math.sqrt(qeury.size(-1))",
+            "Python knows no `qeury` here. Is it `query`?",
+            "spelled",
+            id="a misspelled name",
+        ),
+        pytest.param(
+            "attention",
+            "agrees_with_torch",
             "key.transpose(-2, -1)",
             "key.T",
             "`.T` reverses all axes.",
