@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Collection
+from functools import lru_cache
 
 from grader.recognition.functions import (
     Call,
@@ -254,23 +255,34 @@ def _stores(name: str, function: ast.FunctionDef, at: ast.stmt) -> list[ast.stmt
     """
     if any(isinstance(node, ast.arg) and node.arg == name for node in own_nodes(at)):
         return None
-    storing = [
-        statement
-        for statement in statements(function)
-        if any(
-            (isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node.id == name)
-            or (isinstance(node, ast.arg) and node.arg == name)
-            for node in own_nodes(statement)
-        )
-    ]
-    for loop in statements(function):
-        holds = loop.lineno <= at.lineno <= (loop.end_lineno or 0)
-        if holds and isinstance(loop, ast.For | ast.While | ast.FunctionDef):
+    stored, loops = _storing(function)
+    storing = stored.get(name, [])
+    for loop in loops:
+        if loop.lineno <= at.lineno <= (loop.end_lineno or 0):
             inside = set(map(id, ast.walk(loop)))
             if id(at) in inside and any(id(statement) in inside for statement in storing):
                 return None
     before = [statement for statement in storing if statement.lineno < at.lineno]
     return sorted(before, key=lambda statement: statement.lineno)
+
+
+@lru_cache(maxsize=16)
+def _storing(function: ast.FunctionDef) -> tuple[dict[str, list[ast.stmt]], list[ast.stmt]]:
+    """Return the statements that give each name its value; and the loops and functions inside."""
+    stored: dict[str, list[ast.stmt]] = {}
+    loops: list[ast.stmt] = []
+    for statement in statements(function):
+        if isinstance(statement, ast.For | ast.While | ast.FunctionDef):
+            loops.append(statement)
+        names = {
+            node.arg if isinstance(node, ast.arg) else node.id
+            for node in own_nodes(statement)
+            if isinstance(node, ast.arg)
+            or (isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store))
+        }
+        for name in names:
+            stored.setdefault(name, []).append(statement)
+    return stored, loops
 
 
 def _assigned(name: str, statement: ast.stmt) -> ast.expr | None:
