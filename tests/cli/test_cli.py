@@ -285,7 +285,7 @@ def test_a_file_under_another_name_is_graded_if_that_is_asked_for(
     report = json.loads((tmp_path / "a.json").read_text(encoding="utf-8"))
     (exercise,) = report["submissions"][0]["exercises"]
     assert (exercise["status"], exercise["points"]) == ("passed", 15)
-    assert exercise["remarks"][0].startswith("Attention.py was taken")
+    assert exercise["remarks"][0].startswith("Attention.py was graded as attention.py")
     assert [entry["path"] for entry in report["passed_over"]] == ["grades.csv"]
     page = (tmp_path / "html" / "index.html").read_text(encoding="utf-8")
     assert "grades.csv" in page
