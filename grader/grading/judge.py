@@ -45,7 +45,7 @@ from grader.submission.structure import structure
 SUBMISSION_SECONDS, SUBMISSION_IDLE = 120.0, 20.0
 MAX_DIAGNOSED = 10_000
 _NO_WORDS = "The grader failed while it looked for the cause; the points are not affected"
-_SLOW = "To look for the cause took too long and was given up; the points are not affected."
+_SLOW = "The search for the cause took too long, so it was given up; the points are not affected."
 _UNWATCHED = "The code hung or crashed when it ran once more to see what of torch it calls"
 _OTHERWISE = "The code was right, and wrong when it ran once more to see what of torch it calls"
 # CPU time to name a mistake and to search for its line; honest answers take a few seconds.
