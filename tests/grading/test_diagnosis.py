@@ -202,7 +202,8 @@ class LayerNorm(torch.nn.Module):
     )
     names = [mistake.mistakes for mistake in result.mistakes]
     others = dict(zip(names, result.others, strict=True))
-    failed = {check for check, right in verdicts.items() if not right}
+    known = {probe.check for probe in diagnostician("layer_norm").library.probes}
+    failed = {check for check, right in verdicts.items() if not right and check in known}
     assert "agrees_with_torch" not in others["no-parameters",]
     assert failed <= others["unbiased-variance",]  # no weight can be put in, so each ends there
 

@@ -214,17 +214,23 @@ def test_a_line_that_a_named_mistake_quotes_is_not_shown_again() -> None:
     assert [item.place.line for item in shown] == [12]
 
 
-def test_where_a_right_answer_is_nearly_the_same_few_edits_are_tried(
-    judge: Judge, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    tried: list[str] = []
+@pytest.fixture
+def tried(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What is loaded for a search from now on."""
+    texts_tried: list[str] = []
     reload = Channel.reload
 
     def counted(channel: Channel, exercise: str, texts: Mapping[str, str]) -> None:
-        tried.append(texts[exercise])
+        texts_tried.append(texts[exercise])
         reload(channel, exercise, texts)
 
     monkeypatch.setattr(Channel, "reload", counted)
+    return texts_tried
+
+
+def test_where_a_right_answer_is_nearly_the_same_few_edits_are_tried(
+    judge: Judge, tried: list[str]
+) -> None:
     wrong = stubs.reference_source("layer_norm").replace("+ self.eps", "- self.eps")
     (suspect,) = graded(judge, wrong).lines
     assert suspect.place.line == 1 + wrong[: wrong.index("- self.eps")].count("\n")
@@ -232,16 +238,8 @@ def test_where_a_right_answer_is_nearly_the_same_few_edits_are_tried(
 
 
 def test_fewer_edits_are_tried_where_the_code_raises_and_no_reply_gets_right(
-    judge: Judge, monkeypatch: pytest.MonkeyPatch
+    judge: Judge, tried: list[str]
 ) -> None:
-    tried: list[str] = []
-    reload = Channel.reload
-
-    def counted(channel: Channel, exercise: str, texts: Mapping[str, str]) -> None:
-        tried.append(texts[exercise])
-        reload(channel, exercise, texts)
-
-    monkeypatch.setattr(Channel, "reload", counted)
     raising = NORM.replace("return ", "self.none.of.this.exists(x)\n        return ")
     result = graded(judge, raising)
     assert {check.status for check in result.checks if check.max_points} == {Status.ERROR}
