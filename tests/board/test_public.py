@@ -200,7 +200,7 @@ def test_a_part_of_the_layer_that_is_called_is_named() -> None:
             "return loss[is_word].mean()",
             "return loss[is_word].mean().item()",
             "test_padding_is_left_out",
-            "a tensor is expected",
+            "it should be a tensor.",
             "AttributeError",
         ),
         (
