@@ -13,6 +13,7 @@ import ast
 from collections.abc import Iterable, Iterator, Mapping
 
 from grader.board.misplaced import kept_modules
+from grader.recognition.functions import defaults
 from grader.recognition.likeness import parsed
 
 _LEFT_OUT = "`{argument}` is not passed on to `{call}` here, so the default, {default}, is used."
@@ -61,10 +62,11 @@ def _left_out(
         called = defined.get(f"{modules[name]}.forward" if name in modules else name)
         if called is None or called is function:
             continue
-        for argument, default in _defaults(called).items():
+        for given, default in defaults(called):
+            argument = given.arg
             if argument in own and not any(_is_given(call, argument, called) for call in same):
                 yield (
-                    _LEFT_OUT.format(argument=argument, call=name, default=default),
+                    _LEFT_OUT.format(argument=argument, call=name, default=ast.unparse(default)),
                     same[0].lineno,
                 )
 
@@ -82,18 +84,6 @@ def _defined(tree: ast.Module) -> Iterator[tuple[str, ast.FunctionDef]]:
 
 def _arguments(function: ast.FunctionDef) -> list[ast.arg]:
     return [*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs]
-
-
-def _defaults(function: ast.FunctionDef) -> dict[str, str]:
-    """Return the arguments that have a default, and what it is."""
-    arguments = function.args
-    positional = [*arguments.posonlyargs, *arguments.args]
-    first = len(positional) - len(arguments.defaults)
-    pairs = [
-        *zip(positional[first:], arguments.defaults, strict=True),
-        *zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True),
-    ]
-    return {argument.arg: ast.unparse(value) for argument, value in pairs if value is not None}
 
 
 def _is_given(call: ast.Call, argument: str, called: ast.FunctionDef) -> bool:

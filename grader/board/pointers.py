@@ -248,7 +248,7 @@ class _Pointer:
         return True
 
     def _say_python_trap(self, failures: Sequence[Result]) -> bool:
-        """Name a line that Python reads otherwise than it looks, if the failing test runs it."""
+        """Name a line that does something else than it seems to, if the failing test runs it."""
         shown = failures[0]
         source = self.workspace.source(self.exercise)
         traps = [*python_traps(source), *kept_from_first_call(source)]

@@ -38,7 +38,7 @@ def shape_mismatch(
         if expected is None or _agrees_transposed(yours, expected):
             help += ": is a transpose missing, or one too many?"
             if 1 in shape:
-                help += " Or does a `None` or an `unsqueeze` in the wrong place?"
+                help += " Or is a `None` or an `unsqueeze` in the wrong place?"
         else:
             help += ", and no transpose makes these numbers the right ones: is the right tensor "
             help += "used?"

@@ -1,4 +1,4 @@
-"""Facts for which no known mistake is needed: what a source never uses, or Python reads otherwise.
+"""Facts for which no known mistake is needed: what is never used, or not what it seems to be.
 
 Right code reads every argument that an exercise gives it, drops no result, and leaves the next call
 what this one found. So where code is wrong and the known mistakes do not explain all of it, these

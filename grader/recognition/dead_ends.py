@@ -59,7 +59,7 @@ _SIZE = re.compile(r"(\.shape(\[[^\]]*\])?|\.size\([^)]*\)|^len\(.*\))$")
 _LAYER = "`self.{}` is made here and used nowhere."
 _FILLED = re.compile(r"[^\W_]_\(|\.data\b|parameters\(|\] = ")
 _NEVER_FILLED = (
-    "`self.{}` holds whatever was in memory: `torch.empty` doesn't fill it, and no line does."
+    "`self.{}` holds whatever was in memory: `torch.empty` doesn't fill it, nor does any line."
 )
 _LAYER_OF_LIST = "`self.{}` gets {} layers here, and no line uses `self.{}[{}]`."
 _UNGIVEN = "This {} doesn't read {}, so it ignores the argument it is called with."

@@ -173,3 +173,18 @@ def own_nodes(statement: ast.stmt) -> Iterator[ast.AST]:
 def is_name(node: ast.AST, name: str) -> bool:
     """Return whether a node is this name."""
     return isinstance(node, ast.Name) and node.id == name
+
+
+def defaults(function: ast.FunctionDef) -> list[tuple[ast.arg, ast.expr]]:
+    """Return the arguments that have a default, each with it."""
+    arguments = function.args
+    positional = [*arguments.posonlyargs, *arguments.args]
+    first = len(positional) - len(arguments.defaults)
+    return [
+        *zip(positional[first:], arguments.defaults, strict=True),
+        *(
+            (argument, default)
+            for argument, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
+            if default is not None
+        ),
+    ]

@@ -1,4 +1,4 @@
-"""Lines that Python reads otherwise than they look.
+"""Lines that do something else in Python than they seem to.
 
     rows = [[0] * 3] * 2                   # one row, twice
     if kind == "relu" or "gelu":           # always true
@@ -17,6 +17,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator
 
+from grader.recognition.functions import defaults
 from grader.recognition.likeness import parsed
 
 _REPEATED = (
@@ -164,13 +165,7 @@ def _shared_by_calls(function: ast.FunctionDef) -> Iterator[tuple[str, int]]:
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
     }
     changed = {node.id for node in _changed_in_place(parts) if isinstance(node, ast.Name)}
-    arguments, defaults = function.args, function.args.defaults
-    positional = [*arguments.posonlyargs, *arguments.args]
-    given = [
-        *zip(positional[len(positional) - len(defaults) :], defaults, strict=True),
-        *zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True),
-    ]
-    for argument, default in given:
+    for argument, default in defaults(function):
         if _is_collection(default) and argument.arg in changed - own:
             yield _SHARED_BY_CALLS.format(argument.arg, function.name), argument.lineno
 

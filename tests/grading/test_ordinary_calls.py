@@ -47,7 +47,7 @@ PARTS = 4  # of the right answers to an exercise, to draw from
 
 
 def is_seen(attack: Attack, host: Host, recordings: Recordings) -> bool:
-    """Whether anything is told of an attack where no rule is kept: a remark, or an unusual call."""
+    """Whether an attack is reported though no rule is enforced: by a remark or an unusual call."""
     exercise, sources = attack.exercise, {attack.exercise: attack.source}
     for view in get_args(View):
         budget = Budget("The answer", 60.0, 20.0)

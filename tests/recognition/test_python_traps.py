@@ -1,4 +1,4 @@
-"""What Python reads otherwise than it looks is told, and never of right code."""
+"""Lines that do something else than they seem to are reported, and never in right code."""
 
 from __future__ import annotations
 

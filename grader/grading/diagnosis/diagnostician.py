@@ -361,7 +361,7 @@ class Diagnostician:
     def _begun_by_others(self, names: Sequence[str], student: Prints) -> frozenset[str]:
         """Return the checks in which the first wrong reply isn't of the form these mistakes cause.
 
-        What such a check found is another fault's.
+        Such a check reports a different fault.
         """
         library = self.library
         wrong = student.differs(library.right)

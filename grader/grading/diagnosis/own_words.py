@@ -51,7 +51,7 @@ def in_own_words(
 
     A line that only resembles the wrong one is shown if `confirms` agrees, where that can be asked.
     Lines that don't run in the `configurations` of the mistake are never shown, nor is anything of
-    the checks in `others`: what they found is another mistake's.
+    the checks in `others`, which report a different mistake.
     """
     fails = library.fails(diagnosis.mistakes) - {*others}
     raises = library.raises(diagnosis.mistakes)

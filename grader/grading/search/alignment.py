@@ -25,7 +25,7 @@ FEW = 4  # statements that may differ
 class Statement:
     """A simple statement, or the head of a compound one, and the lines it is on.
 
-    `place` says which blocks contain it; the same text in another block is another statement.
+    `place` says which blocks contain it; the same text in another is not the same statement.
     """
 
     place: str
