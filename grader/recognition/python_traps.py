@@ -5,6 +5,7 @@
     if not self.train:                     # a method, which is always true
     state = self.state.get(p, {})          # a new dictionary, which nothing keeps
     if self.p is 1:                        # False for 1.0, which is a different object
+    rate = step ** -1 / 2                  # half of 1 / step, not 1 / its root
     def fit(model, losses=[]):             # all calls append to one list
     class Cache:
         keys = []                          # all caches append to one list
@@ -16,8 +17,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator
+from typing import TypeGuard
 
 from grader.recognition.functions import defaults
+from grader.recognition.given import whole_number
 from grader.recognition.likeness import parsed
 
 _REPEATED = (
@@ -42,6 +45,7 @@ _IDENTITY = (
     "`{}` checks whether both are the same object, not whether they are equal: 1.0 and 1 are not. "
     "`{}` compares the values."
 )
+_EXPONENT = "The exponent of `{0}` is {1} here, not {1}/2, since `**` comes before `/`."
 _KINDS = {ast.List: "list", ast.ListComp: "list", ast.Dict: "dictionary", ast.Set: "set"}
 _CHANGES = {"append", "extend", "insert", "add", "update", "clear", "pop"}
 # Methods without arguments whose results are conditions, or look like one.
@@ -59,6 +63,8 @@ def python_traps(source: str) -> list[tuple[str, int]]:
             found += _shared_by_objects(node)
         elif isinstance(node, ast.Compare):
             found += _compared_by_identity(node)
+        elif isinstance(node, ast.BinOp):
+            found += _exponent_without_its_half(node)
     return sorted(set(found), key=lambda pair: (pair[1], pair[0]))
 
 
@@ -142,6 +148,20 @@ def _compared_by_identity(node: ast.Compare) -> Iterator[tuple[str, int]]:
         equal = ast.Eq() if isinstance(node.ops[0], ast.Is) else ast.NotEq()
         better = ast.Compare(node.left, [equal], node.comparators)
         yield _IDENTITY.format(ast.unparse(node), ast.unparse(better)), node.lineno
+
+
+def _exponent_without_its_half(node: ast.BinOp) -> Iterator[tuple[str, int]]:
+    """Yield a power that is divided by 2, as in `step ** -1 / 2`, which may be meant as a root."""
+    product = node.left
+    power = product.right if _is(product, ast.Mult) else product
+    if _is(node, ast.Div) and whole_number(node.right) == 2 and _is(power, ast.Pow):
+        exponent = whole_number(power.right)
+        if exponent in (1, -1, -3):
+            yield _EXPONENT.format(ast.unparse(power.left), exponent), node.lineno
+
+
+def _is(node: ast.expr, operator: type[ast.operator]) -> TypeGuard[ast.BinOp]:
+    return isinstance(node, ast.BinOp) and isinstance(node.op, operator)
 
 
 def _shared_by_objects(owner: ast.ClassDef) -> Iterator[tuple[str, int]]:

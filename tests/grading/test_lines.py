@@ -430,6 +430,7 @@ def test_what_has_to_do_with_files_is_not_edited(line: str) -> None:
         ("def f(n):\n    return torch.zeros(n, n)", "return (torch.ones(n, n))"),
         ("def f(n):\n    return torch.zeros(n, dtype=torch.int64)", "dtype=(torch.float32)"),
         ("def f(w, b):\n    return w.uniform_(b, b)", "return w.uniform_((-b), b)"),
+        ("def f(x, dim=-1):\n    return x.cumsum(dim).sum(-1)", "sum((dim))"),
         ("def f(a, b, bias):\n    return nn.Linear(a, b)", "return (nn.Linear(a, b, bias=bias))"),
         (
             "def f(x, h):\n    return x.view(2, h, 3, 4)",

@@ -33,6 +33,9 @@ _VARIANTS = Path(__file__).parents[1] / "data" / "variants"
         ("s = self.state.get(n, {}); s['t'] = 1", "what is stored in `s` is lost"),
         ("s = self.state.get(n, {}); s['t'] = 1; self.state[n] = s", ""),
         ("s = self.state.get(n, {}); return s['t']", ""),
+        ("return n**-1 / 2", "The exponent of `n` is -1 here, not -1/2"),
+        ("return x * n**-3 / 2", "The exponent of `n` is -3 here, not -3/2"),
+        ("return n ** (-1 / 2) + n**2 / 2", ""),
     ],
 )
 def test_a_line_that_looks_otherwise_is_told(body: str, says: str) -> None:

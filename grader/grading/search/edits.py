@@ -120,6 +120,8 @@ def _every(source: Source, lines: Collection[int]) -> Iterator[Edit]:
 
 def _at(source: Source, scope: Scope, node: ast.AST) -> Iterator[Edit]:
     """Yield the edits of one node."""
+    if isinstance(node, ast.Constant | ast.UnaryOp) and ast.unparse(node) in scope.defaults:
+        yield source.replaced(node, "fixed", scope.defaults[ast.unparse(node)], 1)
     if isinstance(node, ast.Call):
         yield from call_edits(source, scope, node, source.signatures)
     elif isinstance(node, ast.BinOp):

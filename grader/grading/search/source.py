@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -10,9 +11,11 @@ from functools import cached_property
 from itertools import pairwise
 
 from grader.grading.search.signatures import Signatures, signatures
+from grader.recognition.functions import defaults
 from grader.recognition.likeness import parsed
 
 MAX_SHOWN = 100
+_NUMBER = re.compile(r"-?\d[\d.e-]*")
 # Names that reach beyond the process: without a jail, an edit could turn them against anything.
 _OUTSIDE = {"os", "shutil", "subprocess", "pathlib", "tempfile", "socket", "open", "exec", "eval"}
 
@@ -53,6 +56,15 @@ class Scope:
     own: tuple[str, ...] = ()
     idle_own: tuple[str, ...] = ()
     nodes: list[ast.AST] = field(default_factory=list)
+
+    @cached_property
+    def defaults(self) -> dict[str, str]:
+        """The arguments whose default is a number, by that number as it is written."""
+        return {
+            ast.unparse(default): argument.arg
+            for argument, default in defaults(self.function)
+            if _NUMBER.fullmatch(ast.unparse(default))
+        }
 
     @cached_property
     def demanded(self) -> set[ast.AST]:
