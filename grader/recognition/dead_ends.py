@@ -1,6 +1,8 @@
 """Dead ends: values that the code computes and drops. Such facts need no known mistake.
 
     scores.masked_fill(~mask, low)      # the result is dropped
+    self.keys[rows]                     # nothing keeps the rows
+    loss.backward                       # nothing calls the method
     out = layer(x, mask)                # nothing reads `out`
     for block in blocks:
         x = block(x)
@@ -8,6 +10,8 @@
     connection(x, lambda y: layer(x))   # the argument that the connection passes is ignored
     for block in self.blocks:
         out = block(x)                  # no layer gets what the one before it returned
+    for block in blocks:
+        new_total = total + block.sum() # no line of the loop gives `total` a new value
 
 Right code rarely has any of these; code whose numbers are wrong often does.
 """
@@ -30,6 +34,8 @@ from grader.recognition.unused import kept_only, unused
 _DROPPED = (
     "The result of `{}` is lost: the call changes nothing in place, it returns something new."
 )
+_ALONE = "Nothing keeps what `{}` computes here, and the line changes nothing."
+_UNCALLED = "`{}` is only named here: without parentheses nothing calls it."
 _EMPTY = ("[]", "()", "{}", "list()", "dict()", "set()", "None")
 _UNREAD = "`{}` gets a value here that nothing reads."
 _UNREAD_LATER = (
@@ -39,6 +45,8 @@ _SAME_START = (
     "Every iteration of this loop starts from the same `{}`, so only the last one counts: `{}` is "
     "overwritten each time."
 )
+_STALE = "`{new}` is computed from `{old}` here, and no line of the loop gives `{old}` a new value."
+_NEW = re.compile(r"_?(?:new|next|updated)_?")
 _FIRST_PASS = "This `return` is inside the loop, so the loop ends in its first iteration."
 _ARGUMENT = "`{}` is an argument of `{}` and has no effect: nothing reads {}."
 _CHANGED = (
@@ -73,7 +81,15 @@ def dropped(source: str) -> list[tuple[str, int]]:
     functions = [n for n in ast.walk(parsed(source)) if isinstance(n, ast.FunctionDef)]
     # Functions that return nothing are called for their side effects.
     silent = {node.name for node in functions if not _returns(node)}
-    kinds = (partial(_dropped, silent=silent), _unread, _first_passes, _same_starts, _ungiven)
+    kinds = (
+        partial(_dropped, silent=silent),
+        _alone,
+        _unread,
+        _first_passes,
+        _same_starts,
+        _stale,
+        _ungiven,
+    )
     return _in_order(sentence for node in functions for kind in kinds for sentence in kind(node))
 
 
@@ -211,6 +227,17 @@ def _dropped(function: ast.FunctionDef, silent: AbstractSet[str]) -> Iterator[tu
             yield _DROPPED.format(called.attr), node.lineno
 
 
+def _alone(function: ast.FunctionDef) -> Iterator[tuple[str, int]]:
+    """Yield the expressions that stand alone on a line and call nothing."""
+    for node in ast.walk(function):
+        if not isinstance(node, ast.Expr) or any(isinstance(n, ast.Call) for n in ast.walk(node)):
+            continue
+        if isinstance(node.value, ast.Attribute):
+            yield _UNCALLED.format(ast.unparse(node.value)), node.lineno
+        elif isinstance(node.value, ast.Subscript | ast.BinOp | ast.UnaryOp | ast.Compare):
+            yield _ALONE.format(ast.unparse(node.value)), node.lineno
+
+
 def _is_own(node: ast.expr) -> bool:
     """Return whether it is a part of the module itself, such as `self.layers` or one of them."""
     return ast.unparse(node).startswith("self.")
@@ -252,17 +279,9 @@ def _unread(function: ast.FunctionDef) -> Iterator[tuple[str, int]]:
         if isinstance(node, ast.Global | ast.Nonlocal)
         for name in node.names
     }
-    bound_by_lambdas = {
-        id(name)  # the `y` of `lambda y: …` is another y
-        for inner in ast.walk(function)
-        if isinstance(inner, ast.Lambda)
-        for name in ast.walk(inner.body)
-        if isinstance(name, ast.Name) and name.id in {a.arg for a in inner.args.args}
-    }
+    elsewhere = _bound_elsewhere(function)
     loads = [
-        name
-        for name in names
-        if not isinstance(name.ctx, ast.Store) and id(name) not in bound_by_lambdas
+        name for name in names if not isinstance(name.ctx, ast.Store) and id(name) not in elsewhere
     ]
     read = outer | {name.id for name in loads}
     for node in ast.walk(function):
@@ -271,6 +290,8 @@ def _unread(function: ast.FunctionDef) -> Iterator[tuple[str, int]]:
     repeated, inner = _again(function)
     for node in ast.walk(function):
         if not isinstance(node, ast.Assign) or _SIZE.search(ast.unparse(node.value)):
+            continue
+        if node in inner:  # the inner function has a turn of its own
             continue
         if ast.unparse(node.value) in _EMPTY:  # a harmless leftover
             continue
@@ -283,13 +304,18 @@ def _unread(function: ast.FunctionDef) -> Iterator[tuple[str, int]]:
                 yield _UNREAD.format(own[0]), target.lineno
                 continue
             end = node.end_lineno or 0, node.end_col_offset or 0
-            around = [part for part in repeated if node in part]
+            around = [part for part, _ in repeated if node in part]
+            # Each iteration of `for x in …` starts with another x.
+            anew = [part for part, targets in repeated if node in part and set(own) <= targets]
             is_read = any(
                 load.id in own
                 and (
                     (load.lineno, load.col_offset) >= end
                     or load in inner
-                    or any(load in part for part in around)
+                    or any(
+                        load in part and not any(load in one <= part for one in anew)
+                        for part in around
+                    )
                 )
                 for load in loads
             )
@@ -297,12 +323,73 @@ def _unread(function: ast.FunctionDef) -> Iterator[tuple[str, int]]:
                 yield _UNREAD_LATER.format(" and ".join(f"`{name}`" for name in own)), target.lineno
 
 
-def _again(function: ast.FunctionDef) -> tuple[list[set[ast.AST]], set[ast.AST]]:
-    """Return the nodes of each loop, which may run again, and of all inner functions."""
+def _again(
+    function: ast.FunctionDef,
+) -> tuple[list[tuple[set[ast.AST], set[str]]], set[ast.AST]]:
+    """Return the nodes of each loop and the names it sets, and the nodes of all inner functions.
+
+    A `while` sets none.
+    """
     parts = [node for node in ast.walk(function) if node is not function]
-    loops = [node for node in parts if isinstance(node, ast.For | ast.While | ast.comprehension)]
+    loops = [
+        (set(ast.walk(node)), _stored(node.target) if isinstance(node, ast.For) else set())
+        for node in parts
+        if isinstance(node, ast.For | ast.While | ast.comprehension)
+    ]
     functions = [node for node in parts if isinstance(node, ast.Lambda | ast.FunctionDef)]
-    return [set(ast.walk(node)) for node in loops], {n for f in functions for n in ast.walk(f)}
+    return loops, {n for f in functions for n in ast.walk(f)}
+
+
+def _stored(node: ast.AST) -> set[str]:
+    """Return the variables that get a value in a piece of code."""
+    names = [part for part in ast.walk(node) if isinstance(part, ast.Name)]
+    return {name.id for name in names if isinstance(name.ctx, ast.Store)}
+
+
+def _bound_elsewhere(function: ast.FunctionDef) -> set[int]:
+    """Return the ids of the names in inner functions that are theirs: arguments and variables.
+
+    The `y` of `lambda y: …` is another y.
+    """
+    bound = set()
+    for inner in ast.walk(function):
+        if inner is function or not isinstance(inner, ast.Lambda | ast.FunctionDef):
+            continue
+        body = inner.body if isinstance(inner.body, list) else [inner.body]
+        nodes = [node for part in body for node in ast.walk(part)]
+        own = {argument.arg for argument in ast.walk(inner.args) if isinstance(argument, ast.arg)}
+        own |= {name for part in body for name in _stored(part)}
+        own -= {n for node in nodes if isinstance(node, ast.Nonlocal) for n in node.names}
+        bound |= {id(n) for n in nodes if isinstance(n, ast.Name) and n.id in own}
+    return bound
+
+
+def _stale(function: ast.FunctionDef) -> Iterator[tuple[str, int]]:
+    """Yield the lines of a loop that compute a new value, where the old one is never replaced.
+
+    A loop within a loop doesn't count: it may begin from the same value each time.
+    """
+    inner = _again(function)[1]
+    loops = [node for node in ast.walk(function) if isinstance(node, ast.For | ast.While)]
+    within = {node for loop in loops for node in ast.walk(loop) if node is not loop}
+    for loop in loops:
+        if loop in within or loop in inner:
+            continue
+        changed = _stored(loop)
+        for node in ast.walk(loop):
+            if not isinstance(node, ast.Assign) or not isinstance(node.targets[0], ast.Name):
+                continue
+            new = node.targets[0].id
+            old = _NEW.sub("", new)
+            read = {name.id for name in ast.walk(node.value) if isinstance(name, ast.Name)}
+            if old and old != new and old in read - changed and _is_variable(old, function, loop):
+                yield _STALE.format(new=new, old=old), node.lineno
+
+
+def _is_variable(name: str, function: ast.FunctionDef, loop: ast.AST) -> bool:
+    """Return whether a line before the loop assigns it, and the loop changes nothing in it."""
+    in_place = re.compile(rf"\b{name}(?:\[.*\] = |\.\w+_\(|\.append\(|\.extend\()")
+    return name in _stored(function) and not in_place.search(ast.unparse(loop))
 
 
 def _first_passes(function: ast.FunctionDef) -> Iterator[tuple[str, int]]:

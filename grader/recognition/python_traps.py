@@ -9,6 +9,8 @@
     def fit(model, losses=[]):             # all calls append to one list
     class Cache:
         keys = []                          # all caches append to one list
+        def append(self, key):
+            Cache.keys = key               # all caches share it
 
 Right code has none of these, as a rule.
 """
@@ -37,6 +39,10 @@ _SHARED = (
     "`{}` is created once, for the class: all objects of `{}` share it. Each gets its own if "
     "`__init__` creates it."
 )
+_SET_FOR_ALL = (
+    "`{whole}` belongs to the class, so all objects of `{owner}` share it. What is assigned to "
+    "`self` belongs to one."
+)
 _SHARED_BY_CALLS = (
     "`{0}` is created once, when `{1}` is defined: all calls without a `{0}` share it. Each gets "
     "its own if a line of `{1}` creates it."
@@ -60,7 +66,7 @@ def python_traps(source: str) -> list[tuple[str, int]]:
         if isinstance(node, ast.FunctionDef):
             found += [*_repeated(node), *_not_kept(node), *_shared_by_calls(node)]
         elif isinstance(node, ast.ClassDef):
-            found += _shared_by_objects(node)
+            found += [*_shared_by_objects(node), *_set_for_all(node)]
         elif isinstance(node, ast.Compare):
             found += _compared_by_identity(node)
         elif isinstance(node, ast.BinOp):
@@ -174,6 +180,18 @@ def _shared_by_objects(owner: ast.ClassDef) -> Iterator[tuple[str, int]]:
         value = getattr(node, "value", None)
         if isinstance(target, ast.Name) and _is_collection(value) and target.id in changed - own:
             yield _SHARED.format(target.id, owner.name), node.lineno
+
+
+def _set_for_all(owner: ast.ClassDef) -> Iterator[tuple[str, int]]:
+    """Yield the attributes of the class that its methods assign."""
+    themselves = (owner.name, "type(self)", "self.__class__")
+    for method in (node for node in owner.body if isinstance(node, ast.FunctionDef)):
+        for node in ast.walk(method):
+            if not isinstance(node, ast.Attribute) or not isinstance(node.ctx, ast.Store):
+                continue
+            if ast.unparse(node.value) in themselves:
+                whole = ast.unparse(node)
+                yield _SET_FOR_ALL.format(whole=whole, owner=owner.name), node.lineno
 
 
 def _shared_by_calls(function: ast.FunctionDef) -> Iterator[tuple[str, int]]:

@@ -51,6 +51,10 @@ class Layer(nn.Module):
         ("self.first(x)", "eps", "The result of `first` is lost", 9),
         ("torch.cat([x, x])", "eps", "The result of `cat` is lost", 9),
         ("y = x + 1; z = lambda y: y; z(1)", "eps", "`y` gets a value here that nothing reads", 9),
+        ("y = x + 1\n        def z(y): return y\n        x = z(1)", "eps", "`y` gets a value", 9),
+        ("x[mask]", "eps", "Nothing keeps what `x[mask]` computes here", 9),
+        ("x == mask", "eps", "Nothing keeps what `x == mask` computes here", 9),
+        ("x.backward", "eps", "`x.backward` is only named here", 9),
         ("pass", "1e-5", "`eps` is an argument of `Layer.__init__`", 3),
     ],
 )
@@ -124,6 +128,7 @@ def test_layers_whose_results_go_nowhere(loop: str, says: str) -> None:
         "x += 1",
         "found = []; found.sort(); x = found",
         "x = (lambda: held); held = 1",
+        "def inner(y):\n            y = y + 1\n            return y\n        x = inner(x)",
     ],
 )
 def test_what_has_an_effect_is_no_dead_end(line: str) -> None:
@@ -162,6 +167,25 @@ def test_a_method_of_a_class_of_ones_own_is_called_for_its_effect() -> None:
 def test_what_the_next_pass_of_a_loop_reads_is_no_dead_end() -> None:
     """A loop reads above what it assigns below."""
     assert not dropped("def f(x):\n    for _ in x:\n        print(x)\n        x = x + 1")
+
+
+@pytest.mark.parametrize(
+    ("body", "says"),
+    [
+        ("for g in grads: g = g * 2", "Nothing reads the new value of `g`"),
+        ("for g in grads: g = g * 2; found.append(g)", ""),
+        ("for g in grads: g = g * 2\n    return g", ""),
+        ("for g in grads:\n        while g < 3: g = g * 2", ""),
+        ("top = 0\n    for g in grads: new_top = max(top, g); found.append(new_top)", "`new_top`"),
+        ("top = 0\n    for g in grads: new_top = max(top, g); top = new_top", ""),
+        ("for g in grads:\n        for h in g: new_g = g + h; found.append(new_g)", ""),
+        ("top = []\n    for g in grads: new_top = max(top, g); top.append(new_top)", ""),
+    ],
+)
+def test_what_an_iteration_leaves_to_no_other(body: str, says: str) -> None:
+    """The name that the loop sets anew is lost, and a new value is to replace the old one."""
+    told = [message for message, _ in dropped(f"def f(grads, found):\n    {body}")]
+    assert [message.startswith(says) for message in told] == ([True] if says else [])
 
 
 @pytest.mark.parametrize("exercise", NAMES)

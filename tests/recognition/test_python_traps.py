@@ -36,6 +36,9 @@ _VARIANTS = Path(__file__).parents[1] / "data" / "variants"
         ("return n**-1 / 2", "The exponent of `n` is -1 here, not -1/2"),
         ("return x * n**-3 / 2", "The exponent of `n` is -3 here, not -3/2"),
         ("return n ** (-1 / 2) + n**2 / 2", ""),
+        ("A.keys = x", "`A.keys` belongs to the class, so all objects of `A` share it."),
+        ("type(self).keys += x", "`type(self).keys` belongs to the class"),
+        ("self.keys = A.keys", ""),
     ],
 )
 def test_a_line_that_looks_otherwise_is_told(body: str, says: str) -> None:
