@@ -27,7 +27,7 @@ from grader.board.time_limit import TookTooLong
 from grader.board.workspace import PublicTest, Workspace
 from grader.curriculum import NAMES, find
 from grader.curriculum.rules import AT_IMPORT
-from grader.feedback.exceptions import SOMETHING_IS_NONE, hint_for
+from grader.feedback.exceptions import SOMETHING_IS_NONE, WHICH_MASK, hint_for
 from grader.feedback.finding import Finding, Place, Status
 from grader.feedback.mismatch import Mismatch
 from grader.feedback.tensors import type_name
@@ -48,6 +48,10 @@ _REFUSED = "Code of another exercise rejects its arguments. Does your line pass 
 # Errors that the shapes of the tensors in the line explain, and what they make unnecessary.
 _ABOUT_SIZES = r"\bsizes?\b|\bshapes?\b|\b[Dd]imensions?\b"
 _PRINT = r" Print (?:both shapes|its shape)\."
+_GIVEN_MASK = (
+    "`{}` is as the test gave it. Are these scores of all its queries with all its keys, and no "
+    "others?"
+)
 _WRONG_PART = r", not with `(\w+)`\.$"  # of `where_to_look`
 _COUNTS_ALL = "argmax()"
 _ARGMAX = "`argmax` without a `dim` returns a single index into all numbers, counted row after row."
@@ -184,6 +188,7 @@ def _explain_error(
         return Finding(str(error), help=AT_IMPORT if result.in_import else "", places=places)
     if type_name(error).startswith("Flaky"):
         return replace(_FLAKY, places=places)
+    result.is_tests_own = _is_of_test(error, workspace)
     line = _one_line(error)
     left_out = without_super(workspace.source(result.exercise), line)
     if left_out is not None:
@@ -244,6 +249,8 @@ def _explain_error(
     elif re.search(_ABOUT_SIZES, line) and not _is_raised(frames):
         sentence = "" if width else values.sizes(error.__traceback__, workspace, result.exercise)
         came, lines = origins.of_shapes(error, workspace, result.exercise)
+        for name in origins.as_given(error, workspace) if WHICH_MASK in hint else ():
+            hint = hint.replace(WHICH_MASK, _GIVEN_MASK.format(name)) if "mask" in name else hint
         hint = " ".join(
             filter(None, (re.sub(_PRINT, "", hint) if sentence else hint, sentence, came))
         )
@@ -313,6 +320,15 @@ def _is_theirs(error: BaseException, workspace: Workspace) -> bool:
         traceback is not None
         and workspace.holds_code(traceback.tb_frame.f_code.co_filename) is not None
     )
+
+
+def _is_of_test(error: BaseException, workspace: Workspace) -> bool:
+    """Return whether a line of the test file raised it, such as that of a model it stands in."""
+    traceback = error.__traceback__
+    while traceback is not None and traceback.tb_next is not None:
+        traceback = traceback.tb_next
+    file = Path(traceback.tb_frame.f_code.co_filename) if traceback is not None else Path()
+    return workspace.exercise_of(file) is not None
 
 
 def _unwrapped(error: BaseException) -> BaseException:

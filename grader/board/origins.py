@@ -12,7 +12,7 @@ from __future__ import annotations
 import ast
 import linecache
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from types import FrameType
 
@@ -63,16 +63,20 @@ def of_shapes(
     The sizes that do not fit are those that the error names. The line is the last one of the
     exercise's own; where it names nothing but what its function was given, the line that calls this
     function is asked. Nothing is returned where the origins take more than four lines: that leads
-    nowhere.
+    nowhere. Where the code that it calls raised, only what that line read counts, if it is known.
     """
     sizes = set(map(int, re.findall(r"\d+", re.sub(_NO_SIZE, "", str(error)))))
+    met = _met(error, workspace)
     frames = [
         (frame, line)
         for path, frame, line in workspace.frames(error.__traceback__)
         if path.stem == exercise
     ]
+    # Once one of the tensors that met is known by a name, all others are beside the point.
+    named = [_tensors(_read_at(frame, line), frame) for frame, line in frames]
+    met &= {_memory(tensor) for tensors in named for tensor in tensors.values()}
     for frame, line in reversed(frames):
-        by_lines = {origin.lines: origin for origin in _origins(frame, line, sizes)}
+        by_lines = {origin.lines: origin for origin in _origins(frame, line, sizes, met)}
         lines = sorted({number for numbers in by_lines for number in numbers})
         if len(lines) > _MOST:
             return "", ()
@@ -86,15 +90,61 @@ def of_shapes(
     return "", ()
 
 
-def _origins(frame: FrameType, line: int, sizes: set[int]) -> Iterator[_Origin]:
+def as_given(error: BaseException, workspace: Workspace) -> set[str]:
+    """Return the variables in the student's last line that hold what the test gave, unchanged.
+
+    None are known where the student's code calls other code of its own.
+    """
+    frames = [(frame, line) for _, frame, line in workspace.frames(error.__traceback__)]
+    if len(frames) != 1:
+        return set()
+    frame, line = frames[0]
+    names = {name: frame.f_locals.get(name) for name in _read_at(frame, line)}
+    arguments = set(frame.f_code.co_varnames[: frame.f_code.co_argcount])
+    function = _function("".join(linecache.getlines(frame.f_code.co_filename)), line)
+    stored = {
+        node.id
+        for node in (ast.walk(function) if function is not None else ())
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+    }
+    return {name for name in names if name in arguments - stored}
+
+
+def _met(error: BaseException, workspace: Workspace) -> set[int]:
+    """Return where the tensors lie in memory that the last line of all code here reads."""
+    frames = list(workspace.frames(error.__traceback__))
+    if not frames:
+        return set()
+    _, frame, line = frames[-1]
+    return {_memory(tensor) for tensor in _tensors(_read_at(frame, line), frame).values()}
+
+
+def _tensors(names: Iterable[str], frame: FrameType) -> dict[str, Tensor]:
+    """Return those of the variables that hold a tensor."""
+    held = {name: frame.f_locals.get(name) for name in names}
+    return {name: value for name, value in held.items() if isinstance(value, Tensor)}
+
+
+def _memory(tensor: Tensor) -> int:
+    return tensor.untyped_storage().data_ptr()
+
+
+def _read_at(frame: FrameType, line: int) -> dict[str, None]:
+    """Return the variables that the statement on a line reads."""
+    statement = at_line("".join(linecache.getlines(frame.f_code.co_filename)), line)
+    return _read(statement) if statement is not None else {}
+
+
+def _origins(frame: FrameType, line: int, sizes: set[int], met: set[int]) -> Iterator[_Origin]:
     """Yield the origin of each tensor in a line that the same function has made."""
     source = "".join(linecache.getlines(frame.f_code.co_filename))
     function = _function(source, line)
     statement = at_line(function, line) if function is not None else None
     if function is None or statement is None:
         return
-    held = {name: frame.f_locals.get(name) for name in _read(statement)}
-    tensors = {name: value for name, value in held.items() if isinstance(value, Tensor)}
+    tensors = _tensors(_read(statement), frame)
+    if met:
+        tensors = {name: tensor for name, tensor in tensors.items() if _memory(tensor) in met}
     wrong = [name for name, tensor in tensors.items() if sizes & set(tensor.shape)]
     for name in wrong or tensors:
         origin = _origin(name, statement, function, frame, sizes)

@@ -40,6 +40,7 @@ _QUESTION = r"(?<=[.!?]) [A-Z`][^.?!]*\?(?= |$)"
 _IS_IT = "Is it this line?"
 _IS_IT_LINE = "Is it line {}?"  # where others are shown as well
 # Errors that are caused by the line that raises them, whatever else is wrong.
+_ABOUT_SIZES = r"\b[Ss]izes?\b|\b[Ss]hapes?\b|\b[Dd]imensions?\b"
 _OF_THIS_LINE = (
     r"\bDimension out of range\b|\bis not callable\b|\breverses all axes\b|\bswaps the axes\b"
 )
@@ -149,7 +150,7 @@ class _Pointer:
         if self._say_what_is_misplaced(failures) or self._say_python_trap(failures):
             return
         names, place = self._mistake(shown)
-        end = self._end(dropped, shown) or self._end(
+        end = self._end(dropped, shown, several=True, and_sizes=True) or self._end(
             partial(self._left_out, shown), shown, several=True
         )
         if end is None and place is None:
@@ -159,15 +160,22 @@ class _Pointer:
         if end is not None and end[1] != place:
             told, place = end
             asked = f"{finding.help} " if shown.names_cause and not _is_said(finding, told) else ""
+            where: tuple[Place, ...] = (place,)
             if not shown.is_comparison:
                 asked = f"{finding.help}\n"
-            self._say_once(failures, told, asked, (place,))
+                where = where if _is_own_raise(shown) else (place, *shown.places[-1:])
+            self._say_once(failures, told, asked, where)
             return
         if self.knowledge is None or not names or not self.limit.allows("question"):
             return
         asks = dict.fromkeys(self.knowledge.words[name].asks for name in names)
         help = finding.help if shown.names_cause else " Or: ".join(asks)
         places = finding.places
+        if shown.is_tests_own and not shown.is_comparison and place not in places[-1:]:
+            # The test itself says what is wrong, and of whose line; another one is a guess.
+            self.said.update(names)
+            _say(failures, f"{finding.help}\n{help}".strip(), places)
+            return
         is_of_names = re.search(_ABOUT_NAMES, f"{finding.headline}\n{finding.help}")
         if not shown.is_comparison and not is_of_names and self.sure & set(names):
             # The mistake says more about this error than the general explanation does.
@@ -190,11 +198,12 @@ class _Pointer:
                 if re.match(_ERROR, finding.headline):  # only Python's own message
                     _say(failures, f"{finding.help} {help}".strip(), places)
                 return
-            if origins and place not in origins:  # the origins are certain, the place is a guess
-                return
+            if origins and place not in origins and end is None:
+                return  # the origins are certain, the place is a guess
             said_already = [finding.help] if finding.help else []
             asked = f"{help} {_IS_IT_LINE.format(place.line)}"
-            help, places = "\n".join([*said_already, asked]), (*places, place)
+            help = "\n".join([*said_already, asked])
+            places = (*places, place) if end is None else (place, *places[-1:])
         elif _is_made_at(places):  # a parameter that is missing or has the wrong shape
             help = finding.help or help
         elif place is not None and self.limit.allows("line"):
@@ -270,12 +279,15 @@ class _Pointer:
         ends: Callable[[str], Sequence[tuple[str, int]]],
         shown: Result,
         several: bool = False,
+        and_sizes: bool = False,
     ) -> tuple[str, Place] | None:
         """Return where the code leads nowhere, if the test runs it.
 
         If there are several places, return the first if they are `several` signs of one fault.
+        With `and_sizes`, it may also be why sizes don't fit.
         """
         is_answer = shown.is_comparison and not _is_made_at(shown.places)
+        is_answer = is_answer or (and_sizes and _is_about_sizes(shown))
         if not (is_answer or _is_own_raise(shown)) or not self.limit.allows("line"):
             return None
         source = self.workspace.source(self.exercise)
@@ -381,6 +393,13 @@ def _is_of_its_line(finding: Finding) -> bool:
 def _is_own_raise(shown: Result) -> bool:
     """Return whether it is an error that the student's own `raise` makes."""
     return bool(shown.places) and shown.places[-1].source.startswith("raise ")
+
+
+def _is_about_sizes(shown: Result) -> bool:
+    """Return whether it is an error about tensors that don't fit together."""
+    finding = shown.finding
+    is_late = not shown.is_comparison and finding is not None and _comes_out_late(finding)
+    return is_late and re.search(_ABOUT_SIZES, shown.text()) is not None
 
 
 def _is_past(place: Place, shown: Result) -> bool:

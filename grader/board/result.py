@@ -19,8 +19,8 @@ class Result:
     cannot be imported, if that was the reason; `unwritten` is the function in it. `example` is the
     smallest case that hypothesis found. `endless` says that the test was stopped, `is_comparison`
     that the code returned something else than expected, `names_cause` that its numbers, or the
-    error, are those of a certain slip, and `shows_origin` that its first places are the lines that
-    made what does not fit in the last one.
+    error, are those of a certain slip, `shows_origin` that its first places are the lines that
+    made what does not fit in the last one, and `is_tests_own` that a line of the test raised it.
     """
 
     exercise: str
@@ -37,6 +37,7 @@ class Result:
     is_comparison: bool = False
     names_cause: bool = False
     shows_origin: bool = False
+    is_tests_own: bool = False
     printed: str = ""
 
     @property

@@ -30,7 +30,8 @@ class PublicTest:
     """One public test as its file shows it: `title` is the first line of its docstring.
 
     `text` is the rest of it on one line, which explains the expected numbers. `uses` are the names
-    in the test, `calls` the methods that it calls, `words` all that its code and texts consist of.
+    in the test and in the functions of its file that it uses, `calls` the methods that it calls,
+    `words` all that its code and texts consist of.
     """
 
     name: str
@@ -276,17 +277,23 @@ def public_tests(source: str | bytes) -> tuple[PublicTest, ...]:
     Raises `SyntaxError` or `ValueError` for what is no Python.
     """
     tree = ast.parse(source)
+    functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
     called = {
-        node.name: [n.attr for n in ast.walk(node) if isinstance(n, ast.Attribute)]
-        for node in tree.body
-        if isinstance(node, ast.FunctionDef)
+        name: [
+            call.func.attr
+            for call in ast.walk(node)
+            if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute)
+        ]
+        for name, node in functions.items()
     }
     tests = []
     for node in tree.body:
         if isinstance(node, ast.FunctionDef) and node.name.startswith("test"):
             words = node.name.removeprefix("test_").replace("_", " ")
             title, _, text = (ast.get_docstring(node) or words).partition("\n")
-            uses = dict.fromkeys(n.id for n in ast.walk(node) if isinstance(n, ast.Name))
+            uses = dict.fromkeys(_names(node))
+            for helper in [functions[name] for name in uses if name in functions]:
+                uses |= dict.fromkeys(_names(helper))
             calls = dict.fromkeys(
                 method for name in (node.name, *uses) for method in called.get(name, ())
             )
@@ -296,6 +303,10 @@ def public_tests(source: str | bytes) -> tuple[PublicTest, ...]:
                 PublicTest(*place, tuple(uses), tuple(calls), " ".join(text.split()), whole)
             )
     return tuple(tests)
+
+
+def _names(node: ast.AST) -> list[str]:
+    return [name.id for name in ast.walk(node) if isinstance(name, ast.Name)]
 
 
 @lru_cache(maxsize=1024)

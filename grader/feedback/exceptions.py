@@ -15,10 +15,11 @@ _SIZES = (
     r"The size of tensor a \((\d+)\) must match the size of tensor b \((\d+)\) "
     r"at non-singleton dimension (\d+)"
 )
-_WHOSE = (
-    "The last axis is that of the keys, the one before it that of the queries. Is this the mask of "
-    "the sequence that the keys come from, and is each of its axes where it should be?"
+WHICH_MASK = (
+    "Is this the mask of the sequence that the keys come from, and is each of its axes where it "
+    "should be?"
 )
+_WHOSE = "The last axis is that of the keys, the one before it that of the queries. " + WHICH_MASK
 _MULTIPLIES = r"(?=.*(?:matmul|bmm|\w @|\) @|\] @))"
 SOMETHING_IS_NONE = "Something is None that should have a value."
 _NOT_GIVEN = "`{0}` is None if it is not given. Check `if {0} is not None` first."

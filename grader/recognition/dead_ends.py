@@ -34,6 +34,7 @@ from grader.recognition.unused import kept_only, unused
 _DROPPED = (
     "The result of `{}` is lost: the call changes nothing in place, it returns something new."
 )
+_UNUSED = "`{}` returns something, and nothing uses it."
 _ALONE = "Nothing keeps what `{}` computes here, and the line changes nothing."
 _UNCALLED = "`{}` is only named here: without parentheses nothing calls it."
 _EMPTY = ("[]", "()", "{}", "list()", "dict()", "set()", "None")
@@ -225,6 +226,8 @@ def _dropped(function: ast.FunctionDef, silent: AbstractSet[str]) -> Iterator[tu
             continue
         elif isinstance(called, ast.Attribute) and _returns_new(called, function.name):
             yield _DROPPED.format(called.attr), node.lineno
+        elif isinstance(called, ast.Attribute) and _is_of_cache(called, node.value):
+            yield _UNUSED.format(ast.unparse(node.value)), node.lineno
 
 
 def _alone(function: ast.FunctionDef) -> Iterator[tuple[str, int]]:
@@ -252,6 +255,11 @@ def _returns_new(called: ast.Attribute, function: str) -> bool:
     is_method = hasattr(Tensor, called.attr) or hasattr(str, called.attr) or owner == "F"
     is_method = is_method or (owner == "torch" and called.attr in _FUNCTIONS_ONLY)
     return not is_edit and is_method and owner not in ("nn", "nn.init")
+
+
+def _is_of_cache(called: ast.Attribute, call: ast.Call) -> bool:
+    """Return whether it is the `append` of a cache: that of a list takes a single argument."""
+    return called.attr == "append" and len(call.args) + len(call.keywords) > 1
 
 
 def _ungiven(function: ast.FunctionDef) -> Iterator[tuple[str, int]]:
