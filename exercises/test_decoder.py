@@ -122,8 +122,12 @@ def test_a_layer_agrees_with_torch() -> None:
             relu.load_state_dict(own.state_dict())
             asks["These are the numbers of relu. Is `activation` passed on?"] = relu(x, memory)
         output, expected = layer(x.clone(), memory.clone()), own(x, memory)
-        right = output.shape == expected.shape and torch.allclose(output, expected, atol=1e-4)
-        help = "" if right else question(layer, own, x, memory)
+        is_comparable = output.shape == expected.shape
+        is_wrong = is_comparable and not torch.allclose(output, expected, atol=1e-4)
+        lengths = (
+            "x has 4 tokens here, the memory 5. For which of them does each sublayer return a "
+        )
+        help = question(layer, own, x, memory) if is_wrong else f"{lengths}row?"
         assert_matches(output, expected, what, axes=AXES, help=help, asks=asks)
 
 

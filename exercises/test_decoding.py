@@ -39,6 +39,12 @@ class Chain(nn.Module):
         """Return the rows of the tables, back to front, (B, Lt, 5)."""
         if not (tgt[:, 0] == self.start).any():
             raise ValueError("decode needs all tokens so far, and the start token is missing here")
+        if not memory.is_floating_point() or src.is_floating_point():
+            order = "decode takes tgt, memory and src in this order: memory is what encode returned"
+            raise ValueError(f"{order}, src are ids")
+        if not len(tgt) == len(memory) == len(src):
+            rows = f"{len(tgt)} rows of tgt, {len(memory)} of memory and {len(src)} of src"
+            raise ValueError(f"decode was called with {rows}")
         if not torch.equal(memory[..., 0].long(), src):
             raise ValueError("decode was called with a memory that is not that of its source")
         return self.tables[src[:, 0]].gather(1, tgt.unsqueeze(-1).expand(-1, -1, 5)).flip(-1)

@@ -79,8 +79,9 @@ def assert_agrees_with_torch(norm_first: bool) -> None:
             relu.load_state_dict(own.state_dict())
             asks["These are the numbers of relu. Is `activation` passed on?"] = relu(x)
         output, expected = layer(x.clone()), own(x)
-        right = output.shape == expected.shape and torch.allclose(output, expected, atol=1e-4)
-        help = "" if right else question(layer, own, x)
+        is_comparable = output.shape == expected.shape
+        is_wrong = is_comparable and not torch.allclose(output, expected, atol=1e-4)
+        help = question(layer, own, x) if is_wrong else ""
         assert_matches(output, expected, what, axes=AXES, help=help, asks=asks)
         help = "Does the mask reach attention unchanged? It broadcasts from the right."
         expected = own(x, src_mask=~mask.repeat(3, 1, 1))

@@ -143,13 +143,19 @@ def test_what_was_returned_stays() -> None:
 
 def test_what_does_not_fit_is_refused() -> None:
     """A different batch size, number of heads or features raises ValueError."""
-    for batch, heads, d, d_v in ((1, 3, 4, 5), (2, 1, 4, 5), (2, 3, 6, 5), (2, 3, 4, 6)):
+    for (batch, heads, d, d_v), other in (
+        ((1, 3, 4, 5), "batch of both"),
+        ((2, 1, 4, 5), "number of heads of both"),
+        ((2, 3, 6, 5), "number of features of the key"),
+        ((2, 3, 4, 6), "number of features of the value"),
+    ):
         cache = KVCache()
         appended(cache, *pieces(2)[0])
         key, value = torch.zeros(batch, heads, 1, d), torch.zeros(batch, heads, 1, d_v)
         shapes = f"{tuple(key.shape)} and {tuple(value.shape)}"
         what = f"append of {shapes} to a cache of (2, 3, 2, 4) and (2, 3, 2, 5)"
-        with assert_raises(ValueError, what):
+        help = f"Here only the {other} differs. Which condition of yours compares it?"
+        with assert_raises(ValueError, what, help):
             cache.append(key, value)
 
 

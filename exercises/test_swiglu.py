@@ -64,6 +64,9 @@ def test_by_hand() -> None:
                 [[[1.75 * log(3), 0.75 * log(3)]]]
             ),
             "Does the gate go through SiLU?": torch.tensor([[[log(3) ** 2, -(log(3) ** 2)]]]),
+            "What does up_proj read: x, or what came out of gate_proj and SiLU?": torch.tensor(
+                [[[0.75**2 * log(3) ** 2, -0.25 * 0.75 * log(3) ** 2]]]
+            ),
             "Is up_proj used?": torch.tensor([[[0.75 * log(3), -0.25 * log(3)]]]),
         },
     )

@@ -42,24 +42,40 @@ def test_by_hand() -> None:
         "next one, and are both running sums rescaled when the maximum grows? Which maximum, the "
         "old or the new one, does each exponential use?"
     )
-    for block, help, only_last, skipping in (
-        (4, plain, 5.0, 5.0),
-        (2, blocks, 4.8, 8.0),
-        (1, blocks, 16.0, 3.2),
+
+    def over(*keys: int) -> Tensor:
+        weights, values = key[list(keys)].exp(), value[list(keys)]
+        return (weights * values).sum(dim=0, keepdim=True) / weights.sum()
+
+    start, end = "Where does a block start?", "Where does a block end?"
+    last_block = "Only the last block counts here. What is kept of the others?"
+    skipping = "A key between two blocks is left out. Where does the next block start?"
+    for block, help, asks in (
+        (
+            4,
+            plain,
+            {
+                f"The last key is left out. {end}": over(0, 1, 2),
+                f"The first key is left out. {start}": over(1, 2, 3),
+            },
+        ),
+        (2, blocks, {last_block: over(2, 3), skipping: over(0, 1, 3)}),
+        (
+            1,
+            blocks,
+            {
+                last_block: over(3),
+                skipping: over(0, 2),
+                "The last block is left out. Where does your loop end?": over(0, 1, 2),
+            },
+        ),
     ):
         assert_matches(
             tiled_attention(query, key, value, block=block),
             torch.tensor([[5.0]]),
             f"output with block={block}",
             help=help,
-            asks={
-                "Only the last block counts here. What is kept of the others?": torch.tensor(
-                    [[only_last]]
-                ),
-                "A key between two blocks is left out. Where does the next block start?": (
-                    torch.tensor([[skipping]])
-                ),
-            },
+            asks=asks,
         )
 
 

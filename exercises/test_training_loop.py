@@ -205,12 +205,14 @@ def test_steps_batches_and_rates() -> None:
     model, optimiser = prepared()
     batches = [(SRC, TGT), (SRC, torch.tensor([[3, 3]]))]
     losses = fit(model, batches, optimiser, model.loss, lambda _: 0.0, steps=5)
-    is_long = isinstance(losses, list) and len(losses) != 5
-    asked = (
-        f"Your list has {len(losses)}. Does fit stop after `steps` steps, with one loss for each?"
-        if is_long
-        else "Steps are counted from 1. Which batch belongs to step 1, and which to step 3?"
-    )
+    if isinstance(losses, list) and len(losses) != 5:
+        asked = f"Your list has {len(losses)}. Does fit stop after `steps` steps, with one loss "
+        asked += "for each?"
+    elif any(optimiser.rates):
+        asked = "The rate should be 0 in every step, and the optimiser steps with "
+        asked += f"{optimiser.rates}. Where does it read its rate?"
+    else:
+        asked = "Steps are counted from 1. Which batch belongs to step 1, and which to step 3?"
     assert losses == pytest.approx([1.25, 0.0, 1.25, 0.0, 1.25]), (
         f"The losses of five steps on two batches are 1.25 and 0 in turn; yours are {losses}. "
         f"{asked}"

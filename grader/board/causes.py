@@ -13,7 +13,7 @@ import dis
 import inspect
 import re
 import traceback as tracebacks
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from types import FrameType, TracebackType
 from typing import Any, get_args, get_origin
 
@@ -75,35 +75,52 @@ def exchanged_arguments(
     """Return a sentence on a call that was given arguments of the wrong kind, and who calls.
 
     The sentence is "" if there is no such call, the place None if the caller isn't the student's
-    code.
+    code. Of a caller that only passes on what it was given, the caller is meant.
     """
-    caller: tuple[FrameType, int] | None = None
+    callers: list[tuple[FrameType, int]] = []
     for frame, number in tracebacks.walk_tb(traceback):
-        is_theirs = workspace.holds_code(frame.f_code.co_filename) is not None
-        if caller is not None and _is_known(frame, workspace):
-            sentence = _exchanged(frame)
-            if sentence:
-                file, inside = caller[0].f_code.co_filename, caller[0].f_code.co_qualname
+        if callers and _is_known(frame, workspace):
+            kinds = _annotations(frame)
+            wrong = {
+                name: value
+                for name, value in _given(frame).items()
+                if _is_of_another_kind(name, value, kinds.get(name))
+            }
+            called = frame
+            while wrong and len(callers) > 1 and (passed := _passed_on(callers[-1][0], wrong)):
+                wrong, called = passed, callers.pop()[0]
+            if wrong:
+                caller, line = callers[-1]
+                file, inside = caller.f_code.co_filename, caller.f_code.co_qualname
                 is_students = workspace.holds_code(file) is not None
-                place = workspace.place_at(file, caller[1], inside) if is_students else None
-                return sentence, place
-        if is_theirs or _is_known(frame, workspace):
-            caller = frame, number
+                place = workspace.place_at(file, line, inside) if is_students else None
+                return _exchanged(called, wrong), place
+        if _is_known(frame, workspace):
+            callers.append((frame, number))
         elif not _is_of_torch(frame):
-            caller = None  # the arguments of tests are right
+            callers = []  # the arguments of tests are right
     return "", None
 
 
-def _exchanged(frame: FrameType) -> str:
-    """Return a sentence on the arguments of a call that are of the wrong kind, or ""."""
-    given, kinds = _given(frame), _annotations(frame)
+def _passed_on(frame: FrameType, wrong: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments of a call that hold these values; none if it lacks one of them."""
+    given = _given(frame)
+    passed = {
+        name: value
+        for name, value in given.items()
+        if isinstance(value, Tensor | nn.Module) and any(value is one for one in wrong.values())
+    }
+    return passed if len(passed) == len(wrong) else {}
+
+
+def _exchanged(frame: FrameType, arguments: Mapping[str, Any]) -> str:
+    """Return a sentence on these arguments of a call, which are of the wrong kind."""
+    kinds, count = _annotations(frame), frame.f_code.co_argcount + frame.f_code.co_kwonlyargcount
+    is_method = frame.f_code.co_varnames[:1] == ("self",)
     wrong = [
         _shown(name, value) + (_NO_FUNCTION if _is_function(kinds.get(name)) else "")
-        for name, value in given.items()
-        if _is_of_another_kind(name, value, kinds.get(name))
+        for name, value in arguments.items()
     ]
-    if not wrong:
-        return ""
     self, name = frame.f_locals.get("self"), frame.f_code.co_name
     is_made = name == "__init__"
     return EXCHANGED.format(
@@ -111,7 +128,7 @@ def _exchanged(frame: FrameType) -> str:
         how="made" if is_made else "called",
         wrong=" and ".join(wrong),
         asks=SEVERAL if len(wrong) > 1 else ONE,
-        names=", ".join(given),
+        names=", ".join(frame.f_code.co_varnames[is_method:count]),
     )
 
 

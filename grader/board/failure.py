@@ -139,9 +139,10 @@ def _mismatch_places(
     if used is not None:
         return (used,)
     frames = [place for _, place in workspace.places(cause.__traceback__)] if cause else []
-    return tuple(frames[-1:]) or _answers(
-        error.finding.headline, test, workspace, exercise, error.points_at
-    )
+    places = _answers(error.finding.headline, test, workspace, exercise, error.points_at)
+    if frames and error.points_at == "raise":  # another error came before that of the condition
+        return (*(place for place in places if place.source.startswith("if ")), frames[-1])
+    return tuple(frames[-1:]) or places
 
 
 def _explain_import(result: Result, error: ImportError, workspace: Workspace) -> str:
@@ -220,7 +221,10 @@ def _explain_error(
     is_tests_own = isinstance(error, AssertionError) and not _is_theirs(error, workspace)
     if is_tests_own:
         sentence = values.sizes(error.__traceback__, workspace)
-        return Finding(_text(error).split("\nassert ")[0], help=sentence, places=places)
+        came, lines = origins.of_shapes(error, workspace, result.exercise) if sentence else ("", ())
+        result.shows_origin = bool(came)
+        headline, help = _text(error).split("\nassert ")[0], f"{sentence} {came}".strip()
+        return Finding(headline, help=help, places=(*lines, *places))
     fact = _fact(line, frames, result.exercise, workspace)
     if fact is not None:
         result.names_cause = True

@@ -157,17 +157,22 @@ class Workspace:
     def answer(
         self, exercise: str, entry: str, points_at: str, calls: Sequence[str] = ()
     ) -> Place | None:
-        """Return the relevant line of `entry`: its only `return`, its `__init__` or its `def`.
+        """Return the relevant line of `entry`: its only `return` or `raise`, `__init__` or `def`.
 
-        `points_at` is "return", "__init__" or "def". In a class, the `return` is that of the first
-        of the methods `calls` that it defines. Of several, none is shown. None if the file defines
-        no such name.
+        `points_at` is "return", "__init__", "raise" or "def". In a class, the `return` is that of
+        the first of the methods `calls` that it defines. Of several, none is shown; of several
+        conditions of a `raise`, the `def` line. None if the file defines no such name.
         """
         path = self.code_path(exercise)
         definition = _definition(parsed(self.source(exercise)).body, entry)
         if definition is None:
             return None
         inside = entry
+        if points_at == "raise":
+            refusals = list(_refusals(definition, entry))
+            return self._place(
+                path, *(refusals[0] if len(refusals) == 1 else (definition.lineno, entry))
+            )
         if isinstance(definition, ast.ClassDef) and points_at != "def":
             methods = calls if points_at == "return" else (points_at,)
             defined = (_definition(definition.body, method) for method in methods)
@@ -252,6 +257,20 @@ def _definition(body: list[ast.stmt], name: str) -> _Definition | None:
         if isinstance(node, _Definition) and node.name == name:
             return node
     return None
+
+
+def _refusals(node: ast.AST, inside: str) -> Iterator[tuple[int, str]]:
+    """Yield the lines of the conditions on which a function or class raises, and what is around."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, _Definition):
+            yield from _refusals(child, f"{inside}.{child.name}")
+            continue
+        body = child.body if isinstance(child, ast.If) else [child]
+        if isinstance(child, ast.Assert | ast.If) and any(
+            isinstance(part, ast.Raise | ast.Assert) for part in body
+        ):
+            yield child.lineno, inside
+        yield from _refusals(child, inside)
 
 
 def _returns(node: ast.AST) -> Iterator[ast.Return]:

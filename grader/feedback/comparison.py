@@ -382,9 +382,9 @@ def assert_raises(kind: type[Exception], subject: str, help: str = "") -> Iterat
         raise
     except Exception as error:
         raise Mismatch(
-            f"{subject} raised {type_name(error)}; it should raise {wanted}.", None, help, "def"
+            f"{subject} raised {type_name(error)}; it should raise {wanted}.", None, help, "raise"
         ) from error
-    mismatch = Mismatch(f"{subject} raises nothing; it should raise {wanted}.", None, help, "def")
+    mismatch = Mismatch(f"{subject} raises nothing; it should raise {wanted}.", None, help, "raise")
     mismatch.raises_nothing = True
     raise mismatch
 

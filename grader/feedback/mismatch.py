@@ -12,9 +12,10 @@ class Mismatch(AssertionError):  # noqa: N818 - the student's result differs, no
     """A result that is not as expected; `finding` explains it to the author of the code.
 
     `points_at` says where in the code the reason is to be looked for: at its "return", in its
-    "__init__" or anywhere in it, "def". `names_cause` says that the numbers are those of a certain
-    slip, about which `help` asks. `modified` is the tensor that should not have been, and `place`
-    the line that is known to be the reason. `raises_nothing` says that an error was expected.
+    "__init__", at the condition of its "raise" or anywhere in it, "def". `names_cause` says that
+    the numbers are those of a certain slip, about which `help` asks. `modified` is the tensor that
+    should not have been, and `place` the line that is known to be the reason. `raises_nothing` says
+    that an error was expected.
     """
 
     names_cause = False

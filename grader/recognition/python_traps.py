@@ -11,6 +11,7 @@
         keys = []                          # all caches append to one list
         def append(self, key):
             Cache.keys = key               # all caches share it
+    optimiser.lr = 0.1                     # torch reads the rate of each group
 
 Right code has none of these, as a rule.
 """
@@ -18,6 +19,7 @@ Right code has none of these, as a rule.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable, Iterator
 from typing import TypeGuard
 
@@ -43,6 +45,10 @@ _SET_FOR_ALL = (
     "`{whole}` belongs to the class, so all objects of `{owner}` share it. What is assigned to "
     "`self` belongs to one."
 )
+_RATE_OF_NONE = (
+    "Nothing reads `{}`: every group of an optimiser has its own rate, and those are what its "
+    "`step` reads."
+)
 _SHARED_BY_CALLS = (
     "`{0}` is created once, when `{1}` is defined: all calls without a `{0}` share it. Each gets "
     "its own if a line of `{1}` creates it."
@@ -54,6 +60,7 @@ _IDENTITY = (
 _EXPONENT = "The exponent of `{0}` is {1} here, not {1}/2, since `**` comes before `/`."
 _KINDS = {ast.List: "list", ast.ListComp: "list", ast.Dict: "dictionary", ast.Set: "set"}
 _CHANGES = {"append", "extend", "insert", "add", "update", "clear", "pop"}
+_OPTIMISER = re.compile(r"opt(?:im(?:i[sz]er)?)?$")
 # Methods without arguments whose results are conditions, or look like one.
 _METHODS = {"all", "any", "eval", "train"}
 
@@ -71,6 +78,8 @@ def python_traps(source: str) -> list[tuple[str, int]]:
             found += _compared_by_identity(node)
         elif isinstance(node, ast.BinOp):
             found += _exponent_without_its_half(node)
+        elif isinstance(node, ast.Attribute):
+            found += _rates_of_none(node)
     return sorted(set(found), key=lambda pair: (pair[1], pair[0]))
 
 
@@ -143,6 +152,13 @@ def _stored_in(function: ast.FunctionDef) -> set[str]:
             if isinstance(inner, ast.Name):
                 stored.add(inner.id)
     return stored
+
+
+def _rates_of_none(node: ast.Attribute) -> Iterator[tuple[str, int]]:
+    """Yield the attribute, if it is the `lr` of an optimiser, which gets a value here."""
+    is_optimisers = isinstance(node.value, ast.Name) and _OPTIMISER.match(node.value.id)
+    if node.attr == "lr" and isinstance(node.ctx, ast.Store) and is_optimisers:
+        yield _RATE_OF_NONE.format(ast.unparse(node)), node.lineno
 
 
 def _compared_by_identity(node: ast.Compare) -> Iterator[tuple[str, int]]:

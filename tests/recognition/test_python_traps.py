@@ -39,6 +39,8 @@ _VARIANTS = Path(__file__).parents[1] / "data" / "variants"
         ("A.keys = x", "`A.keys` belongs to the class, so all objects of `A` share it."),
         ("type(self).keys += x", "`type(self).keys` belongs to the class"),
         ("self.keys = A.keys", ""),
+        ("optimiser.lr = x", "Nothing reads `optimiser.lr`"),
+        ("self.lr = x", ""),
     ],
 )
 def test_a_line_that_looks_otherwise_is_told(body: str, says: str) -> None:
