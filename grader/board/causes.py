@@ -320,6 +320,26 @@ def off_the_graph(source: str) -> str:
     return _CUT.format(names=" and ".join(calls), it=pronoun) if calls else ""
 
 
+def cutting(source: str) -> list[tuple[int, str]]:
+    """Return the lines that take a result off autograd's graph, each with the function around it.
+
+    Constructors may, as parameters begin with numbers that need no gradient.
+    """
+    tree = parsed(source)
+    inside = [("", node) for node in tree.body]
+    for owner in (node for node in tree.body if isinstance(node, ast.ClassDef)):
+        inside += [(f"{owner.name}.", node) for node in owner.body]
+    return sorted(
+        {
+            (node.lineno, f"{prefix}{function.name}")
+            for prefix, function in inside
+            if isinstance(function, ast.FunctionDef) and function.name != "__init__"
+            for node in ast.walk(function)
+            if isinstance(node, ast.Attribute) and node.attr in _OFF_THE_GRAPH
+        }
+    )
+
+
 def _constructors(traceback: TracebackType | None, workspace: Workspace) -> Iterator[FrameType]:
     """Return the constructors of modules, the student's or provided, that the error passed through.
 

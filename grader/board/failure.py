@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,7 @@ from typing import Any
 from grader.board import origins, values
 from grader.board.causes import (
     constructor_call,
+    cutting,
     exchanged_arguments,
     kept_by_methods,
     missing_attribute,
@@ -53,6 +54,8 @@ _GIVEN_MASK = (
     "others?"
 )
 _WRONG_PART = r", not with `(\w+)`\.$"  # of `where_to_look`
+_START = r"\bstarts? (?:as|between|with)\b"  # what a parameter holds first
+_OFF_GRAPH = "cut off by a `detach`"
 _COUNTS_ALL = "argmax()"
 _ARGMAX = "`argmax` without a `dim` returns a single index into all numbers, counted row after row."
 _FLAKY = Finding(
@@ -99,7 +102,7 @@ def failure(error: BaseException, exercise: str, test: PublicTest, workspace: Wo
         result.finding = Finding(_explain_import(result, error, workspace))
     elif isinstance(error, AssertionError) and not frames:
         headline = _text(error).split("\nassert ")[0] or "This should be true, and isn't."
-        places = _answers(headline, test, workspace, exercise, "return")
+        places = answers(headline, test, workspace, exercise, "return")
         result.finding = Finding(headline, places=places)
         result.is_comparison = True
     else:
@@ -138,8 +141,11 @@ def _mismatch_places(
     used = workspace.use(exercise, part[1]) if part is not None else None
     if used is not None:
         return (used,)
+    cuts = cutting(workspace.source(exercise)) if _OFF_GRAPH in error.finding.help else []
+    if len(cuts) == 1:
+        return (workspace.line(exercise, *cuts[0]),)
     frames = [place for _, place in workspace.places(cause.__traceback__)] if cause else []
-    places = _answers(error.finding.headline, test, workspace, exercise, error.points_at)
+    places = answers(error.finding.headline, test, workspace, exercise, error.points_at)
     if frames and error.points_at == "raise":  # another error came before that of the condition
         return (*(place for place in places if place.source.startswith("if ")), frames[-1])
     return tuple(frames[-1:]) or places
@@ -262,7 +268,7 @@ def _explain_error(
         places = (*lines, *places)
     if not frames:
         points_at = "__init__" if "__init__" in hint else "def"
-        places = _answers(line, test, workspace, result.exercise, points_at)
+        places = answers(line, test, workspace, result.exercise, points_at)
     return Finding(hint, help=line, places=places) if hint else Finding(line, places=places)
 
 
@@ -284,20 +290,31 @@ def _fact(
     return at_raise(line, source, place.line, entries) if path.stem == exercise else None
 
 
-def _answers(
-    words: str, test: PublicTest, workspace: Workspace, exercise: str, points_at: str
+def answers(
+    words: str,
+    test: PublicTest,
+    workspace: Workspace,
+    exercise: str,
+    points_at: str,
+    ran: Collection[int] = (),
 ) -> tuple[Place, ...]:
-    """Return where the answer is made: the entry that the message names, or that the test uses."""
+    """Return where the answer is made: the entry that the message names, or that the test uses.
+
+    `ran` are the lines that the test runs, if they are known.
+    """
     entries = find(exercise).entries
     named = [name for name in re.findall(r"\w+", words) if name in entries]
     used = [entry for entry in test.uses if entry in entries]
     part = re.search(r"`(?:self\.)?(\w+)[\w.]*`", words)
+    key = re.search(r"^[^`]*?\byour '(\w+)'", words, re.IGNORECASE)
     for entry in (*named, *used, *entries):
-        made = workspace.assignment(exercise, entry, part[1]) if part else None
+        find_line = workspace.start if re.search(_START, words) else workspace.assignment
+        made = find_line(exercise, entry, part[1]) if part else None
         if made is not None and (points_at == "__init__" or "your `" in words):
             return (made,)
         methods = re.findall(rf"\b{entry}\.(\w+)", words)
-        place = workspace.answer(exercise, entry, points_at, (*methods, "forward", *test.calls))
+        calls = (*methods, "forward", *test.calls)
+        place = workspace.answer(exercise, entry, points_at, calls, key[1] if key else "", ran)
         if place is not None:
             return (place,)
     return ()

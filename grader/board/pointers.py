@@ -17,9 +17,11 @@ from functools import cached_property, partial
 from typing import Any
 
 from grader.board import known
+from grader.board.failure import answers
 from grader.board.left_out import left_out
 from grader.board.misplaced import misplaced
 from grader.board.result import Result
+from grader.board.search import Found, search
 from grader.board.workspace import Workspace
 from grader.curriculum import CurriculumError, find
 from grader.curriculum.hint_limit import HintLimit
@@ -39,6 +41,7 @@ _ABOUT_NAMES = r"(?m)^(?:Name|Import|ModuleNotFound|UnboundLocal|Syntax|Indentat
 _QUESTION = r"(?<=[.!?]) [A-Z`][^.?!]*\?(?= |$)"
 _IS_IT = "Is it this line?"
 _IS_IT_LINE = "Is it line {}?"  # where others are shown as well
+_LOOK_AT = "Look at {}: {}"  # at a line that the search found
 # Errors that are caused by the line that raises them, whatever else is wrong.
 _ABOUT_SIZES = r"\b[Ss]izes?\b|\b[Ss]hapes?\b|\b[Dd]imensions?\b"
 _OF_THIS_LINE = (
@@ -110,6 +113,7 @@ class _Pointer:
         self.exercise, self.workspace, self.module = exercise, workspace, module
         self.limit: HintLimit = workspace.limit_of_hints
         self.said: set[str] = set()
+        self.is_searched = False
 
     @cached_property
     def knowledge(self) -> known.Known | None:
@@ -166,18 +170,22 @@ class _Pointer:
                 where = where if _is_own_raise(shown) else (place, *shown.places[-1:])
             self._say_once(failures, told, asked, where)
             return
+        found, ran = self._found(failures)
+        if found is not None:
+            self._say_what_was_found(found, failures, names)
+            return
+        if shown.is_comparison and ran:
+            finding = self._where_it_is_made(failures, ran)
         if self.knowledge is None or not names or not self.limit.allows("question"):
             return
-        asks = dict.fromkeys(self.knowledge.words[name].asks for name in names)
-        help = finding.help if shown.names_cause else " Or: ".join(asks)
+        help = finding.help if shown.names_cause else self._asks(names)
         places = finding.places
         if shown.is_tests_own and not shown.is_comparison and place not in places[-1:]:
             # The test itself says what is wrong, and of whose line; another one is a guess.
             self.said.update(names)
             _say(failures, f"{finding.help}\n{help}".strip(), places)
             return
-        is_of_names = re.search(_ABOUT_NAMES, f"{finding.headline}\n{finding.help}")
-        if not shown.is_comparison and not is_of_names and self.sure & set(names):
+        if not shown.is_comparison and not _is_about_names(finding) and self.sure & set(names):
             # The mistake says more about this error than the general explanation does.
             headline = re.sub(_QUESTION, "", finding.headline)
             may_point = self.limit.allows("line") and not _is_of_its_line(finding)
@@ -235,6 +243,61 @@ class _Pointer:
             if not is_elsewhere and not self.said & set(names):
                 return names, place
         return (), None
+
+    def _found(self, failures: Sequence[Result]) -> tuple[Found | None, frozenset[int]]:
+        """Return the line that the search finds, and those that run: for one failure only."""
+        if self.is_searched or not self.limit.allows("line"):
+            return None, frozenset()
+        self.is_searched = True
+        return search(self.workspace, self.exercise, [result.test for result in failures])
+
+    def _where_it_is_made(self, failures: Sequence[Result], ran: frozenset[int]) -> Finding:
+        """Say which line makes the result, where that is only known of the lines that ran."""
+        shown = failures[0]
+        finding = shown.finding
+        assert finding is not None
+        test = self.workspace.tests(self.exercise).get(shown.test)
+        is_open = any(not p.line or p.source.startswith("return") for p in finding.places)
+        if test is not None and is_open:
+            words = finding.headline
+            places = answers(words, test, self.workspace, self.exercise, "return", ran)
+            if places and places[0].line:
+                _say(failures, finding.help, places)
+        return shown.finding or finding
+
+    def _say_what_was_found(
+        self, found: Found, failures: Sequence[Result], names: Sequence[str]
+    ) -> None:
+        """Say which line helps, after the question of a test or a mistake or the error's meaning.
+
+        Where there is no question, the line has one of its own.
+        """
+        shown = failures[0]
+        finding = shown.finding
+        assert finding is not None
+        source = self.workspace.source(self.exercise)
+        place = self.workspace.line(self.exercise, found.line, _around(source, found.line))
+        raised = () if shown.is_comparison else finding.places[-1:]
+        places = (place, *(other for other in raised if other.line != place.line))
+        asks, headline = self._asks(names), finding.headline
+        parts = [asks or finding.help]
+        if shown.names_cause:
+            parts = [finding.help]
+        elif not shown.is_comparison:
+            is_sure = self.sure & set(names) and not _is_about_names(finding)
+            headline = re.sub(_QUESTION, "", headline) if is_sure else headline
+            parts = [finding.help, asks if is_sure else ""]
+        self.said.update(names)
+        where = "this line" if len(places) == 1 else f"line {place.line}"
+        told = _LOOK_AT.format(where, f"{found.told[0].lower()}{found.told[1:]}")
+        is_asked = parts[-1] and (shown.is_comparison or asks)
+        parts.append(told if is_asked else f"{told} {found.asks}")
+        _say(failures, "\n".join(filter(None, parts)), places, headline)
+
+    def _asks(self, names: Sequence[str]) -> str:
+        """Return the questions of these mistakes."""
+        words = self.knowledge.words if self.knowledge is not None else {}
+        return " Or: ".join(dict.fromkeys(words[name].asks for name in names))
 
     def _say_what_is_misplaced(self, failures: Sequence[Result]) -> bool:
         """Name the call with arguments in each other's place, if there is one that matters here."""
@@ -383,6 +446,11 @@ def _comes_out_late(finding: Finding) -> bool:
     Two tensors that don't fit raise an error where they meet, not where they are made.
     """
     return any(re.search(_ERROR, text) for text in (finding.headline, finding.help))
+
+
+def _is_about_names(finding: Finding) -> bool:
+    """Return whether it is an error about a name or about syntax, of which Python says enough."""
+    return re.search(_ABOUT_NAMES, f"{finding.headline}\n{finding.help}") is not None
 
 
 def _is_of_its_line(finding: Finding) -> bool:

@@ -1,9 +1,10 @@
-"""The statement of which a line of code is a part."""
+"""The statement of which a line of code is a part, and the one that makes what is returned."""
 
 from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Collection, Sequence
 
 from grader.recognition.likeness import parsed
 
@@ -33,3 +34,121 @@ def shown(lines: list[str], number: int) -> str:
     whole = " ".join(parts)
     whole = re.sub(r",? ([)\]}])", r"\1", re.sub(r"([(\[{]) ", r"\1", whole))
     return line if "#" in whole or len(whole) > _LONGEST else whole
+
+
+def made(
+    function: ast.FunctionDef | ast.AsyncFunctionDef,
+    returned: ast.Return,
+    part: str,
+    ran: Collection[int] = (),
+) -> int:
+    """Return the line that makes what is returned, or the `return` itself where that is not sure.
+
+    If that is a dictionary, it is the line that makes the `part` with this key. `ran` are the lines
+    that ran, if they are known.
+    """
+    value, before = returned.value, function.body
+    if isinstance(value, ast.Dict) and part:
+        keys = [key.value if isinstance(key, ast.Constant) else None for key in value.keys]
+        value = value.values[keys.index(part)] if keys.count(part) == 1 else None
+        if value is not None and not isinstance(value, ast.Name):
+            return value.lineno
+    elif isinstance(value, ast.Name) and part:
+        entries = [
+            node.lineno
+            for node in ast.walk(function)
+            if isinstance(node, ast.Assign)
+            for target in node.targets
+            if isinstance(target, ast.Subscript)
+            and isinstance(target.slice, ast.Constant)
+            and target.slice.value == part
+            and _owner(target) == value.id
+        ]
+        entries = [line for line in entries if not ran or line in ran]
+        return entries[0] if len(entries) == 1 else returned.lineno
+    if not isinstance(value, ast.Name) or returned not in before:
+        return returned.lineno
+    return _last_change(before[: before.index(returned)], value.id, ran) or returned.lineno
+
+
+def fills(owner: ast.ClassDef, attribute: str, assigned: int) -> int:
+    """Return the last line that fills an attribute in place, or the variable that it is made of.
+
+    `assigned` is the line that assigns it. The result is 0 where nothing fills it.
+    """
+    lines = [
+        node.lineno
+        for node in ast.walk(owner)
+        if isinstance(node, ast.Expr) and _is_in_place(node.value)
+        if any(ast.unparse(part) == attribute for part in ast.walk(node))
+    ]
+    if lines:
+        return max(lines)
+    for function in (node for node in owner.body if isinstance(node, ast.FunctionDef)):
+        for node in ast.walk(function):
+            for block in (getattr(node, "body", []), getattr(node, "orelse", [])):
+                for position, statement in enumerate(block if isinstance(block, list) else ()):
+                    made_of = _single_name(statement) if statement.lineno == assigned else ""
+                    if made_of:
+                        return _last_change(block[:position], made_of)
+    return 0
+
+
+def _is_in_place(node: ast.expr) -> bool:
+    """Return whether it is a call of a function whose name says that it works in place."""
+    return isinstance(node, ast.Call) and ast.unparse(node.func).endswith("_")
+
+
+def _single_name(statement: ast.stmt) -> str:
+    """Return the variable that an assignment only wraps, as in `self.a = nn.Parameter(a)`."""
+    value = statement.value if isinstance(statement, ast.Assign) else None
+    if isinstance(value, ast.Call) and len(value.args) == 1:
+        value = value.args[0]
+    return value.id if isinstance(value, ast.Name) else ""
+
+
+def _last_change(block: Sequence[ast.stmt], name: str, ran: Collection[int] = ()) -> int:
+    """Return the line of the last statement that changes a variable; 0 where it is not sure."""
+    for statement in reversed(block):
+        if not _changes(statement, name) or (ran and not _ran(statement, ran)):
+            continue
+        if isinstance(statement, ast.For | ast.While | ast.With | ast.If):
+            blocks = [statement.body, getattr(statement, "orelse", [])]
+            run = [one for one in blocks if one and (not ran or any(_ran(s, ran) for s in one))]
+            return _last_change(run[0], name, ran) if len(run) == 1 else 0
+        is_simple = isinstance(statement, ast.Assign | ast.AugAssign | ast.AnnAssign | ast.Expr)
+        return statement.lineno if is_simple else 0
+    return 0
+
+
+def _ran(statement: ast.stmt, ran: Collection[int]) -> bool:
+    return any(line in ran for line in range(statement.lineno, (statement.end_lineno or 0) + 1))
+
+
+def _changes(node: ast.AST, name: str) -> bool:
+    """Return whether a statement, or one inside it, assigns to a variable or a part of it.
+
+    A call of one of its methods whose result nothing reads changes it, too.
+    """
+    for part in ast.walk(node):
+        targets: Sequence[ast.expr] = ()
+        if isinstance(part, ast.Assign):
+            targets = part.targets
+        elif isinstance(part, ast.AugAssign | ast.AnnAssign):
+            targets = (part.target,)
+        elif isinstance(part, ast.Expr) and isinstance(part.value, ast.Call):
+            targets = (part.value.func,) if isinstance(part.value.func, ast.Attribute) else ()
+        if any(name == _owner(one) for target in targets for one in _single(target)):
+            return True
+    return False
+
+
+def _single(target: ast.expr) -> list[ast.expr]:
+    return list(target.elts) if isinstance(target, ast.Tuple | ast.List) else [target]
+
+
+def _owner(node: ast.expr) -> str:
+    """Return the variable of which a target is a part: `x` of `x`, `x[0]` and `x.data`."""
+    while isinstance(node, ast.Attribute | ast.Subscript):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else ""

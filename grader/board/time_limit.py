@@ -37,8 +37,10 @@ def _seconds() -> float:
 
 
 @contextlib.contextmanager
-def time_limit() -> Iterator[None]:
-    """Raise `TookTooLong` in the block after `SECONDS` of CPU time, or sooner the next time.
+def time_limit(seconds: float | None = None) -> Iterator[None]:
+    """Raise `TookTooLong` in the block after `seconds` of CPU time.
+
+    Without a number it is `SECONDS`, or less once something was stopped by that limit.
 
     Works in the main thread, and not while a debugger or another tracer watches; elsewhere the
     block simply runs. Where the system has no timers (Windows), a call into C is not interrupted.
@@ -49,7 +51,7 @@ def time_limit() -> Iterator[None]:
     if not _possible():
         yield
         return
-    limit = _seconds()
+    limit = _seconds() if seconds is None else seconds
     processor = wall = 0.0
 
     def begin() -> None:
@@ -61,7 +63,7 @@ def time_limit() -> Iterator[None]:
         if _imports_torch(frame):
             begin()
         over = time.process_time() > processor or time.monotonic() > wall
-        _stopped_before = _stopped_before or over
+        _stopped_before = _stopped_before or (over and seconds is None)
         return over
 
     begin()

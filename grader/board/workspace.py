@@ -7,13 +7,13 @@ import linecache
 import re
 import sys
 import traceback as tracebacks
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from pathlib import Path
 from types import FrameType, TracebackType
 
-from grader.board.statements import shown
+from grader.board.statements import fills, made, shown
 from grader.curriculum import NAMES
 from grader.curriculum.assignment import assigned, limit_of_hints
 from grader.curriculum.hint_limit import HintLimit
@@ -155,13 +155,21 @@ class Workspace:
         return path, Place(self.shown(path), error.lineno or 0, (error.text or "").strip())
 
     def answer(
-        self, exercise: str, entry: str, points_at: str, calls: Sequence[str] = ()
+        self,
+        exercise: str,
+        entry: str,
+        points_at: str,
+        calls: Sequence[str] = (),
+        part: str = "",
+        ran: Collection[int] = (),
     ) -> Place | None:
         """Return the relevant line of `entry`: its only `return` or `raise`, `__init__` or `def`.
 
         `points_at` is "return", "__init__", "raise" or "def". In a class, the `return` is that of
-        the first of the methods `calls` that it defines. Of several, none is shown; of several
-        conditions of a `raise`, the `def` line. None if the file defines no such name.
+        the first of the methods `calls` that it defines. Of several, the one among the lines that
+        `ran` is shown, if these are known, or none; of several conditions of a `raise`, the `def`
+        line. Where a variable is returned, or a dictionary of which the `part` with this key is
+        meant, the line is the one that makes it. None if the file defines no such name.
         """
         path = self.code_path(exercise)
         definition = _definition(parsed(self.source(exercise)).body, entry)
@@ -182,8 +190,9 @@ class Workspace:
         line = definition.lineno
         if points_at == "return" and not isinstance(definition, ast.ClassDef):
             returns = list(_returns(definition))
-            if returns:
-                line = returns[0].lineno if len(returns) == 1 else 0  # 0: it is not known which
+            reached = [node for node in returns if not ran or node.lineno in ran]
+            if returns:  # 0: it is not known which
+                line = made(definition, reached[0], part, ran) if len(reached) == 1 else 0
         return self._place(path, line, inside)
 
     def assignment(self, exercise: str, entry: str, name: str) -> Place | None:
@@ -203,6 +212,18 @@ class Workspace:
                         return place
                     empty = empty or place
         return empty
+
+    def start(self, exercise: str, entry: str, name: str) -> Place | None:
+        """Return the line that gives `self.NAME` of the class `entry` its first numbers.
+
+        That is one that fills it, or the variable that it is made of; otherwise the assignment.
+        """
+        place = self.assignment(exercise, entry, name)
+        definition = _definition(self._tree(exercise).body, entry)
+        if place is None or not isinstance(definition, ast.ClassDef):
+            return None
+        filled = fills(definition, f"self.{name}", place.line)
+        return self._place(self.code_path(exercise), filled, place.inside) if filled else place
 
     def use(self, exercise: str, name: str) -> Place | None:
         """Return the line that uses `self.NAME` outside of `__init__`, if it is a single one."""

@@ -12,6 +12,7 @@ from grader import curriculum
 from grader.checks import framework
 from grader.curriculum import stubs
 from grader.curriculum.rules import rule
+from grader.edits.kinds import KINDS
 from grader.feedback.finding import Finding, Status
 from grader.feedback.results import (
     CheckResult,
@@ -28,7 +29,6 @@ from grader.grading.exercise_run import Doubt, ExerciseRun, RightReplies, check_
 from grader.grading.question import Outcome
 from grader.grading.raised import raised_lines
 from grader.grading.recording import Recording, Recordings
-from grader.grading.search.kinds import KINDS
 from grader.grading.search.search import Search
 from grader.grading.search.suspicion import quotes, suspects
 from grader.grading.student_process import StudentProcess

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from grader.curriculum import stubs
-from grader.grading.search.slips import slips
+from grader.edits.slips import slips
 
 
 @dataclass(frozen=True)

@@ -29,6 +29,7 @@ ROOMS = (
     "board",
     "capstone",
     "curriculum",
+    "edits",
     "feedback",
     "pictures",
     "recognition",

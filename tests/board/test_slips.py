@@ -798,7 +798,7 @@ def test_a_known_mistake_asks_its_own_question_and_points_to_its_line(read: Read
     known.load("kv_cache")
     edit = ("past + torch.arange(length, device=device)", "torch.arange(length, device=device)")
     panel = read("kv_cache", edit, pointed=True)
-    assert "Is it this line?" in panel
+    assert "Look at this line: " in panel
     assert "query = torch.arange(length, device=device)" in panel
     assert "return (key <=" not in panel
 
@@ -888,7 +888,7 @@ def test_a_known_mistake_points_to_the_line_behind_an_error(read: Read) -> None:
     known.load("multi_head")
     panel = read("multi_head", ("self.k_proj(key)", "self.k_proj(query)"), pointed=True)
     assert "In a product `a @ b`, b" in panel
-    assert "Is it line " in panel
+    assert "Look at line " in panel
     assert "k = split_heads(self.k_proj(query), self.n_heads)" in panel
     assert "return weights @ value, weights" in panel  # where the error came up
 
@@ -1097,3 +1097,121 @@ def test_nothing_else_is_joined_to_a_failure(
     panel = read(exercise, *edits, pointed=True)
     assert says in panel
     assert never not in panel
+
+
+@pytest.mark.parametrize(
+    ("exercise", "edits", "says", "line"),
+    [
+        (
+            "attention",
+            [("math.sqrt(query.size(-1))", "math.sqrt(key.size(-2))")],
+            "with a different axis in `-2`, all tests pass.",
+            "scores = query @ key.transpose(-2, -1) / math.sqrt(key.size(-2))",
+        ),
+        (
+            "encoder",
+            [(_AFTER, _INSIDE)],
+            "in a different block, all tests pass.",
+            "if self.norm is not None:",
+        ),
+    ],
+)
+def test_a_line_is_found_with_an_edit_of_which_the_tests_pass(
+    read: Read,
+    monkeypatch: pytest.MonkeyPatch,
+    exercise: str,
+    edits: list[tuple[str, str]],
+    says: str,
+    line: str,
+) -> None:
+    """The wrong numbers come out elsewhere, and no known mistake is at hand."""
+    monkeypatch.setattr(known, "is_at_hand", lambda _: False)
+    panel = read(exercise, *edits, pointed=True)
+    assert "Look at this line: with " in panel
+    assert says in panel
+    assert line in panel
+
+
+def test_after_a_search_the_tests_use_the_code_as_it_is(
+    read: Read, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(known, "is_at_hand", lambda _: False)
+    panel = read("attention", ("dim=-1", "dim=-2"), pointed=True)
+    assert "all tests pass" in panel
+    module = sys.modules["exercises.test_attention"]
+    assert module.attention is sys.modules["exercises.attention"].attention
+
+
+@pytest.mark.parametrize(
+    ("exercise", "edits", "line"),
+    [
+        (
+            "tokens",
+            [
+                (
+                    "return {word: number for number, word in enumerate(words)}",
+                    "vocab = {}\n    for word in words:\n        vocab[word] = hash(word)\n"
+                    "    return vocab",
+                )
+            ],
+            "vocab[word] = hash(word)",
+        ),
+        (
+            "linear",
+            [
+                (
+                    "self.weight = nn.Parameter(torch.empty(out_features, in_features)"
+                    ".uniform_(-bound, bound))",
+                    "w = torch.empty(out_features, in_features)\n        w.normal_(0, bound)\n"
+                    "        self.weight = nn.Parameter(w)",
+                )
+            ],
+            "w.normal_(0, bound)",
+        ),
+        (
+            "layer_norm",
+            [("mean = x.mean", "mean = x.detach().mean")],
+            "mean = x.detach().mean",
+        ),
+        (
+            "dropout",
+            [("return x * kept * scale", "return x * kept * (scale + 0.125 * self.p)")],
+            "return x * kept * (scale + 0.125 * self.p)",
+        ),
+        (
+            "by_hand",
+            [
+                ("return steps | {", "return {**steps, "),
+                ("output = normalised(norm1 + forwarded, layer.norm2)", "output = norm1 ** 2"),
+            ],
+            "output = norm1 ** 2",
+        ),
+    ],
+    ids=["a variable", "a parameter", "off the graph", "one of two", "a dictionary"],
+)
+def test_the_line_is_the_one_that_makes_the_result(
+    read: Read,
+    monkeypatch: pytest.MonkeyPatch,
+    exercise: str,
+    edits: list[tuple[str, str]],
+    line: str,
+) -> None:
+    """A variable that is returned, or wrapped in a parameter, has its numbers from a line above."""
+    monkeypatch.setattr(known, "is_at_hand", lambda _: False)
+    assert line in read(exercise, *edits, pointed=True)
+
+
+def test_no_line_is_searched_for_where_hints_end_before_it(
+    read: Read, solved: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(known, "is_at_hand", lambda _: False)
+    file = solved / "assignment.toml"
+    before = file.read_text(encoding="utf-8") if file.exists() else None
+    file.write_text('exercises = ["attention"]\nhints = "question"\n', encoding="utf-8")
+    try:
+        assert "Look at" not in read("attention", ("dim=-1", "dim=-2"), pointed=True)
+    finally:
+        if before is None:
+            file.unlink()
+        else:
+            file.write_text(before, encoding="utf-8")

@@ -11,6 +11,9 @@ import pytest
 import torch
 
 from grader.curriculum import stubs
+from grader.edits.edits import edits
+from grader.edits.kinds import KINDS, nearly
+from grader.edits.source import Answer, Edit
 from grader.feedback.finding import Finding, Place, Status
 from grader.feedback.results import (
     CheckResult,
@@ -25,10 +28,7 @@ from grader.grading.judge import Judge
 from grader.grading.places import located
 from grader.grading.recording import Recordings
 from grader.grading.search.divergence import leaving
-from grader.grading.search.edits import edits
-from grader.grading.search.kinds import KINDS, nearly
 from grader.grading.search.search import FEWER, Fix
-from grader.grading.search.source import Answer, Edit
 from grader.grading.search.suspicion import suspects
 from grader.grading.search.target import Target, accepts
 from grader.recognition.likeness import MAX_SOURCE

@@ -7,13 +7,13 @@ import time
 import pytest
 
 from grader.curriculum import mistakes
+from grader.edits.edits import edits
+from grader.edits.source import Answer
 from grader.feedback.finding import Status
 from grader.feedback.results import ExerciseResult
 from grader.grading.diagnosis.reading import Reading
 from grader.grading.explanation import quoted
 from grader.grading.search.alignment import differences
-from grader.grading.search.edits import edits
-from grader.grading.search.source import Answer
 from grader.grading.without_effect import without_effect
 from grader.recognition.likeness import MAX_NODES, parsed, simple_statements
 from grader.remote.remarks import remarks

@@ -19,12 +19,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import islice
 
+from grader.edits.edits import edits
+from grader.edits.kinds import KINDS
+from grader.edits.source import Answer, Edit
 from grader.grading.exercise_run import RightReplies
 from grader.grading.recording import Example, Recording
 from grader.grading.search.alignment import Differences, differences
-from grader.grading.search.edits import edits
-from grader.grading.search.kinds import KINDS
-from grader.grading.search.source import Answer, Edit
 from grader.grading.search.target import Target, accepts, cost, place
 from grader.grading.student_process import StudentProcess
 from grader.remote.budget import Budget

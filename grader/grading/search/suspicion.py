@@ -9,12 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
+from grader.edits.kinds import KINDS, Kind, nearly
+from grader.edits.source import Edit
 from grader.feedback.finding import Place, Status
 from grader.feedback.results import CheckResult, Diagnosis, ExerciseResult, SuspectLine
 from grader.grading.explanation import quoted
-from grader.grading.search.kinds import KINDS, Kind, nearly
 from grader.grading.search.search import Fix
-from grader.grading.search.source import Edit
 from grader.remote.session import clean
 
 SHORT = 60  # characters

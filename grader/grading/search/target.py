@@ -12,9 +12,9 @@ from typing import Any
 
 from torch import Tensor
 
+from grader.edits.source import Answer, Edit
 from grader.grading.recording import Example, Recording, frames
 from grader.grading.search.divergence import leaving, right_values
-from grader.grading.search.source import Answer, Edit
 from grader.recognition.canonical_form import Marks, marks, raised
 from grader.remote.channel import Channel
 from grader.remote.proxy import Student

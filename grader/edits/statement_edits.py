@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from grader.grading.search.call_edits import atom
-from grader.grading.search.source import Edit, Scope, Source, code
+from grader.edits.call_edits import atom
+from grader.edits.source import Edit, Scope, Source, code
 
 # Parts of sources that produce booleans.
 BOOLEAN = r"mask|logical_|[=!<>]=|[<>]|tril|triu|ones|bool|\.eq\(|\.ne\("

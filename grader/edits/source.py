@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
 
-from grader.grading.search.signatures import Signatures, signatures
+from grader.edits.signatures import Signatures, signatures
 from grader.recognition.functions import defaults
 from grader.recognition.likeness import parsed
 

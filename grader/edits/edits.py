@@ -11,17 +11,17 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice, pairwise
 
-from grader.grading.search.call_edits import (
+from grader.edits.call_edits import (
     ROUNDING,
     atom,
     call_edits,
     called,
     receiver_of,
 )
-from grader.grading.search.kinds import KINDS
-from grader.grading.search.slips import slips
-from grader.grading.search.source import Answer, Edit, Scope, Source, code
-from grader.grading.search.statement_edits import (
+from grader.edits.kinds import KINDS
+from grader.edits.slips import slips
+from grader.edits.source import Answer, Edit, Scope, Source, code
+from grader.edits.statement_edits import (
     BOOLEAN,
     guarded,
     indented,
@@ -289,10 +289,13 @@ def _mode(node: ast.expr) -> bool:
 
 def _comparison(source: Source, node: ast.Compare) -> Iterator[Edit]:
     own = _SIGNS.get(type(node.ops[0]))
+    left, right = source.segment(node.left), source.segment(node.comparators[0])
     if own is None:
         yield from _slips(source, node, "comparison", 2)
+        if isinstance(node.ops[0], ast.Is | ast.IsNot) and right not in ("None", "True", "False"):
+            equal = "==" if isinstance(node.ops[0], ast.Is) else "!="
+            yield source.replaced(node, "comparison", f"{left} {equal} {right}", 1)
         return
-    left, right = source.segment(node.left), source.segment(node.comparators[0])
     # Nothing in a mask is below zero: the comparison would be constant.
     constant = ("<", ">=") if right == "0" and "mask" in left else ()
     for sign in _COMPARED:

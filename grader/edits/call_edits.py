@@ -10,9 +10,9 @@ from itertools import permutations
 
 from torch import Tensor
 
-from grader.grading.search.signatures import Signatures
-from grader.grading.search.slips import arguments
-from grader.grading.search.source import Edit, Scope, Source
+from grader.edits.signatures import Signatures
+from grader.edits.slips import arguments
+from grader.edits.source import Edit, Scope, Source
 from grader.recognition.given import whole_number
 
 _MISSING = "missing argument"

@@ -1,0 +1,245 @@
+"""The search for the wrong line: a small edit of it with which the tests pass.
+
+An error or a wrong number comes out at the end of a computation. Where nothing in the source tells
+which line made it, small edits of the student's code are tried on the public tests, as the grader
+does on its hidden checks. What is said is what was seen: which tests pass with an edit of the line.
+The edit itself is not shown.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import time
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from dataclasses import dataclass
+from io import StringIO
+from types import FrameType, ModuleType
+from typing import Any
+
+import torch
+
+from grader.board.probe import calm
+from grader.board.stand_ins import standing_in
+from grader.board.time_limit import TookTooLong, time_limit
+from grader.board.workspace import Workspace
+from grader.edits.edits import edits
+from grader.edits.kinds import KINDS
+from grader.edits.source import Answer, Edit
+
+# The number of edits is limited, so that what is said doesn't depend on the machine; the CPU time
+# is the last resort. A public test mostly takes a millisecond.
+MOST_TRIED = 500
+SECONDS, SECONDS_EACH = 2.0, 0.5
+SECONDS_BEFORE = 5.0  # for a test of the code as it is, while its lines are followed
+RIGHTLY = 3.0  # how much less likely an edit is on a line that runs in all tests that pass
+NEAR = 3.0  # how much likelier it is on the line that raised
+SHORT = 60  # characters of code that are quoted
+# Edits that may pass a single test by chance, or because a line doesn't run any more.
+_DOUBTFUL = ("comparison", "condition", "constant", "name", "unguarded")
+_FILE = "<edited>"
+_MORE = ("one more test passes", "{} more tests pass", "all tests pass")
+
+
+@dataclass(frozen=True)
+class Found:
+    """The line of an edit that helps, and in words what was edited and how many tests pass then.
+
+    `asks` is a question about the line.
+    """
+
+    line: int
+    told: str
+    asks: str
+
+
+@dataclass(frozen=True)
+class _Run:
+    """What one test came to: whether it passed, the lines that ran, and the one that raised."""
+
+    passed: bool
+    lines: frozenset[int] = frozenset()
+    raised: int = 0
+
+
+def search(
+    workspace: Workspace, exercise: str, failing: Sequence[str]
+) -> tuple[Found | None, frozenset[int]]:
+    """Return the line with an edit of which the first of the `failing` tests passes, if any.
+
+    With it come the lines that this test runs, if they are known.
+
+    No test that passes may fail with it. In a notebook, whose tests are in no file, there is none.
+    """
+    answer = Answer({exercise: workspace.source(exercise)})
+    if not answer.sources:
+        return None, frozenset()
+    with _quietly(workspace, exercise):
+        try:
+            tests = _Tests(workspace, exercise)
+            before = tests.run_all(answer.texts[exercise])
+        except (Exception, SystemExit, TookTooLong):
+            return None, frozenset()
+        wrong = [name for name in failing if name in before and not before[name].passed]
+        if not wrong or wrong[0] != failing[0]:
+            return None, frozenset()
+        order = _ordered(answer, before, wrong[0])
+        return _first(order, answer, tests, before, wrong[0]), before[wrong[0]].lines
+
+
+def _first(
+    order: Sequence[Edit], answer: Answer, tests: _Tests, before: dict[str, _Run], target: str
+) -> Found | None:
+    """Return what the first edit that makes all tests pass has to say, or else the best one."""
+    right = [name for name, run in before.items() if run.passed]
+    wrong = [name for name, run in before.items() if not run.passed]
+    best: tuple[int, Edit] | None = None
+    begun = time.process_time()
+    for edit in order[:MOST_TRIED]:
+        if time.process_time() - begun > SECONDS:
+            break
+        source = answer.edited(edit)[edit.file]
+        passing = tests.count(source, target, right, wrong)
+        drops = KINDS[edit.kind].drops
+        if passing == len(wrong) and not drops:
+            return _found(edit, passing, len(wrong))
+        is_sure = passing == len(wrong) or (KINDS[edit.kind].keeps and edit.kind not in _DOUBTFUL)
+        if passing and is_sure and (best is None or passing > best[0]):
+            best = passing, edit
+    return _found(best[1], best[0], len(wrong)) if best is not None else None
+
+
+def _found(edit: Edit, passing: int, wrong: int) -> Found:
+    kind, was = KINDS[edit.kind], " ".join(edit.was.split())
+    is_short = len(was) <= SHORT and "`" not in was
+    one, several, all_ = _MORE
+    more = all_ if passing == wrong else one if passing == 1 else several.format(passing)
+    changed = kind.changes.format(it=f"`{was}`" if is_short else "this code")
+    return Found(edit.line, f"{changed}, {more}.", kind.asks)
+
+
+def _ordered(answer: Answer, before: dict[str, _Run], target: str) -> list[Edit]:
+    """Return the edits that can matter to a test, the likeliest first.
+
+    Those of lines that few of the right tests run are made first: only so many are made.
+    """
+    run = before[target]
+    right = [other.lines for other in before.values() if other.passed]
+    shares = {
+        line: sum(line in lines for lines in right) / len(right) if right else 0.0
+        for line in run.lines
+    }
+    every: dict[Edit, float] = {}
+    for share in sorted(set(shares.values())):
+        there = {line for line, other in shares.items() if other == share}
+        for edit in edits(answer, there):
+            whole = range(edit.line, answer.sources[edit.file].line(edit.end) + 1)
+            least = min(shares.get(line, share) for line in whole)
+            every[edit] = edit.rank + RIGHTLY * least - NEAR * (edit.line == run.raised)
+    # A line that doesn't run may do so where it is moved out of a block.
+    for edit in edits(answer):
+        if edit.kind == "indentation" and edit.line not in run.lines:
+            every[edit] = edit.rank
+    return [edit for edit in sorted(every, key=every.__getitem__) if not edit.others]
+
+
+class _Tests:
+    """The public tests of an exercise, run on edited sources of it."""
+
+    def __init__(self, workspace: Workspace, exercise: str) -> None:
+        folder = workspace.folder.name
+        self.file = workspace.code_path(exercise)
+        self.name = f"{folder}.{exercise}"
+        self.module = importlib.import_module(f"{folder}.test_{exercise}")
+        own = vars(importlib.import_module(self.name))
+        self.imported = [
+            name
+            for name, value in vars(self.module).items()
+            if not name.startswith("__") and name in own and own[name] is value
+        ]
+        self.tests = {
+            name: calm(vars(self.module)[name])
+            for name in workspace.tests(exercise)
+            if name in vars(self.module)
+        }
+
+    def run_all(self, source: str) -> dict[str, _Run]:
+        """Run every test, and note the lines that run."""
+        with self._in_place(source):
+            return {name: self._run(name, is_traced=True) for name in self.tests}
+
+    def count(self, source: str, target: str, right: Sequence[str], wrong: Sequence[str]) -> int:
+        """Return how many of the `wrong` tests pass; 0 where the target or a `right` one fails."""
+        try:
+            with self._in_place(source):
+                if not self._run(target).passed:
+                    return 0
+                if not all(self._run(name).passed for name in right):
+                    return 0
+                return 1 + sum(self._run(name).passed for name in wrong if name != target)
+        except (Exception, SystemExit, TookTooLong):
+            return 0
+
+    @contextmanager
+    def _in_place(self, source: str) -> Iterator[None]:
+        """In this block the tests use what this source defines."""
+        made = ModuleType(self.name)
+        made.__file__ = str(self.file)
+        with time_limit(SECONDS_EACH):
+            exec(compile(source, _FILE, "exec", dont_inherit=True), vars(made))
+        names = vars(self.module)
+        before = {name: names[name] for name in self.imported}
+        try:
+            names.update({name: vars(made)[name] for name in self.imported})
+            yield
+        finally:
+            names.update(before)
+
+    def _run(self, name: str, is_traced: bool = False) -> _Run:
+        lines: set[int] = set()
+
+        def follow(frame: FrameType, event: str, argument: object) -> Any:
+            del argument
+            if frame.f_code.co_filename != _FILE:
+                return None
+            if event == "line":
+                lines.add(frame.f_lineno)
+            return follow
+
+        try:
+            with time_limit(SECONDS_BEFORE if is_traced else SECONDS_EACH):
+                if is_traced:
+                    sys.settrace(follow)
+                try:
+                    self.tests[name]()
+                finally:
+                    if is_traced:
+                        sys.settrace(None)
+        except (Exception, SystemExit, TookTooLong) as error:
+            return _Run(False, frozenset(lines), _last_line(error))
+        return _Run(True, frozenset(lines))
+
+
+def _last_line(error: BaseException) -> int:
+    """Return the last line of the edited source on the way of an error; 0 if there is none."""
+    traceback, line = error.__traceback__, 0
+    while traceback is not None:
+        if traceback.tb_frame.f_code.co_filename == _FILE:
+            line = traceback.tb_lineno
+        traceback = traceback.tb_next
+    return line
+
+
+@contextmanager
+def _quietly(workspace: Workspace, exercise: str) -> Iterator[None]:
+    with (
+        standing_in(workspace, exercise),
+        redirect_stdout(StringIO()),
+        redirect_stderr(StringIO()),
+        warnings.catch_warnings(),
+        torch.random.fork_rng(devices=[]),
+    ):
+        warnings.simplefilter("ignore")
+        yield
