@@ -40,6 +40,7 @@ def test_by_hand() -> None:
             "Do you divide by the variance, or by its root?": (x - 5) / 4,
             "Do you divide by the root of the variance, or multiply by it?": (x - 5) * 2,
             "Is the mean subtracted?": x / 2,
+            "Have the mean and the variance changed places?": (x - 4) / 5**0.5,
             "Which of the two parameters multiplies, and which is added?": torch.ones_like(x),
             "Is the whole difference divided, or only the mean? Check the brackets.": x - 5 / 2,
             "The mean is subtracted. What is missing?": x - 5,

@@ -30,7 +30,7 @@ def test_by_hand() -> None:
         help="Is the mean left in x, and do you divide by the root of the mean square?",
         asks={
             "Do you divide by the mean square, or by its root?": x / 9,
-            "Do you take the mean of the squares, or their sum?": x / 6,
+            "By which number do you divide the sum of the four squares?": x / 6,
             "Do you divide by the root, or multiply by it?": x * 3,
             "Is `weight` multiplied, or added?": x / 3 + 1,
             "Is the mean of x subtracted? RMSNorm doesn't do that.": (x - 2) / 5**0.5,

@@ -95,6 +95,14 @@ def test_the_earliest_merge_comes_first() -> None:
     assert_equals(found, [256, 97], "encode('aaa', [(b'a', b'a')])", help)
 
 
+def test_each_call_has_its_own_merges() -> None:
+    """Without merges `the` is three bytes, whatever merges an earlier call was given."""
+    help = "What does a second call, with other merges, find from the first?"
+    for merges, ids in ((MERGES, [257]), ([], [116, 104, 101]), (MERGES[:1], [256, 101])):
+        assert_equals(encode("the", merges), ids, f"encode('the', {merges})", help)
+        assert_equals(decode(ids, merges), "the", f"decode({ids}, {merges})", help)
+
+
 def test_back_and_forth() -> None:
     """What was encoded can be decoded, whatever its characters.
 

@@ -21,7 +21,8 @@ from grader.board.failure import answers
 from grader.board.left_out import left_out
 from grader.board.misplaced import misplaced
 from grader.board.result import Result
-from grader.board.search import Found, search
+from grader.board.search import Found, Runs
+from grader.board.statements import did_not_run
 from grader.board.workspace import Workspace
 from grader.curriculum import CurriculumError, find
 from grader.curriculum.hint_limit import HintLimit
@@ -63,7 +64,8 @@ _ABOUT = {
         r"|\b[Hh]ow many\b|\btoo (?:many|few)\b|\bstops?\b|\bend(?:s|ed)?\b"
     ),
     _NO_PARAMETER: (
-        r"\bparameters?\b|\bbuffers?\b|\bregister|\bnorms?\b|\bbias|\bweights?\b|\btied?\b"
+        r"\bparameters?\b|\bbuffers?\b|\bregister|\bnorms?\b|\bbias|\btied?\b"
+        r"|(?<!of the )\bweights?\b"  # those of attention are no parameter
         r"|\bprojections?\b"
     ),
     r"\bdtype\b": r"\bdtypes?\b|\bprecision\b|float\d+\b|int\d+\b|\bdouble\b|\bhalf\b|\bbool",
@@ -116,6 +118,11 @@ class _Pointer:
         self.is_searched = False
 
     @cached_property
+    def runs(self) -> Runs:
+        """The tests on the code as it is."""
+        return Runs(self.workspace, self.exercise)
+
+    @cached_property
     def knowledge(self) -> known.Known | None:
         """The known mistakes of the exercise, if they are at hand."""
         with contextlib.suppress(known.NoHintsError):
@@ -148,8 +155,10 @@ class _Pointer:
         """Give these failures, which say the same, a better question and line."""
         shown = failures[0]
         finding = shown.finding
-        is_told = shown.names_cause and not shown.is_comparison  # an error with a known cause
-        if finding is None or is_told or not (shown.is_comparison or _comes_out_late(finding)):
+        if finding is None or not (shown.is_comparison or _comes_out_late(finding)):
+            return
+        if shown.names_cause and not shown.is_comparison:  # an error with a known cause
+            self._say_python_trap(failures, shown.places[-1].source if shown.places else "")
             return
         if self._say_what_is_misplaced(failures) or self._say_python_trap(failures):
             return
@@ -170,12 +179,12 @@ class _Pointer:
                 where = where if _is_own_raise(shown) else (place, *shown.places[-1:])
             self._say_once(failures, told, asked, where)
             return
-        found, ran = self._found(failures)
+        found = self._found(failures)
         if found is not None:
             self._say_what_was_found(found, failures, names)
             return
-        if shown.is_comparison and ran:
-            finding = self._where_it_is_made(failures, ran)
+        if shown.is_comparison and self.limit.allows("line"):
+            finding = self._where_it_is_made(failures)
         if self.knowledge is None or not names or not self.limit.allows("question"):
             return
         help = finding.help if shown.names_cause else self._asks(names)
@@ -236,7 +245,7 @@ class _Pointer:
             refuses = not any(prints.accepts(name) for name in names)
             is_elsewhere = is_elsewhere or (refuses if raises_nothing else accepts)
             if place is not None and not is_elsewhere:
-                is_elsewhere = not _concerns(place, shown, self.exercise, self.workspace)
+                is_elsewhere = not self._runs(place, shown)
                 if _is_past(place, shown):
                     place = None
             is_elsewhere = is_elsewhere or not self._can_cause(names, shown)
@@ -244,21 +253,31 @@ class _Pointer:
                 return names, place
         return (), None
 
-    def _found(self, failures: Sequence[Result]) -> tuple[Found | None, frozenset[int]]:
-        """Return the line that the search finds, and those that run: for one failure only."""
-        if self.is_searched or not self.limit.allows("line"):
-            return None, frozenset()
-        self.is_searched = True
-        return search(self.workspace, self.exercise, [result.test for result in failures])
+    def _runs(self, place: Place, shown: Result) -> bool:
+        """Return whether the failing test runs the line, as far as that is known."""
+        if not _concerns(place, shown, self.exercise, self.workspace):
+            return False
+        lines = self.runs.lines(shown.test)
+        source = self.workspace.source(self.exercise)
+        # Lines of a cell are counted otherwise.
+        return not (lines and place.line) or not did_not_run(source, place.line, lines)
 
-    def _where_it_is_made(self, failures: Sequence[Result], ran: frozenset[int]) -> Finding:
+    def _found(self, failures: Sequence[Result]) -> Found | None:
+        """Return the line that the search finds: for one failure only."""
+        if self.is_searched or not self.limit.allows("line"):
+            return None
+        self.is_searched = True
+        return self.runs.search([result.test for result in failures])
+
+    def _where_it_is_made(self, failures: Sequence[Result]) -> Finding:
         """Say which line makes the result, where that is only known of the lines that ran."""
         shown = failures[0]
         finding = shown.finding
         assert finding is not None
         test = self.workspace.tests(self.exercise).get(shown.test)
         is_open = any(not p.line or p.source.startswith("return") for p in finding.places)
-        if test is not None and is_open:
+        ran = self.runs.lines(shown.test)
+        if test is not None and is_open and ran:
             words = finding.headline
             places = answers(words, test, self.workspace, self.exercise, "return", ran)
             if places and places[0].line:
@@ -310,7 +329,7 @@ class _Pointer:
             return False
         sentence, number = calls[0]
         place = self.workspace.line(self.exercise, number, _around(source, number))
-        if sentence in self.said or not _concerns(place, shown, self.exercise, self.workspace):
+        if sentence in self.said or not self._runs(place, shown):
             return False
         if re.search(_NO_PARAMETER, shown.headline) and not _makes_what(shown, source, number):
             return False
@@ -319,16 +338,22 @@ class _Pointer:
         self._say_once(failures, sentence, asked, (place,))
         return True
 
-    def _say_python_trap(self, failures: Sequence[Result]) -> bool:
-        """Name a line that does something else than it seems to, if the failing test runs it."""
+    def _say_python_trap(self, failures: Sequence[Result], statement: str | None = None) -> bool:
+        """Name a line that does something else than it seems to, if the failing test runs it.
+
+        With a `statement`, which raised, it has to be about something that is read there.
+        """
         shown = failures[0]
         source = self.workspace.source(self.exercise)
         traps = [*python_traps(source), *kept_from_first_call(source)]
+        if statement is not None:
+            read = set(re.findall(r"\w+", statement))
+            traps = [trap for trap in traps if trap[0].split("`")[1] in read]
         if not traps or not self.limit.allows("line"):
             return False
         sentence, number = traps[0]
         place = self.workspace.line(self.exercise, number, _around(source, number))
-        if sentence in self.said or not _concerns(place, shown, self.exercise, self.workspace):
+        if sentence in self.said or not self._runs(place, shown):
             return False
         if shown.is_comparison:
             self._say_once(failures, sentence, "", (place,))
@@ -362,7 +387,7 @@ class _Pointer:
             (sentence, place)
             for sentence, place in pairs
             if sentence not in self.said
-            and _concerns(place, shown, self.exercise, self.workspace)
+            and self._runs(place, shown)
             and self._can_show(sentence, shown)
         ]
         return pairs[0] if len(pairs) == 1 or (pairs and several) else None

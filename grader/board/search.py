@@ -13,7 +13,7 @@ import sys
 import time
 import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
 from dataclasses import dataclass
 from io import StringIO
 from types import FrameType, ModuleType
@@ -64,29 +64,35 @@ class _Run:
     raised: int = 0
 
 
-def search(
-    workspace: Workspace, exercise: str, failing: Sequence[str]
-) -> tuple[Found | None, frozenset[int]]:
-    """Return the line with an edit of which the first of the `failing` tests passes, if any.
+class Runs:
+    """The public tests of an exercise on the code as it is: which pass, and the lines they run."""
 
-    With it come the lines that this test runs, if they are known.
+    def __init__(self, workspace: Workspace, exercise: str) -> None:
+        """Run them all. In a notebook, whose tests are in no file, nothing is known of them."""
+        self.workspace, self.exercise = workspace, exercise
+        self.answer = Answer({exercise: workspace.source(exercise)})
+        self.before: dict[str, _Run] = {}
+        if not self.answer.sources:
+            return
+        with _quietly(workspace, exercise), suppress(Exception, SystemExit, TookTooLong):
+            self.tests = _Tests(workspace, exercise)
+            self.before = self.tests.run_all(self.answer.texts[exercise])
 
-    No test that passes may fail with it. In a notebook, whose tests are in no file, there is none.
-    """
-    answer = Answer({exercise: workspace.source(exercise)})
-    if not answer.sources:
-        return None, frozenset()
-    with _quietly(workspace, exercise):
-        try:
-            tests = _Tests(workspace, exercise)
-            before = tests.run_all(answer.texts[exercise])
-        except (Exception, SystemExit, TookTooLong):
-            return None, frozenset()
-        wrong = [name for name in failing if name in before and not before[name].passed]
+    def lines(self, test: str) -> frozenset[int]:
+        """Return the lines that a test runs, if they are known."""
+        return self.before[test].lines if test in self.before else frozenset()
+
+    def search(self, failing: Sequence[str]) -> Found | None:
+        """Return the line with an edit of which the first of the `failing` tests passes, if any.
+
+        No test that passes may fail with it.
+        """
+        wrong = [name for name in failing if name in self.before and not self.before[name].passed]
         if not wrong or wrong[0] != failing[0]:
-            return None, frozenset()
-        order = _ordered(answer, before, wrong[0])
-        return _first(order, answer, tests, before, wrong[0]), before[wrong[0]].lines
+            return None
+        with _quietly(self.workspace, self.exercise):
+            order = _ordered(self.answer, self.before, wrong[0])
+            return _first(order, self.answer, self.tests, self.before, wrong[0])
 
 
 def _first(

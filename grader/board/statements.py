@@ -1,4 +1,4 @@
-"""The statement of which a line of code is a part, and the one that makes what is returned."""
+"""The statement of a line, the one that makes a result, and whether it ran in a test."""
 
 from __future__ import annotations
 
@@ -92,6 +92,45 @@ def fills(owner: ast.ClassDef, attribute: str, assigned: int) -> int:
                     if made_of:
                         return _last_change(block[:position], made_of)
     return 0
+
+
+def did_not_run(source: str, number: int, ran: Collection[int]) -> bool:
+    """Return whether a line is in a function's body and its statement is not among those that `ran`.
+
+    The line of a `def` and those of a class only run once, when the file is imported. Where no line
+    of an `__init__` ran, the object was made before the test.
+    """
+    around = [
+        node
+        for node in ast.walk(parsed(source))
+        if isinstance(node, ast.FunctionDef)
+        and node.body[0].lineno <= number <= (node.end_lineno or 0)
+    ]
+    if not around:
+        return False
+    function = around[-1]
+    body = range(function.body[0].lineno, (function.end_lineno or 0) + 1)
+    if function.name == "__init__" and not any(line in ran for line in body):
+        return False
+    inside = [
+        node
+        for node in ast.walk(function)
+        if isinstance(node, ast.stmt) and node is not function and number in _range(node)
+    ]
+    innermost = min(inside, key=lambda node: len(_range(node)), default=None)
+    return innermost is not None and not any(line in ran for line in _without_blocks(innermost))
+
+
+def _range(node: ast.stmt) -> range:
+    return range(node.lineno, (node.end_lineno or node.lineno) + 1)
+
+
+def _without_blocks(node: ast.stmt) -> range:
+    """Return the lines of a statement up to the block in it, if there is one."""
+    if isinstance(node, ast.Match):
+        return range(node.lineno, node.lineno + 1)
+    body = getattr(node, "body", None)
+    return range(node.lineno, max(body[0].lineno, node.lineno + 1)) if body else _range(node)
 
 
 def _is_in_place(node: ast.expr) -> bool:

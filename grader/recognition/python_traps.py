@@ -174,8 +174,8 @@ def _compared_by_identity(node: ast.Compare) -> Iterator[tuple[str, int]]:
 
 def _exponent_without_its_half(node: ast.BinOp) -> Iterator[tuple[str, int]]:
     """Yield a power that is divided by 2, as in `step ** -1 / 2`, which may be meant as a root."""
-    product = node.left
-    power = product.right if _is(product, ast.Mult) else product
+    first = node.left
+    power = first.right if _is(first, ast.Mult) or _is(first, ast.Div) else first
     if _is(node, ast.Div) and whole_number(node.right) == 2 and _is(power, ast.Pow):
         exponent = whole_number(power.right)
         if exponent in (1, -1, -3):
@@ -189,7 +189,7 @@ def _is(node: ast.expr, operator: type[ast.operator]) -> TypeGuard[ast.BinOp]:
 def _shared_by_objects(owner: ast.ClassDef) -> Iterator[tuple[str, int]]:
     """Yield the lists and dictionaries in a class's body that its methods change, not replace."""
     parts = list(ast.walk(owner))
-    own = {n.attr for n in parts if isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Store)}
+    own = set(_made_at_the_start(owner))
     changed = {node.attr for node in _changed_in_place(parts) if isinstance(node, ast.Attribute)}
     for node in owner.body:
         target = node.targets[0] if isinstance(node, ast.Assign) else getattr(node, "target", None)
@@ -208,6 +208,21 @@ def _set_for_all(owner: ast.ClassDef) -> Iterator[tuple[str, int]]:
             if ast.unparse(node.value) in themselves:
                 whole = ast.unparse(node)
                 yield _SET_FOR_ALL.format(whole=whole, owner=owner.name), node.lineno
+
+
+def _made_at_the_start(owner: ast.ClassDef) -> Iterator[str]:
+    """Yield the attributes that `__init__` assigns, itself or in a method that it calls."""
+    methods = {node.name: node for node in owner.body if isinstance(node, ast.FunctionDef)}
+    waiting, seen = ["__init__"], set[str]()
+    while waiting:
+        name = waiting.pop()
+        if name in methods and name not in seen:
+            seen.add(name)
+            for node in ast.walk(methods[name]):
+                if isinstance(node, ast.Attribute):
+                    if isinstance(node.ctx, ast.Store):
+                        yield node.attr
+                    waiting.append(node.attr)
 
 
 def _shared_by_calls(function: ast.FunctionDef) -> Iterator[tuple[str, int]]:

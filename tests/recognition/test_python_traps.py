@@ -35,6 +35,7 @@ _VARIANTS = Path(__file__).parents[1] / "data" / "variants"
         ("s = self.state.get(n, {}); return s['t']", ""),
         ("return n**-1 / 2", "The exponent of `n` is -1 here, not -1/2"),
         ("return x * n**-3 / 2", "The exponent of `n` is -3 here, not -3/2"),
+        ("return x / 2**1 / 2", "The exponent of `2` is 1 here, not 1/2"),
         ("return n ** (-1 / 2) + n**2 / 2", ""),
         ("A.keys = x", "`A.keys` belongs to the class, so all objects of `A` share it."),
         ("type(self).keys += x", "`type(self).keys` belongs to the class"),
@@ -56,6 +57,25 @@ def test_no_right_answer_has_a_trap(exercise: str) -> None:
     assert python_traps(stubs.solution(exercise)) == []
     for file in (_VARIANTS / exercise).glob("*.py"):
         assert python_traps(file.read_text(encoding="utf-8")) == [], file.name
+
+
+def test_a_list_of_the_class_that_init_does_not_replace_is_shared() -> None:
+    """It does not help if another method replaces it; one that `__init__` calls does."""
+    source = (
+        "class Cache:\n"
+        "    keys: list = []\n"
+        "    def __init__(self):\n"
+        "        self.{}\n"
+        "    def append(self, key):\n"
+        "        self.keys.append(key)\n"
+        "    def reorder(self, rows):\n"
+        "        self.keys = [key[rows] for key in self.keys]\n"
+    )
+    [(sentence, line)] = python_traps(source.format("length = 0"))
+    assert sentence.startswith("`keys` is created once, for the class")
+    assert line == 2
+    assert python_traps(source.format("reorder([])")) == []
+    assert python_traps(source.format("keys = []")) == []
 
 
 def test_a_default_that_calls_change_is_shared_by_them() -> None:
