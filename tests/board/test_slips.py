@@ -565,7 +565,8 @@ def test_one_panel_with_the_whole_row(read: Read) -> None:
         ("training", "-of_label + smoothing * -", "of_label + smoothing * ", "minus sign missing"),
         ("swiglu", "gate * torch.sigmoid(gate)", "gate", "Does the gate go through SiLU?"),
         ("rope", "torch.stack(turned, dim=-1).flatten(-2)", "torch.cat(turned, -1)", "Which order"),
-        ("rms_norm", ".square().mean(", ".square().sum(", "mean of the squares, or their sum?"),
+        ("rms_norm", ".square().mean(", ".square().sum(",
+         "By which number do you divide the sum of the four squares?"),
         ("kv_cache", "[self.keys, key]", "[key, self.keys]", "after the old ones, or before?"),
         ("encoder", _AFTER, _INSIDE, "after the last layer"),
     ],
@@ -1085,10 +1086,26 @@ def test_the_cause_is_told_and_no_other_mistake(
             "in with_temperature",
             "def with_temperature(",
         ),
+        (
+            "optimiser",
+            [("loss = closure()\n", "loss = closure()\n                twice = 2 * loss\n"),
+             ("(1 - beta2) * gradient**2", "(1 - beta2) * gradient")],
+            "Your parameter",
+            "twice",
+        ),
+        (
+            "multi_head",
+            [("self.out_proj = nn.Linear(d_model, d_model, bias=bias)",
+              "self.out_proj = nn.Linear(d_model, d_model)"),
+             ("dropout: float = 0.0", "dropout: float = 0.1")],
+            "parameters that do not belong to it: `out_proj.bias`",
+            "for `dropout`",
+        ),
     ],
     ids=["another function", "another line", "unused dropout", "a shape and what True means",
          "a shape and generator", "a parameter and a length", "None and a product",
-         "a parameter and dropout", "one of several returns"],
+         "a parameter and dropout", "one of several returns", "a line that did not run",
+         "a bias and attention's weights"],
 )  # fmt: skip
 def test_nothing_else_is_joined_to_a_failure(
     read: Read, exercise: str, edits: list[tuple[str, str]], says: str, never: str
