@@ -95,7 +95,7 @@ def fills(owner: ast.ClassDef, attribute: str, assigned: int) -> int:
 
 
 def did_not_run(source: str, number: int, ran: Collection[int]) -> bool:
-    """Return whether a line is in a function's body and its statement is not among those that `ran`.
+    """Return whether the statement of a line, in a function, is not among those that `ran`.
 
     The line of a `def` and those of a class only run once, when the file is imported. Where no line
     of an `__init__` ran, the object was made before the test.

@@ -1090,7 +1090,7 @@ def test_the_cause_is_told_and_no_other_mistake(
             "optimiser",
             [("loss = closure()\n", "loss = closure()\n                twice = 2 * loss\n"),
              ("(1 - beta2) * gradient**2", "(1 - beta2) * gradient")],
-            "Your parameter",
+            "The first step has size lr",
             "twice",
         ),
         (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from grader.board.run_lines import did_not_run
+from grader.board.statements import did_not_run
 
 SOURCE = """
 class Layer:
