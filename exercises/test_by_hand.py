@@ -228,10 +228,16 @@ def test_the_norms_have_scale_shift_and_eps() -> None:
     assert_matches(found["feed_forward"][0, 0, 0], torch.tensor(7.0), "'feed_forward'", atol=1e-3)
     assert_unchanged(x, before, "x", axes=TOKENS)
     layer.norm1.eps = 2.0  # a variance of 2/3 and this eps are four times the variance
-    found = steps(layer, torch.tensor([[[1.0, -1.0, 1.0, -1.0]]]) * sqrt(2 / 3))
-    what, help = "'norm1' of a layer with norm1.eps = 2", "Where does your code take eps from?"
-    expected = torch.tensor([[[3.0, -1.0, 3.0, -1.0]]])
-    assert_matches(found["norm1"], expected, what, axes=TOKENS, help=help)
+    x, help = x.sign() * sqrt(2 / 3), "Where does your code take eps from?"
+    norm1 = steps(layer, x)["norm1"]
+    what, expected = "'norm1' of a layer with norm1.eps = 2", torch.tensor([[[3.0, -1.0] * 2]])
+    assert_matches(norm1, expected, what, axes=TOKENS, help=help)
+    # Only the first feature is scaled: the second norm gives 7, 2, 2 and 2, whose sum is 13.
+    layer.norm1.eps, layer.norm2.eps = 1e-5, 2.0
+    layer.norm2.weight.data[1:] = 0.0
+    forwarded = steps(layer, x)["feed_forward"][0, 0, 0]
+    what = "'feed_forward' of a layer with norm2.eps = 2"
+    assert_matches(forwarded, torch.tensor(12.0), what, atol=1e-3, help=help)
 
 
 def test_each_norm_has_its_own_weights() -> None:

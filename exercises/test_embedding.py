@@ -82,10 +82,11 @@ def test_padding_idx_reaches_the_table() -> None:
             starts = [i for i, row in enumerate(table.weight) if not row.any()]
             wanted = [i for i in range(4) if i != padding_idx]
             if learns != wanted or starts != [i for i in range(4) if i not in wanted]:
+                zeros = f"the rows {starts} start" if starts else "no row starts"
                 raise Mismatch(
-                    f"With padding_idx={padding_idx}, the rows {learns} of {name} learn, and the "
-                    f"rows {starts} start as zeros. Of the rows 0 to 3, {wanted} should learn, and "
-                    "only the padding row, if there is one, should start as zeros.",
+                    f"With padding_idx={padding_idx}, the rows {learns} of {name} learn, and "
+                    f"{zeros} as zeros. Of the rows 0 to 3, {wanted} should learn, and only the "
+                    "padding row, if there is one, should start as zeros.",
                     help="Is padding_idx passed on? What do `if 0` and `if None` do?",
                 )
 

@@ -212,6 +212,8 @@ def test_a_sublayer_may_return_what_it_was_given() -> None:
         )
         what = f"SublayerConnection output with norm_first={norm_first}"
         assert_matches(output, torch.tensor(expected), what, axes=AXES)
+        times = f"{len(results) // 2} times"
+        assert len(results) == 2, f"With norm_first={norm_first} the sublayer is called {times}."
         returned, before = results
         assert_unchanged(returned, before, "what the sublayer returns", axes=AXES)
 

@@ -35,7 +35,7 @@ from grader.recognition.dead_ends import (
 )
 from grader.recognition.features import Prints
 from grader.recognition.likeness import likely_line, parsed
-from grader.recognition.python_traps import python_traps
+from grader.recognition.python_traps import false_for_zero, python_traps
 
 _ERROR = r"^\w+Error: "
 _ABOUT_NAMES = r"(?m)^(?:Name|Import|ModuleNotFound|UnboundLocal|Syntax|Indentation)Error: "
@@ -345,7 +345,9 @@ class _Pointer:
         """
         shown = failures[0]
         source = self.workspace.source(self.exercise)
-        traps = [*python_traps(source), *kept_from_first_call(source)]
+        zeros = re.findall(r"\b(\w+)=0(?![\w.])", shown.headline)
+        none = [told for name in zeros if (told := false_for_zero(source, name)) is not None]
+        traps = [*python_traps(source), *kept_from_first_call(source), *none]
         if statement is not None:
             read = set(re.findall(r"\w+", statement))
             traps = [trap for trap in traps if trap[0].split("`")[1] in read]

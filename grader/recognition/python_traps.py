@@ -58,6 +58,7 @@ _IDENTITY = (
     "`{}` compares the values."
 )
 _EXPONENT = "The exponent of `{0}` is {1} here, not {1}/2, since `**` comes before `/`."
+_ZERO = "As a condition, `{}` is false for 0 as well as for None."
 _KINDS = {ast.List: "list", ast.ListComp: "list", ast.Dict: "dictionary", ast.Set: "set"}
 _CHANGES = {"append", "extend", "insert", "add", "update", "clear", "pop"}
 _OPTIMISER = re.compile(r"opt(?:im(?:i[sz]er)?)?$")
@@ -81,6 +82,29 @@ def python_traps(source: str) -> list[tuple[str, int]]:
         elif isinstance(node, ast.Attribute):
             found += _rates_of_none(node)
     return sorted(set(found), key=lambda pair: (pair[1], pair[0]))
+
+
+def false_for_zero(source: str, name: str) -> tuple[str, int] | None:
+    """Return a sentence on the first condition that is only this name, and its line.
+
+    It is meant for one that asks whether something is None, where 0 is given.
+    """
+    tree = parsed(source)
+    tests = [node.test for node in ast.walk(tree) if isinstance(node, ast.If | ast.IfExp)]
+    parts = [part for test in tests for part in _parts(test)]
+    lines = [part.lineno for part in parts if ast.unparse(part) in (name, f"self.{name}")]
+    return (_ZERO.format(name), min(lines)) if lines else None
+
+
+def _parts(test: ast.expr) -> Iterator[ast.expr]:
+    """Yield the conditions that `and`, `or` and `not` join to one."""
+    if isinstance(test, ast.BoolOp):
+        for value in test.values:
+            yield from _parts(value)
+    elif isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        yield from _parts(test.operand)
+    else:
+        yield test
 
 
 def _repeated(function: ast.FunctionDef) -> Iterator[tuple[str, int]]:

@@ -272,3 +272,26 @@ def test_more_padding_behind_a_result_does_no_harm() -> None:
     filled = source.replace("longest = max(map(len, best))", "longest = max_len")
     assert filled != source
     assert failures("decoding", filled) == {}
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new", "says"),
+    [
+        (
+            "by_hand",
+            "norm.eps",
+            "layer.norm1.eps",
+            "'feed_forward' of a layer with norm2.eps = 2",
+        ),
+        (
+            "sublayer",
+            "return x + self.dropout(sublayer(self.norm(x)))",
+            "sublayer(self.norm(x))\n            return x + self.dropout(sublayer(self.norm(x)))",
+            "With norm_first=True the sublayer is called 2 times.",
+        ),
+    ],
+)
+def test_a_slip_that_few_numbers_show_is_seen(name: str, old: str, new: str, says: str) -> None:
+    source = stubs.reference_source(name)
+    assert old in source
+    assert says in "\n".join(failures(name, source.replace(old, new)).values())

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from grader.curriculum import NAMES, stubs
-from grader.recognition.python_traps import python_traps
+from grader.recognition.python_traps import false_for_zero, python_traps
 
 _VARIANTS = Path(__file__).parents[1] / "data" / "variants"
 
@@ -98,3 +98,12 @@ def test_is_between_values_is_told() -> None:
     assert line == 2
     assert python_traps(source.format("p is None")) == []
     assert python_traps(source.format("p is not False")) == []
+
+
+def test_a_condition_that_zero_does_not_meet_is_told_for_an_argument_that_may_be_none() -> None:
+    source = "def f(a, pad=None):\n    if a and not self.pad:\n        return pad or 1\n"
+    told = false_for_zero(source, "pad")
+    assert told == ("As a condition, `pad` is false for 0 as well as for None.", 2)
+    assert (
+        false_for_zero("def f(pad=None):\n    if pad is not None:\n        pass\n", "pad") is None
+    )
