@@ -50,7 +50,8 @@ def steps(layer: nn.TransformerEncoderLayer, x: Tensor) -> dict[str, Tensor]:
     found = encoder_layer_by_hand(layer, x)
     assert isinstance(found, dict), "encoder_layer_by_hand should return a dictionary."
     missing = KEYS - set(found)
-    assert not missing, f"The dictionary has no key {min(missing)!r}."
+    keys = ", ".join(map(repr, found))
+    assert not missing, f"Your dictionary has no key {min(missing)!r}. Its keys are {keys}."
     return found
 
 

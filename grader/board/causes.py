@@ -45,6 +45,10 @@ _MADE_IN_BRANCH = (
     "`{owner}.__init__` assigns `self.{name}` only under `if {test}`. What should it be otherwise?"
 )
 _OTHER_SPELLING = "`{owner}` has no `{name}`, but it has `{near}`. Is one of them misspelled?"
+_ASKED_FOR = (
+    "`{owner}` has no `{name}`, which the exercise asks for. `__init__` assigns {made}: is one of "
+    "them meant?"
+)
 _MADE = "It came from {call}."
 # Return annotations of functions that may return None.
 _MAY_BE_NONE = re.compile(r"\b(?:None|Optional|Any|object)\b")
@@ -271,7 +275,13 @@ def missing_attribute(source: str, headline: str) -> tuple[str, int, str] | None
             if ast.unparse(node) == f"self.{name}":
                 sentence = _MADE_LATER.format(**words, method=method.name)
                 return sentence, node.lineno, f"{owner.name}.{method.name}"
-    near = difflib.get_close_matches(name, made, n=1, cutoff=0.8)
+    # `norm1` is no misspelling of `norm2`.
+    close = difflib.get_close_matches(name, made, n=3, cutoff=0.8)
+    near = [one for one in close if re.sub(r"\d", "", one) != re.sub(r"\d", "", name)]
+    read = {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+    if not near and name not in read and made:
+        names = ", ".join(f"`{one}`" for one in made)
+        return _ASKED_FOR.format(**words, made=names), maker.lineno, inside
     if near:
         return _OTHER_SPELLING.format(**words, near=near[0]), made[near[0]], inside
     takes = [argument.arg for argument in (*maker.args.args[1:], *maker.args.kwonlyargs)]

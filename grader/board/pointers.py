@@ -42,6 +42,8 @@ _ABOUT_NAMES = r"(?m)^(?:Name|Import|ModuleNotFound|UnboundLocal|Syntax|Indentat
 _QUESTION = r"(?<=[.!?]) [A-Z`][^.?!]*\?(?= |$)"
 _IS_IT = "Is it this line?"
 _IS_IT_LINE = "Is it line {}?"  # where others are shown as well
+_IS_ONE = "Is it one of these lines?"
+_PLAIN_RETURN = r"return (?:[\w., ]+|\{.*)$"
 _LOOK_AT = "Look at {}: {}"  # at a line that the search found
 # Errors that are caused by the line that raises them, whatever else is wrong.
 _ABOUT_SIZES = r"\b[Ss]izes?\b|\b[Ss]hapes?\b|\b[Dd]imensions?\b"
@@ -179,7 +181,7 @@ class _Pointer:
                 where = where if _is_own_raise(shown) else (place, *shown.places[-1:])
             self._say_once(failures, told, asked, where)
             return
-        found = self._found(failures)
+        found = self._found(failures, place)
         if found is not None:
             self._say_what_was_found(found, failures, names)
             return
@@ -224,7 +226,14 @@ class _Pointer:
         elif _is_made_at(places):  # a parameter that is missing or has the wrong shape
             help = finding.help or help
         elif place is not None and self.limit.allows("line"):
-            help, places = f"{help} {_IS_IT}", (place,)
+            # The line that makes the result is certain; whether it is this one is not.
+            ran = self.runs.lines(shown.test)
+            other = tuple(one for one in places if ran and one.line not in (0, place.line))
+            several = other and not re.match(_PLAIN_RETURN, other[0].source)
+            help = f"{help} {_IS_ONE if several else _IS_IT}"
+            places = (
+                tuple(sorted((place, *other), key=lambda one: one.line)) if several else (place,)
+            )
         self.said.update(names)
         _say(failures, help, places)
 
@@ -262,12 +271,13 @@ class _Pointer:
         # Lines of a cell are counted otherwise.
         return not (lines and place.line) or not did_not_run(source, place.line, lines)
 
-    def _found(self, failures: Sequence[Result]) -> Found | None:
+    def _found(self, failures: Sequence[Result], likely: Place | None) -> Found | None:
         """Return the line that the search finds: for one failure only."""
         if self.is_searched or not self.limit.allows("line"):
             return None
         self.is_searched = True
-        return self.runs.search([result.test for result in failures])
+        tests = [result.test for result in failures]
+        return self.runs.search(tests, likely.line if likely is not None else 0)
 
     def _where_it_is_made(self, failures: Sequence[Result]) -> Finding:
         """Say which line makes the result, where that is only known of the lines that ran."""

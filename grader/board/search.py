@@ -36,6 +36,7 @@ SECONDS, SECONDS_EACH = 2.0, 0.5
 SECONDS_BEFORE = 5.0  # for a test of the code as it is, while its lines are followed
 RIGHTLY = 3.0  # how much less likely an edit is on a line that runs in all tests that pass
 NEAR = 3.0  # how much likelier it is on the line that raised
+LIKELY = 10.0  # and on the one that a known mistake is most like: there all edits come first
 SHORT = 60  # characters of code that are quoted
 # Edits that may pass a single test by chance, or because a line doesn't run any more.
 _DOUBTFUL = ("comparison", "condition", "constant", "name", "unguarded")
@@ -82,16 +83,16 @@ class Runs:
         """Return the lines that a test runs, if they are known."""
         return self.before[test].lines if test in self.before else frozenset()
 
-    def search(self, failing: Sequence[str]) -> Found | None:
+    def search(self, failing: Sequence[str], likely: int = 0) -> Found | None:
         """Return the line with an edit of which the first of the `failing` tests passes, if any.
 
-        No test that passes may fail with it.
+        No test that passes may fail with it. Edits of the line `likely` are tried first.
         """
         wrong = [name for name in failing if name in self.before and not self.before[name].passed]
         if not wrong or wrong[0] != failing[0]:
             return None
         with _quietly(self.workspace, self.exercise):
-            order = _ordered(self.answer, self.before, wrong[0])
+            order = _ordered(self.answer, self.before, wrong[0], likely)
             return _first(order, self.answer, self.tests, self.before, wrong[0])
 
 
@@ -126,7 +127,7 @@ def _found(edit: Edit, passing: int, wrong: int) -> Found:
     return Found(edit.line, f"{changed}, {more}.", kind.asks)
 
 
-def _ordered(answer: Answer, before: dict[str, _Run], target: str) -> list[Edit]:
+def _ordered(answer: Answer, before: dict[str, _Run], target: str, likely: int) -> list[Edit]:
     """Return the edits that can matter to a test, the likeliest first.
 
     Those of lines that few of the right tests run are made first: only so many are made.
@@ -143,7 +144,8 @@ def _ordered(answer: Answer, before: dict[str, _Run], target: str) -> list[Edit]
         for edit in edits(answer, there):
             whole = range(edit.line, answer.sources[edit.file].line(edit.end) + 1)
             least = min(shares.get(line, share) for line in whole)
-            every[edit] = edit.rank + RIGHTLY * least - NEAR * (edit.line == run.raised)
+            near = NEAR * (edit.line == run.raised) + LIKELY * (edit.line == likely)
+            every[edit] = edit.rank + RIGHTLY * least - near
     # A line that doesn't run may do so where it is moved out of a block.
     for edit in edits(answer):
         if edit.kind == "indentation" and edit.line not in run.lines:

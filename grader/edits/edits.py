@@ -215,6 +215,7 @@ def _operation(source: Source, node: ast.BinOp) -> Iterator[Edit]:
     if isinstance(node.op, ast.Add) and "mask" in source.segment(node.right):
         yield source.replaced(node, "operator", f"{left}.masked_fill(~{right}, -1e9)", 1)
     yield from _grouped(source, node)
+    yield from _ungrouped(source, node)
     rounded = [*_rounded(source, node)]
     yield from rounded or _put_through(source, node)
     yield source.replaced(node, "extra term", source.segment(node.left), 2)
@@ -237,6 +238,22 @@ def _grouped(source: Source, node: ast.BinOp) -> Iterator[Edit]:
             else:
                 text = f"{left_text} {own} ({right_text} {sign} {source.segment(node.right)})"
             yield source.replaced(node, "brackets", text, 2)
+
+
+def _ungrouped(source: Source, node: ast.BinOp) -> Iterator[Edit]:
+    """Yield a product with a sum in which only one of its terms is multiplied or divided."""
+    if not isinstance(node.op, ast.Mult | ast.Div):
+        return
+    for inner, other in ((node.left, node.right), (node.right, node.left)):
+        is_right = inner is node.right
+        if not isinstance(inner, ast.BinOp) or not isinstance(inner.op, ast.Add | ast.Sub):
+            continue
+        if is_right and isinstance(node.op, ast.Div):
+            continue
+        sign, own, factor = _sign(inner), _sign(node), atom(source, other)
+        first, last = atom(source, inner.left), atom(source, inner.right)
+        yield source.replaced(node, "brackets", f"{first} {own} {factor} {sign} {last}", 2)
+        yield source.replaced(node, "brackets", f"{first} {sign} {last} {own} {factor}", 2)
 
 
 def _rounded(source: Source, node: ast.BinOp) -> Iterator[Edit]:

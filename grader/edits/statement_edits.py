@@ -29,6 +29,9 @@ def value_edits(source: Source, scope: Scope, value: ast.expr) -> Iterator[Edit]
     whole = atom(source, value)
     if scope.function.name == "__init__":
         return
+    for own in scope.idle_own:
+        yield source.replaced(value, "missing term", f"{whole} + self.{own}", 1)
+        yield source.replaced(value, "missing term", f"{whole} * self.{own}", 2)
     if re.search(BOOLEAN, text):
         yield source.replaced(value, "not", f"~{whole}", 2)
         yield source.replaced(value, "dtype", f"{whole}.bool()", 2)
@@ -36,6 +39,8 @@ def value_edits(source: Source, scope: Scope, value: ast.expr) -> Iterator[Edit]
     for name in listed:
         if not re.search(r"mask|dropout", name):
             yield source.replaced(value, "missing term", f"{name} + {whole}", 3)
+    for name in listed[:1]:
+        yield source.replaced(value, "missing term", f"{name} * {whole}", 4)
     for more, kind, rank in (
         (f"{whole}.transpose(-2, -1)", "transpose", 2),
         (f"{whole}.transpose(1, 2)", "transpose", 2),

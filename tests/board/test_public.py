@@ -289,6 +289,13 @@ def test_more_padding_behind_a_result_does_no_harm() -> None:
             "sublayer(self.norm(x))\n            return x + self.dropout(sublayer(self.norm(x)))",
             "With norm_first=True the sublayer is called 2 times.",
         ),
+        (
+            "sublayer",
+            "return self.norm(x + self.dropout(sublayer(x)))",
+            "return self.norm(x + self.dropout(self.dropout(sublayer(x))))",
+            "should be dropped, not 7",
+        ),
+        ("tokens", "vocab[token] if unknown", "chr(-1) if unknown", "raises ValueError"),
     ],
 )
 def test_a_slip_that_few_numbers_show_is_seen(name: str, old: str, new: str, says: str) -> None:

@@ -1232,3 +1232,13 @@ def test_no_line_is_searched_for_where_hints_end_before_it(
             file.unlink()
         else:
             file.write_text(before, encoding="utf-8")
+
+
+def test_a_part_under_another_name_is_told_with_the_names_there_are(read: Read) -> None:
+    """`linear2` is no misspelling of `linear1`."""
+    panel = read(
+        "feed_forward", ("self.linear1 = ", "self.first = "), ("self.linear1(", "self.first(")
+    )
+    assert "`FeedForward` has no `linear1`, which the exercise asks for." in panel
+    assert "`first`" in panel
+    assert "misspelled" not in panel
