@@ -1,5 +1,9 @@
 """Public tests of decoding. Run them with: pytest exercises/test_decoding.py."""
 
+from itertools import pairwise
+from math import prod
+from typing import Any
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
@@ -77,6 +81,27 @@ def assert_written(found: Tensor, expected: Tensor, what: str, help: str = "") -
     assert_matches(found, expected, what, axes=AXES, help=help)
 
 
+def less_likely(found: Any, expected: list[int], model: Chain) -> str:
+    """Return by how much a sentence is less likely than the expected one; "" if it isn't."""
+
+    def probability(ids: list[int]) -> float:
+        whole = pairwise(ids[: ids.index(END) + 1] if END in ids else ids)
+        return prod(model.tables[0, word, follower].item() for word, follower in whole)
+
+    if not isinstance(found, Tensor) or found.dtype != torch.int64 or found.dim() != 2:
+        return ""
+    ids = found[0].tolist()
+    if not all(0 <= word < 5 for word in ids) or probability(ids) >= probability(expected):
+        return ""
+    both = f"{probability(ids):.3g}, the expected one {probability(expected):.3g}"
+    told = f"Your sentence has the probability {both}."
+    if (END in ids) == (END in expected):
+        return told
+    ended, unended = ("Yours", "the other") if END in ids else ("The other", "yours")
+    asks = "Which sentences are in your beam at the end, and among which does your code choose?"
+    return f"{told} {ended} has ended, {unended} has not. {asks}"
+
+
 def test_greedy_by_hand() -> None:
     """Greedy decoding appends a, the likelier token, and then the end."""
     found = greedy_decode(Chain(TREE), torch.tensor([[0, 3]]), START, END, max_len=6)
@@ -119,10 +144,11 @@ def test_any_id_may_be_generated() -> None:
     Only `eos_id` does, whatever the other ids are.
     """
     table = {START: {PAD: 0.9, A: 0.1}, PAD: {A: 0.8, END: 0.2}, A: {START: 0.7, END: 0.3}}
-    expected = torch.tensor([[START, PAD, A, START, PAD]])
+    model, expected = Chain(table), [START, PAD, A, START, PAD]
     for search in (greedy_decode, beam_search):
-        found = search(Chain(table), torch.tensor([[0]]), START, END, 5)
-        assert_matches(found, expected, search.__name__, axes=AXES)
+        found = search(model, torch.tensor([[0]]), START, END, 5)
+        help = less_likely(found, expected, model) if search is beam_search else ""
+        assert_matches(found, torch.tensor([expected]), search.__name__, axes=AXES, help=help)
 
 
 def test_the_start_token_may_have_any_id() -> None:
@@ -183,12 +209,13 @@ def test_finished_and_unfinished_compete() -> None:
     and a, a, which has not ended, wins with 0.7 * 0.9 = 0.63.
     """
     stays = {START: {END: 0.4, A: 0.6}, A: {A: 0.8, B: 0.2}, B: {A: 0.6, B: 0.4}}
-    found = beam_search(Chain(stays), torch.tensor([[0]]), START, END, 5, beam_size=2)
-    what = "beam_search with beam_size=2"
-    assert_written(found, torch.tensor([[START, END]]), what)
     overtakes = {START: {END: 0.3, A: 0.7}, A: {A: 0.9, END: 0.1}}
-    found = beam_search(Chain(overtakes), torch.tensor([[0]]), START, END, 3, beam_size=2)
-    assert_matches(found, torch.tensor([[START, A, A]]), what, axes=AXES)
+    for table, length, expected in ((stays, 5, [START, END]), (overtakes, 3, [START, A, A])):
+        model = Chain(table)
+        found = beam_search(model, torch.tensor([[0]]), START, END, length, beam_size=2)
+        help = less_likely(found, expected, model)
+        check = assert_written if END in expected else assert_matches
+        check(found, torch.tensor([expected]), "beam_search with beam_size=2", help=help)
 
 
 def test_scores_are_not_divided_by_the_length() -> None:

@@ -53,7 +53,7 @@ def _left_out(
     defined: Mapping[str, ast.FunctionDef],
     modules: Mapping[str, str],
 ) -> Iterator[tuple[str, int]]:
-    """Yield the arguments that no call of the same name gets in this function."""
+    """Yield the arguments that calls of the same name don't get in this function."""
     calls: dict[str, list[ast.Call]] = {}
     for node in ast.walk(function):
         if isinstance(node, ast.Call):
@@ -64,10 +64,13 @@ def _left_out(
             continue
         for given, default in defaults(called):
             argument = given.arg
-            if argument in own and not any(_is_given(call, argument, called) for call in same):
+            without = [call for call in same if not _is_given(call, argument, called)]
+            # A function may be called once with an argument and once without; every part is
+            # made with it.
+            if argument in own and without and (without == same or called.name == "__init__"):
                 yield (
                     _LEFT_OUT.format(argument=argument, call=name, default=ast.unparse(default)),
-                    same[0].lineno,
+                    without[0].lineno,
                 )
 
 
