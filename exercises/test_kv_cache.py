@@ -57,7 +57,13 @@ def test_three_tokens_by_hand() -> None:
         "Do the new tokens come after the old ones, or before?": expected.roll(1, dims=2),
     }
     assert_matches(keys, expected, "keys", axes=AXES, help=help, asks=asks)
-    assert_matches(values, 10 * expected, "values", axes=AXES, help=help)
+    asks = {
+        "These are the keys. In which order does append return keys and values?": expected,
+        "What is appended to the values: the new value, or the new key?": torch.cat(
+            [10 * expected[:, :, :2], expected[:, :, 2:]], dim=2
+        ),
+    }
+    assert_matches(values, 10 * expected, "values", axes=AXES, help=help, asks=asks)
     help = "Does `length` count tokens, all of them, after each append?"
     assert_matches(
         torch.tensor(cache.length), torch.tensor(3), "`length` after three tokens", help=help

@@ -152,13 +152,17 @@ def test_the_blocks_one_after_the_other() -> None:
         logits(second(after_first, angles, mask)),
         "logits",
         axes=LOGITS,
-        help="How many features does a head have, and which angles does each token have? Does each "
-        "block read what the one before it returned?",
+        help="Does the first block read the embedding as it is? How many features does a head "
+        "have, and which angles does each token have? Does each block read what the one before it "
+        "returned?",
         asks={
             "These are the logits after the first block. Is every block used?": logits(after_first),
             "These are the logits of the second block alone. Does it read what the first one "
             "returned?": logits(after_second),
             "In which order do the blocks run?": logits(first(after_second, angles, mask)),
+            "Is the embedding multiplied by something here?": logits(
+                second(first(embedded * 8**0.5, angles, mask), angles, mask)
+            ),
         },
     )
 

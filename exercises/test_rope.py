@@ -20,7 +20,8 @@ def test_angles_by_hand() -> None:
     axes = ("position", "pair")
     expected = torch.tensor([[0.0, 0.0], [1.0, 0.01], [2.0, 0.02]])
     angles = rotary_angles(head_dim=4, length=3)
-    assert_matches(angles, expected, "rotary_angles(4, 3)", axes=axes)
+    help = "Four features form two pairs. What is the angle of each at position 1?"
+    assert_matches(angles, expected, "rotary_angles(4, 3)", axes=axes, help=help)
     expected = torch.tensor([[0.0, 0.0], [1.0, 0.25], [2.0, 0.5]])
     assert_matches(rotary_angles(4, 3, 16.0), expected, "rotary_angles(4, 3, 16.0)", axes=axes)
     with assert_raises(ValueError, "rotary_angles(5, 3)"):

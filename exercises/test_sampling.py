@@ -1,6 +1,6 @@
 """Public tests of sampling. Run them with: pytest exercises/test_sampling.py."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
@@ -54,12 +54,29 @@ ROUND = Chain(
 )
 
 
-def assert_shares(drawn: Tensor, expected: list[float], what: str) -> None:
-    """Each token came as often as it should, give or take two in a hundred."""
+def assert_shares(
+    drawn: Tensor,
+    expected: list[float],
+    what: str,
+    asks: Mapping[str, list[float]] | None = None,
+) -> None:
+    """Each token came as often as it should, give or take two in a hundred.
+
+    `asks` holds questions for other shares that suggest one.
+    """
     shares = torch.bincount(drawn, minlength=len(expected)) / len(drawn)
     if not torch.equal(shares > 0, torch.tensor(expected) > 0):
         yours, right = ([round(share, 2) for share in one] for one in (shares.tolist(), expected))
-        raise Mismatch(f"{what} gave the shares {yours}; expected are {right}.")
+        asked = [
+            question
+            for question, others in (asks or {}).items()
+            if torch.allclose(shares, torch.tensor(others), rtol=0, atol=0.02)
+        ]
+        error = Mismatch(
+            f"{what} gave the shares {yours}; expected are {right}.", help="".join(asked[:1])
+        )
+        error.names_cause = bool(asked)
+        raise error
     assert_matches(shares, torch.tensor(expected), f"shares of the tokens of {what}", atol=0.02)
 
 
@@ -173,9 +190,27 @@ def test_options_in_their_order() -> None:
     """
     many = ROWS.repeat(MANY, 1)
     cold = sample(many[1::2], temperature=0.5, top_p=0.7)
-    assert_shares(cold, [1.0, 0.0, 0.0, 0.0], "sample with temperature=0.5, top_p=0.7")
+    logits = "What do your keep_top_k and keep_top_p get here: logits, or probabilities?"
+    assert_shares(
+        cold,
+        [1.0, 0.0, 0.0, 0.0],
+        "sample with temperature=0.5, top_p=0.7",
+        {
+            logits: [0.534, 0.241, 0.0, 0.225],
+            "Which acts first here, the temperature or top-p?": [0.911, 0.089, 0.0, 0.0],
+            "Does the temperature act here?": [0.762, 0.238, 0.0, 0.0],
+        },
+    )
     both = sample(many[::2], top_k=2, top_p=0.55)
-    assert_shares(both, [0.0, 0.0, 1.0, 0.0], "sample with top_k=2, top_p=0.55")
+    assert_shares(
+        both,
+        [0.0, 0.0, 1.0, 0.0],
+        "sample with top_k=2, top_p=0.55",
+        {
+            logits: [0.0, 0.0, 0.525, 0.475],
+            "Does top-p act on what top-k leaves, or on all tokens?": [0.0, 0.0, 0.571, 0.429],
+        },
+    )
     warm = sample(many[::2], temperature=2.0, top_k=2)
     first = 2 / (2 + 3**0.5)
     assert_shares(warm, [0.0, 0.0, first, 1 - first], "sample with temperature=2, top_k=2")

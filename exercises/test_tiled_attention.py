@@ -50,15 +50,14 @@ def test_by_hand() -> None:
     start, end = "Where does a block start?", "Where does a block end?"
     last_block = "Only the last block counts here. What is kept of the others?"
     skipping = "A key between two blocks is left out. Where does the next block start?"
+    repeated = "Some keys count several times. Where does the second block start?"
+    in_one = {
+        f"The last key is left out. {end}": over(0, 1, 2),
+        f"The first key is left out. {start}": over(1, 2, 3),
+        repeated: over(0, 1, 1, 2, 2, 2, 3, 3, 3, 3),
+    }
     for block, help, asks in (
-        (
-            4,
-            plain,
-            {
-                f"The last key is left out. {end}": over(0, 1, 2),
-                f"The first key is left out. {start}": over(1, 2, 3),
-            },
-        ),
+        (4, plain, in_one),
         (2, blocks, {last_block: over(2, 3), skipping: over(0, 1, 3)}),
         (
             1,

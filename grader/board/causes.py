@@ -189,7 +189,14 @@ def without_return(source: str, raised: Collection[int]) -> tuple[str, int] | No
         if running and (node in running or node.name not in called | {"forward"}):
             continue
         promises = node.returns is not None and not _MAY_BE_NONE.search(ast.unparse(node.returns))
-        inside = [part for part in ast.walk(node) if isinstance(part, ast.Return | ast.Yield)]
+        others = {
+            part
+            for inner in ast.walk(node)
+            if isinstance(inner, ast.FunctionDef | ast.Lambda) and inner is not node
+            for part in ast.walk(inner)
+        }
+        parts = [part for part in ast.walk(node) if part not in others]
+        inside = [part for part in parts if isinstance(part, ast.Return | ast.Yield)]
         raises = any(isinstance(statement, ast.Raise) for statement in node.body)
         if not (promises or node.name == "forward") or raises:
             continue

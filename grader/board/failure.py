@@ -47,7 +47,7 @@ _OWN_RAISE_LATER = (
 )
 _REFUSED = "Code of another exercise rejects its arguments. Does your line pass the right ones?"
 # Errors that the shapes of the tensors in the line explain, and what they make unnecessary.
-_ABOUT_SIZES = r"\bsizes?\b|\bshapes?\b|\b[Dd]imensions?\b"
+_ABOUT_SIZES = r"\bdim\b|\bsizes?\b|\bshapes?\b|\b[Dd]imensions?\b"
 _PRINT = r" Print (?:both shapes|its shape)\."
 _GIVEN_MASK = (
     "`{}` is as the test gave it. Are these scores of all its queries with all its keys, and no "
@@ -90,7 +90,8 @@ def failure(error: BaseException, exercise: str, test: PublicTest, workspace: Wo
         if "is a `return` missing" in error.finding.headline:
             result.finding = _missing_return([exercise], workspace) or result.finding
             result.is_comparison = False
-        unraised = without_raise(workspace.source(exercise)) if error.raises_nothing else None
+        is_refusal = error.points_at == "raise"
+        unraised = without_raise(workspace.source(exercise)) if is_refusal else None
         if unraised is not None:
             sentence, line = unraised
             place = workspace.line(exercise, line, "")
@@ -218,6 +219,7 @@ def _explain_error(
             [*(path.stem for path, _ in reversed(frames)), result.exercise], workspace, frames
         )
         if returned is not None:
+            result.names_cause = True
             return replace(returned, help=line)
     if not isinstance(error, NotImplementedError):
         made = constructor_call(error.__traceback__, workspace, result.exercise)
@@ -312,7 +314,7 @@ def answers(
         made = find_line(exercise, entry, part[1]) if part else None
         if made is not None and (points_at == "__init__" or "your `" in words):
             return (made,)
-        methods = re.findall(rf"\b{entry}\.(\w+)", words)
+        methods = re.findall(rf"\b{entry}\.(\w+)", words) + ([part[1]] if part else [])
         calls = (*methods, "forward", *test.calls)
         place = workspace.answer(exercise, entry, points_at, calls, key[1] if key else "", ran)
         if place is not None:

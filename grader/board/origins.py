@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from types import FrameType
 
+import torch
 from torch import Tensor
 
 from grader.board.assignments import assigned, is_kept
@@ -63,18 +64,15 @@ def of_shapes(
     The sizes that do not fit are those that the error names. The line is the last one of the
     exercise's own; where it names nothing but what its function was given, the line that calls this
     function is asked. Nothing is returned where the origins take more than four lines: that leads
-    nowhere. Where the code that it calls raised, only what that line read counts, if it is known.
+    nowhere. Where a mask is among what the last line of all code here read, no other one counts.
     """
     sizes = set(map(int, re.findall(r"\d+", re.sub(_NO_SIZE, "", str(error)))))
-    met = _met(error, workspace)
+    met = _masks_met(error, workspace)
     frames = [
         (frame, line)
         for path, frame, line in workspace.frames(error.__traceback__)
         if path.stem == exercise
     ]
-    # Once one of the tensors that met is known by a name, all others are beside the point.
-    named = [_tensors(_read_at(frame, line), frame) for frame, line in frames]
-    met &= {_memory(tensor) for tensors in named for tensor in tensors.values()}
     for frame, line in reversed(frames):
         by_lines = {origin.lines: origin for origin in _origins(frame, line, sizes, met)}
         lines = sorted({number for numbers in by_lines for number in numbers})
@@ -110,13 +108,14 @@ def as_given(error: BaseException, workspace: Workspace) -> set[str]:
     return {name for name in names if name in arguments - stored}
 
 
-def _met(error: BaseException, workspace: Workspace) -> set[int]:
-    """Return where the tensors lie in memory that the last line of all code here reads."""
+def _masks_met(error: BaseException, workspace: Workspace) -> set[int]:
+    """Return where the masks lie in memory that the last line of all code here reads."""
     frames = list(workspace.frames(error.__traceback__))
     if not frames:
         return set()
     _, frame, line = frames[-1]
-    return {_memory(tensor) for tensor in _tensors(_read_at(frame, line), frame).values()}
+    tensors = _tensors(_read_at(frame, line), frame).values()
+    return {_memory(tensor) for tensor in tensors if tensor.dtype == torch.bool}
 
 
 def _tensors(names: Iterable[str], frame: FrameType) -> dict[str, Tensor]:
@@ -144,7 +143,11 @@ def _origins(frame: FrameType, line: int, sizes: set[int], met: set[int]) -> Ite
         return
     tensors = _tensors(_read(statement), frame)
     if met:
-        tensors = {name: tensor for name, tensor in tensors.items() if _memory(tensor) in met}
+        tensors = {
+            name: tensor
+            for name, tensor in tensors.items()
+            if tensor.dtype != torch.bool or _memory(tensor) in met
+        }
     wrong = [name for name, tensor in tensors.items() if sizes & set(tensor.shape)]
     for name in wrong or tensors:
         origin = _origin(name, statement, function, frame, sizes)

@@ -165,13 +165,14 @@ class _Pointer:
         if self._say_what_is_misplaced(failures) or self._say_python_trap(failures):
             return
         names, place = self._mistake(shown)
-        end = self._end(dropped, shown, several=True, and_sizes=True) or self._end(
-            partial(self._left_out, shown), shown, several=True
+        end = (
+            self._end(dropped, shown, several=True, and_sizes=True)
+            or self._end(partial(self._left_out, shown), shown, several=True)
+            # The arguments of an unused layer are unread for that reason.
+            or self._end(unused_layers, shown, several=True)
         )
         if end is None and place is None:
-            # The arguments of an unused layer are unread for that reason.
-            end = self._end(unused_layers, shown, several=True)
-            end = end or self._end(told_arguments, shown)
+            end = self._end(told_arguments, shown)
         if end is not None and end[1] != place:
             told, place = end
             asked = f"{finding.help} " if shown.names_cause and not _is_said(finding, told) else ""
@@ -196,11 +197,15 @@ class _Pointer:
             self.said.update(names)
             _say(failures, f"{finding.help}\n{help}".strip(), places)
             return
+        origins = places[:-1] if shown.shows_origin else ()
         if not shown.is_comparison and not _is_about_names(finding) and self.sure & set(names):
             # The mistake says more about this error than the general explanation does.
             headline = re.sub(_QUESTION, "", finding.headline)
             may_point = self.limit.allows("line") and not _is_of_its_line(finding)
-            if place is not None and may_point:
+            # The origins are certain: another line of the same function is only a guess.
+            is_guess = end is None and place not in origins
+            is_guess = is_guess and _inside(place) in map(_inside, origins)
+            if place is not None and may_point and not is_guess:
                 is_here = place in places[-1:]
                 help = help if is_here else f"{help} {_IS_IT_LINE.format(place.line)}"
                 places = (place,) if is_here else (place, *places[-1:])
@@ -212,7 +217,6 @@ class _Pointer:
                 return
             if _is_of_its_line(finding):
                 return
-            origins = places[:-1] if shown.shows_origin else ()
             if place in places and place not in origins:
                 if re.match(_ERROR, finding.headline):  # only Python's own message
                     _say(failures, f"{finding.help} {help}".strip(), places)
@@ -469,6 +473,10 @@ def _place(
     if number is None:
         return None
     return workspace.line(exercise, number, _around(source, number))
+
+
+def _inside(place: Place | None) -> str:
+    return place.inside if place is not None else ""
 
 
 def _is_said(finding: Finding, sentence: str) -> bool:

@@ -22,6 +22,14 @@ def at_line(code: str | ast.AST, number: int) -> ast.stmt | None:
     return None
 
 
+def read_at(code: str, number: int) -> ast.AST | None:
+    """Return what Python reads on a line: a simple statement, or the condition of an `if`."""
+    nodes = [node for node in ast.walk(parsed(code)) if isinstance(node, ast.If | ast.While)]
+    tests = [node.test for node in nodes]
+    here = [test for test in tests if test.lineno <= number <= (test.end_lineno or 0)]
+    return here[0] if here else at_line(code, number)
+
+
 def shown(lines: list[str], number: int) -> str:
     """Return a line of the source; where a statement of several lines begins, all of it."""
     line = lines[number - 1].strip() if 0 < number <= len(lines) else ""

@@ -10,7 +10,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from grader.board.statements import at_line
+from grader.board.statements import at_line, read_at
 from grader.board.workspace import Workspace
 from grader.recognition.likeness import parsed
 
@@ -193,9 +193,9 @@ def _values(
     if not frames:
         return
     _, frame, number = frames[-1]
-    statement = at_line("".join(linecache.getlines(frame.f_code.co_filename)), number)
-    if statement is not None:
-        yield from _named_in(statement, frame)
+    code = read_at("".join(linecache.getlines(frame.f_code.co_filename)), number)
+    if code is not None:
+        yield from _named_in(code, frame)
 
 
 def _named_in(code: ast.AST, frame: FrameType) -> Iterator[tuple[str, Any]]:

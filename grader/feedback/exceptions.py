@@ -157,6 +157,11 @@ HINTS: tuple[Hint, ...] = (
         "numbers. Print its shape.",
     ),
     Hint(
+        r"prob_dist must be 1 or 2 dim",
+        "`multinomial` draws from one row of probabilities, or from several, (B, V), and this "
+        "tensor has more axes. Which logits are those of the next token?",
+    ),
+    Hint(
         r"the `-` operator, (?:with|on) (?:a|two) bool tensor",
         "`-` doesn't work on booleans, such as those of a mask. `~` swaps True and False; "
         "`masked_fill` and torch.where choose by a mask.",

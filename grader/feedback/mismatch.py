@@ -14,14 +14,12 @@ class Mismatch(AssertionError):  # noqa: N818 - the student's result differs, no
     `points_at` says where in the code the reason is to be looked for: at its "return", in its
     "__init__", at the condition of its "raise" or anywhere in it, "def". `names_cause` says that
     the numbers are those of a certain slip, about which `help` asks. `modified` is the tensor that
-    should not have been, and `place` the line that is known to be the reason. `raises_nothing` says
-    that an error was expected.
+    should not have been, and `place` the line that is known to be the reason.
     """
 
     names_cause = False
     modified: Tensor | None = None
     place: Place | None = None
-    raises_nothing = False
 
     def __init__(
         self, headline: str, grid: Grid | None = None, help: str = "", points_at: str = "return"

@@ -19,6 +19,7 @@ Right code rarely has any of these; code whose numbers are wrong often does.
 from __future__ import annotations
 
 import ast
+import builtins
 import difflib
 import re
 from collections.abc import Iterable, Iterator
@@ -62,6 +63,11 @@ _ALL_LAYERS = {"modules", "children", "named_children", "_modules", "parameters"
 _HAVE_EFFECTS = {"backward", "register_hook", "retain_grad", "sort", "add", "index"}
 # Functions of torch without side effects that tensors don't have as methods.
 _FUNCTIONS_ONLY = {"cat", "concat", "einsum", "hstack", "stack", "vstack"}
+# Functions of the exercises that are called for what they change.
+_WITH_EFFECTS = {"clip_gradients", "fit", "initialise", "train_step"}
+_EDITS = {name for kind in (list, dict, set) for name in dir(kind)} - {"copy", "count", "get"}
+_EDITS -= {"index", "items", "keys", "values"}
+_BUILTINS = set(dir(builtins)) - {"next", "print", "setattr"}
 # Names of methods that only look at a tensor and return nothing.
 _LOOKS_ON = re.compile(r"check|valid|verif|assert|log|record|print")
 _SIZE = re.compile(r"(\.shape(\[[^\]]*\])?|\.size\([^)]*\)|^len\(.*\))$")
@@ -82,8 +88,11 @@ def dropped(source: str) -> list[tuple[str, int]]:
     functions = [n for n in ast.walk(parsed(source)) if isinstance(n, ast.FunctionDef)]
     # Functions that return nothing are called for their side effects.
     silent = {node.name for node in functions if not _returns(node)}
+    tree = parsed(source)
+    own = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
+    pure = {node.name for node in own if _is_pure(node)} | _imported(tree)
     kinds = (
-        partial(_dropped, silent=silent),
+        partial(_dropped, silent=silent, pure=pure),
         _alone,
         _unread,
         _first_passes,
@@ -92,6 +101,18 @@ def dropped(source: str) -> list[tuple[str, int]]:
         _ungiven,
     )
     return _in_order(sentence for node in functions for kind in kinds for sentence in kind(node))
+
+
+def _imported(tree: ast.Module) -> set[str]:
+    """Return the functions of other exercises, without effects, that a file imports."""
+    return {
+        alias.asname or alias.name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom)
+        and (node.module or "").partition(".")[0] in ("exercises", "solutions")
+        for alias in node.names
+        if alias.name.islower() and alias.name not in _WITH_EFFECTS
+    }
 
 
 def changed_in_forward(source: str) -> list[tuple[str, int]]:
@@ -205,7 +226,39 @@ def _returns(function: ast.FunctionDef) -> bool:
     return any(isinstance(node, kinds) and node.value for node in ast.walk(function))
 
 
-def _dropped(function: ast.FunctionDef, silent: AbstractSet[str]) -> Iterator[tuple[str, int]]:
+def _is_pure(function: ast.FunctionDef) -> bool:
+    """Return whether all that a function does is to return something, as far as one can see.
+
+    It calls no other function of the file and changes nothing in place but what it made itself.
+    """
+    made = _stored(function)
+    nodes = list(ast.walk(function))
+    changed: list[ast.expr] = []
+    for node in nodes:
+        if isinstance(node, ast.Global | ast.Nonlocal | ast.Yield | ast.YieldFrom | ast.Delete):
+            return False
+        if isinstance(node, ast.Attribute | ast.Subscript) and isinstance(node.ctx, ast.Store):
+            changed.append(node.value)
+        elif isinstance(node, ast.AugAssign):
+            changed.append(node.target)
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            is_edit = node.func.attr.endswith("_") or node.func.attr in _EDITS
+            changed += [node.func.value] if is_edit else []
+        elif isinstance(node, ast.Call) and ast.unparse(node.func) not in _BUILTINS:
+            return False
+    values = [node.value for node in nodes if isinstance(node, ast.Assign)]
+    aliases = {value.id for value in values if isinstance(value, ast.Name)}
+    arguments = {node.arg for node in nodes if isinstance(node, ast.arg)}
+    return (
+        _returns(function)
+        and all(isinstance(owner, ast.Name) and owner.id in made for owner in changed)
+        and not arguments & (made | aliases)
+    )
+
+
+def _dropped(
+    function: ast.FunctionDef, silent: AbstractSet[str], pure: AbstractSet[str]
+) -> Iterator[tuple[str, int]]:
     """Yield the calls that stand alone on a line although all they do is to return something."""
     given = {argument.arg for argument in function.args.args} | {
         loop.target.id
@@ -222,6 +275,8 @@ def _dropped(function: ast.FunctionDef, silent: AbstractSet[str]) -> Iterator[tu
             yield _DROPPED.format(called.id), node.lineno
         elif isinstance(called, ast.Subscript) and _is_own(called):
             yield _DROPPED.format(ast.unparse(called)), node.lineno
+        elif isinstance(called, ast.Name) and called.id in pure:
+            yield _UNUSED.format(ast.unparse(node.value)), node.lineno
         elif isinstance(called, ast.Attribute) and called.attr in silent:
             continue
         elif isinstance(called, ast.Attribute) and _returns_new(called, function.name):

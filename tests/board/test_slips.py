@@ -1242,3 +1242,163 @@ def test_a_part_under_another_name_is_told_with_the_names_there_are(read: Read) 
     assert "`FeedForward` has no `linear1`, which the exercise asks for." in panel
     assert "`first`" in panel
     assert "misspelled" not in panel
+
+
+@pytest.mark.full(but=("kv_cache", "sampling"))
+@pytest.mark.parametrize(
+    ("exercise", "old", "new", "says", "line", "never"),
+    [
+        (
+            "grouped_query",
+            "            key, value = cache.append(key, value)",
+            "            cache.append(key, value)",
+            "What does append return, and what does your code do with it?",
+            "cache.append(key, value)",
+            "Is this the mask of the sequence",
+        ),
+        (
+            "transformer",
+            "        return self.decoder(\n            self.tgt_embedding(tgt),\n"
+            "            memory,\n            target_mask(tgt, self.pad_id),\n"
+            "            padding_mask(src, self.pad_id),",
+            "        x = self.tgt_embedding(tgt)\n"
+            "        first = target_mask(tgt, self.pad_id)\n"
+            "        second = padding_mask(tgt, self.pad_id)\n"
+            "        return self.decoder(\n            x,\n            memory,\n"
+            "            first,\n            second,",
+            "`second` (2, 1, 1, 4) is computed on line",
+            "second = padding_mask(tgt, self.pad_id)",
+            "`first` (2, 1, 4, 4) is computed",
+        ),
+        (
+            "transformer",
+            "self.tgt_embedding = TransformerEmbedding(tgt_vocab_size, d_model, dropout, max_len)",
+            "self.tgt_embedding = TransformerEmbedding(tgt_vocab_size, d_model, dropout)",
+            "`max_len` is not passed on to `TransformerEmbedding` here, so the default, 5000,",
+            "self.tgt_embedding = TransformerEmbedding(tgt_vocab_size, d_model, dropout)",
+            "class Transformer",
+        ),
+        (
+            "kv_cache",
+            "held.shape[:2] != new.shape[:2] or held.size(3) != new.size(3)",
+            "held.shape[:2] != new.shape[:2]",
+            "Here only the number of features of the key differs. Which condition of yours",
+            "if held.shape[:2] != new.shape[:2]:",
+            "class KVCache",
+        ),
+        (
+            "kv_cache",
+            "self.keys, self.values = self.keys[rows], self.values[rows]",
+            "self.keys[rows]",
+            "Nothing keeps what `self.keys[rows]` computes here",
+            "self.keys[rows]",
+            "def ",
+        ),
+        (
+            "language_model",
+            "if past + length > self.max_len:",
+            "if length > self.max_len:",
+            "What does your code compare with max_len?",
+            "if length > self.max_len:",
+            "class Block",
+        ),
+        (
+            "sampling",
+            "logits = model(unread, caches)[:, -1]",
+            "logits = model(ids, caches)[:, -1]",
+            "the model was given tokens that its caches hold already",
+            "logits = model(ids, caches)[:, -1]",
+            "ids = torch.cat(",
+        ),
+        (
+            "training_loop",
+            "value = loss(model(src, decoder_input), labels)",
+            "logits = model(src, tgt)\n    value = loss(logits, labels)",
+            "`logits` (1, 3, 1) is computed on line",
+            "logits = model(src, tgt)",
+            "labels[",
+        ),
+        (
+            "training_loop",
+            'for group in optimiser.param_groups:\n            group["lr"] = rate(step)',
+            "optimiser.lr = rate(step)",
+            "Nothing reads `optimiser.lr`",
+            "optimiser.lr = rate(step)",
+            "Which batch belongs to step 1",
+        ),
+        (
+            "subwords",
+            "if (row[place], row[place + 1]) == best:",
+            "if (row[place + 1], row[place + 2]) == best:",
+            "`row` has 3 items and `place` is 1.",
+            "if (row[place + 1], row[place + 2]) == best:",
+            "return",
+        ),
+        (
+            "tiled_attention",
+            "largest = new_largest",
+            "pass",
+            "no line of the loop gives `largest` a new value.",
+            "new_largest = torch.maximum(largest, scores.amax(dim=-1, keepdim=True))",
+            "return output",
+        ),
+        (
+            "tiled_attention",
+            "here = slice(start, start + block)",
+            "here = slice(start, start + block - 1)",
+            "The last key is left out. Where does a block end?",
+            "",
+            "Which maximum",
+        ),
+        (
+            "swiglu",
+            "self.down_proj(gate * torch.sigmoid(gate) * self.up_proj(x))",
+            "gate * torch.sigmoid(gate) * self.up_proj(x)",
+            "`self.down_proj` is made here and used nowhere.",
+            "self.down_proj = nn.Linear(d_ff, d_model, bias=bias)",
+            "return gate",
+        ),
+        (
+            "decoding",
+            "best.append(max(beam)[1])",
+            "best.append(max([one for one in beam if eos_id in one[1]] or beam)[1])",
+            "Your sentence has the probability 0.216, the expected one 0.454. Yours has ended",
+            "",
+            "filled with",
+        ),
+        (
+            "decoder",
+            "x = self.sublayers[1](x, lambda",
+            "x = self.sublayers[1](memory, lambda",
+            "The shape of your DecoderLayer output",
+            "",
+            "class DecoderLayer",
+        ),
+    ],
+)
+def test_the_panel_shows_the_line_that_helps(
+    read: Read, exercise: str, old: str, new: str, says: str, line: str, never: str
+) -> None:
+    """It says what is sure, and no line is shown that is only a guess."""
+    panel = read(exercise, (old, new), pointed=True)
+    assert says in panel
+    assert line in panel
+    assert never not in panel
+
+
+def test_arguments_that_are_only_passed_on_are_told_where_they_were_swapped(read: Read) -> None:
+    """A `def` line without types doesn't say what it expects, so the error comes out further in."""
+    panel = read(
+        "language_model",
+        (
+            'angles: Float[Tensor, "length d_head//2"] | None = None,\n'
+            '        mask: Bool[Tensor, "..."] | None = None,\n'
+            "        cache: KVCache | None = None,",
+            "angles=None,\n        mask=None,\n        cache=None,",
+        ),
+        ("x = block(x, angles, mask, caches[", "x = block(x, mask, angles, caches["),
+        pointed=True,
+    )
+    assert "`Block` is called with a tensor of booleans for `angles`" in panel
+    assert "in this order: x, angles, mask, cache." in panel
+    assert "x = block(x, mask, angles," in panel

@@ -156,6 +156,33 @@ def test_a_new_value_that_is_neither_kept_nor_returned(body: str, names: str) ->
     )
 
 
+@pytest.mark.parametrize(
+    ("body", "is_told"),
+    [
+        ("merged = []; merged.append(pair); return merged", True),
+        ("return [pair, *tokens]", True),
+        ("tokens.append(pair); return tokens", False),
+        ("tokens[0] = pair; return tokens", False),
+        ("same = tokens; same.append(pair); return same", False),
+        ("print(tokens); return tokens", False),
+        ("tokens += pair; return tokens", False),
+    ],
+)
+def test_a_function_that_only_returns_something_is_not_called_for_its_effect(
+    body: str, is_told: bool
+) -> None:
+    source = f"def joined(tokens, pair):\n    {body}\ndef encode(tokens):\n    joined(tokens, 1)\n"
+    told = dropped(source + "    return tokens")
+    assert told == ([("`joined(tokens, 1)` returns something, and nothing uses it.", 4)] * is_told)
+
+
+def test_so_is_one_of_another_exercise() -> None:
+    source = "from exercises.rope import apply_rotary\n"
+    source += "from exercises.training import initialise\n"
+    source += "def f(x):\n    initialise(x)\n    apply_rotary(x, 1)\n    return x"
+    assert [line for _, line in dropped(source)] == [5]
+
+
 def test_a_method_of_a_class_of_ones_own_is_called_for_its_effect() -> None:
     """Texts have a `join` that returns something new; this one changes the list of its object."""
     own = "class Piece:\n    def join(self, left):\n        self.tokens[0] = left\n"
