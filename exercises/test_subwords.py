@@ -96,7 +96,7 @@ def test_the_earliest_merge_comes_first() -> None:
 
 
 def test_each_call_has_its_own_merges() -> None:
-    """Without merges `the` is three bytes, whatever merges an earlier call was given."""
+    """Without merges `the` is three bytes, whatever was merged before."""
     help = "What does a second call, with other merges, find from the first?"
     for merges, ids in ((MERGES, [257]), ([], [116, 104, 101]), (MERGES[:1], [256, 101])):
         assert_equals(encode("the", merges), ids, f"encode('the', {merges})", help)
