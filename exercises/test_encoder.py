@@ -132,7 +132,7 @@ def test_the_layers_share_nothing() -> None:
     first, second = ({id(one) for one in layer.parameters()} for layer in encoder.layers)
     if first & second:
         raise Mismatch(
-            "The layers of your Encoder share their parameters.",
+            "The `layers` of your Encoder share their parameters.",
             help="Is one layer in the list several times? Make a new one for each.",
             points_at="__init__",
         )

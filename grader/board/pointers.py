@@ -43,7 +43,7 @@ _QUESTION = r"(?<=[.!?]) [A-Z`][^.?!]*\?(?= |$)"
 _IS_IT = "Is it this line?"
 _IS_IT_LINE = "Is it line {}?"  # where others are shown as well
 _IS_ONE = "Is it one of these lines?"
-_PLAIN_RETURN = r"return (?:[\w., ]+|\{.*)$"
+_COMPUTES = r" (?:[-+*/@&|]|\*\*|//) "
 _LOOK_AT = "Look at {}: {}"  # at a line that the search found
 # Errors that are caused by the line that raises them, whatever else is wrong.
 _ABOUT_SIZES = r"\b[Ss]izes?\b|\b[Ss]hapes?\b|\b[Dd]imensions?\b"
@@ -165,14 +165,14 @@ class _Pointer:
         if self._say_what_is_misplaced(failures) or self._say_python_trap(failures):
             return
         names, place = self._mistake(shown)
-        end = (
-            self._end(dropped, shown, several=True, and_sizes=True)
-            or self._end(partial(self._left_out, shown), shown, several=True)
-            # The arguments of an unused layer are unread for that reason.
-            or self._end(unused_layers, shown, several=True)
+        end = self._end(dropped, shown, several=True, and_sizes=True) or self._end(
+            partial(self._left_out, shown), shown, several=True
         )
-        if end is None and place is None:
-            end = self._end(told_arguments, shown)
+        is_sign = end is None  # of a fault in another line
+        if is_sign:
+            # The arguments of an unused layer are unread for that reason.
+            end = self._end(unused_layers, shown, several=True)
+            end = end or (self._end(told_arguments, shown) if place is None else None)
         if end is not None and end[1] != place:
             told, place = end
             asked = f"{finding.help} " if shown.names_cause and not _is_said(finding, told) else ""
@@ -180,6 +180,10 @@ class _Pointer:
             if not shown.is_comparison:
                 asked = f"{finding.help}\n"
                 where = where if _is_own_raise(shown) else (place, *shown.places[-1:])
+            found = self._found(failures, None) if is_sign and shown.is_comparison else None
+            if found is not None and found.line != place.line:
+                where = (self._line(found.line),)
+                told = f"{told}\n{_looking_at(found, 'this line')}"
             self._say_once(failures, told, asked, where)
             return
         found = self._found(failures, place)
@@ -233,7 +237,7 @@ class _Pointer:
             # The line that makes the result is certain; whether it is this one is not.
             ran = self.runs.lines(shown.test)
             other = tuple(one for one in places if ran and one.line not in (0, place.line))
-            several = other and not re.match(_PLAIN_RETURN, other[0].source)
+            several = other and re.search(_COMPUTES, other[0].source)
             help = f"{help} {_IS_ONE if several else _IS_IT}"
             places = (
                 tuple(sorted((place, *other), key=lambda one: one.line)) if several else (place,)
@@ -308,8 +312,7 @@ class _Pointer:
         shown = failures[0]
         finding = shown.finding
         assert finding is not None
-        source = self.workspace.source(self.exercise)
-        place = self.workspace.line(self.exercise, found.line, _around(source, found.line))
+        place = self._line(found.line)
         raised = () if shown.is_comparison else finding.places[-1:]
         places = (place, *(other for other in raised if other.line != place.line))
         asks, headline = self._asks(names), finding.headline
@@ -322,10 +325,14 @@ class _Pointer:
             parts = [finding.help, asks if is_sure else ""]
         self.said.update(names)
         where = "this line" if len(places) == 1 else f"line {place.line}"
-        told = _LOOK_AT.format(where, f"{found.told[0].lower()}{found.told[1:]}")
+        told = _looking_at(found, where)
         is_asked = parts[-1] and (shown.is_comparison or asks)
         parts.append(told if is_asked else f"{told} {found.asks}")
         _say(failures, "\n".join(filter(None, parts)), places, headline)
+
+    def _line(self, number: int) -> Place:
+        source = self.workspace.source(self.exercise)
+        return self.workspace.line(self.exercise, number, _around(source, number))
 
     def _asks(self, names: Sequence[str]) -> str:
         """Return the questions of these mistakes."""
@@ -491,6 +498,11 @@ def _comes_out_late(finding: Finding) -> bool:
     Two tensors that don't fit raise an error where they meet, not where they are made.
     """
     return any(re.search(_ERROR, text) for text in (finding.headline, finding.help))
+
+
+def _looking_at(found: Found, where: str) -> str:
+    """Return the sentence on an edit that helps: of this line, or of a line by its number."""
+    return _LOOK_AT.format(where, f"{found.told[0].lower()}{found.told[1:]}")
 
 
 def _is_about_names(finding: Finding) -> bool:

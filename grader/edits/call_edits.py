@@ -55,6 +55,7 @@ def call_edits(
     text = source.segment(node)
     if name in _AXIS_CALLS:
         yield from _axes(source, node, name)
+        yield from _of_each_row(source, scope, node, name)
     if name in ("view", "reshape", "permute"):
         yield from _shape(source, node, name)
     if name in _REDUCING and not any(keyword.arg == "keepdim" for keyword in node.keywords):
@@ -162,6 +163,15 @@ def _axes(source: Source, node: ast.Call, name: str) -> Iterator[Edit]:
     if name == "size" and not given:
         for axis in (-1, -2, 0, 1):
             yield source.replaced(node, "axis", _with(node, str(axis)), 2)
+
+
+def _of_each_row(source: Source, scope: Scope, node: ast.Call, name: str) -> Iterator[Edit]:
+    """Yield the largest or smallest number of each row, in place of that of all numbers."""
+    receiver = receiver_of(source, node)
+    if name not in ("max", "min") or receiver is None or node.args or node.keywords:
+        return
+    for axis in ("dim", "-1") if "dim" in scope.names else ("-1",):
+        yield source.replaced(node, "axis", f"{receiver}.a{name}(dim={axis}, keepdim=True)", 1)
 
 
 def _positions_of_axes(node: ast.Call, name: str) -> list[ast.expr]:
