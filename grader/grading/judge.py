@@ -154,20 +154,18 @@ class Judge:
             return self._in_notebook(name, submission, submission.layout, process)
         before = None
         if name in process.rules:
-            if process.holds_code:
-                before = self._in_shared_process(name, process)
-                with contextlib.suppress(Doubt):
-                    return self._found(before)
-                process.leave()
-            before = self._run(name, process, before)
+            run = self._in_shared_process if process.holds_code else self._run
+            before = run(name, process)
             with contextlib.suppress(Doubt):
                 result = self._found(before)
                 if before.verdict is not None:
                     process.leave()
                 return result
-            process.leave()
         with self._process(submission, [name], process.budget) as own:
-            return self._found(self._run(name, own, before))
+            result = self._found(self._run(name, own, before))
+        if before and result.status is Status.PASSED:
+            process.leave()  # something that ran there before has broken it
+        return result
 
     def _in_notebook(
         self, name: str, submission: Submission, layout: Layout, process: StudentProcess

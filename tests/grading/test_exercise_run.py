@@ -91,6 +91,17 @@ def test_a_right_submission_stays_in_one_process(judge: Judge) -> None:
     assert judge.host.server.forks == before + 1 + len(APART) + len(watched) * len(get_args(View))
 
 
+def test_a_wrong_exercise_takes_one_process_more(judge: Judge) -> None:
+    """Those after it go on in the process of those before it."""
+    wrong = SOLUTIONS["layer_norm"].replace("self.eps", "1.0")
+    sources = {**SOLUTIONS, "layer_norm": wrong}
+    names = ("masks", "layer_norm", "feed_forward", "encoder")
+    before = judge.host.server.forks
+    results = grade(judge, {name: sources[name] for name in names})
+    assert [name for name in names if not full_marks(results[name])] == ["layer_norm"]
+    assert judge.host.server.forks == before + 2
+
+
 def test_what_only_another_exercise_forbids_costs_nothing(judge: Judge) -> None:
     """At import, in a call and hidden, in the first exercise of a process and in a later one."""
     allowed = """
