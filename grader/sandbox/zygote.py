@@ -35,6 +35,8 @@ from grader.sandbox.lockdown import Layers, Limits
 
 STUDENT_FD, REPORT_FD = 3, 4
 DESCRIPTORS = 256
+# The gaps that are filled before a fork: the largest, and all together. They come to 0.3 MB.
+LARGEST_GAP, MOST_FILLED = 1 << 15, 4 << 20
 ROOM_SECONDS = 30  # less than a judge waits for an answer
 LOCKED = b"locked"
 
@@ -152,6 +154,7 @@ class Zygote:
                 # It is a whole class, then, and nothing waits for this.
                 self.program.warm_further()
                 gc.freeze()
+                _fill_gaps()
             self.spare = self.spawn_ahead()
             return
         for child in self.children.values():
@@ -363,6 +366,23 @@ def _children() -> set[int]:
         return set()
 
 
+# What fills the gaps in memory that this process has freed.
+_fillers: list[object] = []
+
+
+def _fill_gaps() -> None:
+    """Fill what is free between the objects of this process, so that children write elsewhere.
+
+    A page that a child writes to is copied for it. New objects would come to lie in small gaps all
+    over, one in each page; where there are none, they lie next to each other behind all others.
+    """
+    end, left = id(bytes(LARGEST_GAP)), MOST_FILLED
+    for size in (*range(LARGEST_GAP + 7, 0, -16), 0):
+        while left > 0 and id(block := bytes(size) if size else object()) < end:
+            _fillers.append(block)
+            left -= size + 16
+
+
 def _forget_the_kit() -> None:
     """Make `import grader` and `import solutions` fail in student code."""
     kit = ("grader", "solutions")
@@ -401,6 +421,7 @@ def main(program: str, descriptors: Sequence[int]) -> None:
     gc.enable()
     # A model is thousands of objects; at every 700th Python would search all the new ones.
     gc.set_threshold(50_000)
+    _fill_gaps()
     Zygote(module, controls, Limits(**start["limits"]), layers, start["scratch"]).run()
     # Python would take a tenth of a second to tear torch down.
     os._exit(0)
