@@ -124,12 +124,13 @@ def explain(
 def alike(known: Fingerprints, name: str, student: Prints) -> list[str]:
     """Return the mistakes that look the same as this one where the student's code said anything."""
     # Only replies that say something can be compared.
-    rows = known.known[:, student.said]
+    codes = known.known.codes[:, student.said]
     names = [name]
     for row in known.forms(name):
-        unequal = (rows.said | rows[row].said) & ~rows.same(rows[row])
-        same = (~unequal.any(dim=-1)).tolist()
-        names += [mistake for mistake, equal in zip(known.names, same, strict=True) if equal]
+        likely = (codes == codes[row]).all(dim=-1).nonzero()[:, 0]
+        rows = known.known[likely][:, student.said]
+        same = rows.equal(known.known[row][student.said]).all(dim=-1)
+        names += [known.names[other] for other in likely[same].tolist()]
     return list(dict.fromkeys(names))
 
 
@@ -140,7 +141,7 @@ def nearest_forms(known: Fingerprints, student: Prints) -> dict[str, int]:
     tie.
     """
     wrong = student.differs(known.right)
-    explains = known.shown & wrong & known.known.same(student)
+    explains = known.shown & wrong & known.same(student)
     against = known.shown & student.said & ~wrong
     shares = ((explains.float() - against.float()) @ known.weights).tolist()
     numbers: dict[str, int] = {}
@@ -167,7 +168,7 @@ class Evidence:
         self.right = known.right
         self.weights = known.weights
         self.checks = known.checks
-        self.same = self.agreeing(known.known)
+        self.same = self._after_crashes(known.same(student))
         self.wrong = student.differs(known.right)
         # Whether code raises may depend on the sizes that were drawn, so a passed check says
         # nothing about exceptions.
@@ -181,8 +182,11 @@ class Evidence:
 
     def agreeing(self, prints: Prints) -> Tensor:
         """Return where these marks are the student's, and that speaks for who left them."""
+        return self._after_crashes(prints.same(self.student))
+
+    def _after_crashes(self, same: Tensor) -> Tensor:
+        """Put right, in `same`, what is read or called after a crash."""
         known, student = self.known, self.student
-        same = prints.same(student)
         # State that a crash left unchanged counts for a mistake that crashes there as well.
         left = (known.last_runs >= 0) & student.raised[known.last_runs]
         same[..., left] &= same[..., known.last_runs[left]]

@@ -259,6 +259,15 @@ class Prints:
         apart = (self.values - prints.values).abs().nan_to_num(0.0).amax(dim=-1)
         return (self.codes == prints.codes) & self.said & (apart <= limit)
 
+    def identical(self, prints: Prints) -> Tensor:
+        """Return where both are the same to the last bit."""
+        return (
+            (self.codes == prints.codes)
+            & (self.values == prints.values).all(dim=-1)
+            & (self.size == prints.size)
+            & (self.rounding == prints.rounding)
+        )
+
     def equal(self, prints: Prints) -> Tensor:
         """Return where both say the same, or both nothing."""
         return self.same(prints) | (~self.said & ~prints.said)
@@ -289,8 +298,19 @@ class Fingerprints:
         )
         # Whether a key is of a check, by key and check: a product with it sums by check.
         self.columns = torch.nn.functional.one_hot(self.checks, len(probes)).float()
-        self.differs = self.known.differs(self.right)
+        self.as_right = self.known.same(self.right)
+        self.differs = self.known.said & self.right.said & ~self.as_right
         self.shown = self.differs & failed[:, self.checks]
+
+    def same(self, student: Prints) -> Tensor:
+        """Return where each mistake leaves the student's marks.
+
+        Most of these are the very ones of the reference, which it was compared with before.
+        """
+        new = student.said & ~student.identical(self.right)
+        same = self.as_right & student.said
+        same[:, new] = self.known[:, new].same(student[new])
+        return same
 
     @cached_property
     def calls(self) -> Tensor:

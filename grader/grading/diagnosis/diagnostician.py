@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from itertools import combinations, islice
 
 import torch
@@ -480,5 +480,10 @@ def _message(mistakes: Sequence[Mistake]) -> str:
 
 
 def _hints(mistake: Mistake) -> tuple[str, ...]:
-    read = mistake.read or stubs.further_reading(mistake.exercise)
+    read = mistake.read or _further_reading(mistake.exercise)
     return tuple(hint for hint in (read, mistake.nearly) if hint)
+
+
+@cache
+def _further_reading(exercise: str) -> str:
+    return stubs.further_reading(exercise)
