@@ -217,7 +217,11 @@ class _Tests:
             return follow
 
         try:
-            with time_limit(SECONDS_BEFORE if is_traced else SECONDS_EACH):
+            # What is stopped inside of `torch.no_grad` leaves gradients off for all that follows.
+            with (
+                torch.set_grad_enabled(torch.is_grad_enabled()),
+                time_limit(SECONDS_BEFORE if is_traced else SECONDS_EACH),
+            ):
                 if is_traced:
                     sys.settrace(follow)
                 try:

@@ -159,10 +159,14 @@ def _last_change(block: Sequence[ast.stmt], name: str, ran: Collection[int] = ()
     for statement in reversed(block):
         if not _changes(statement, name) or (ran and not _ran(statement, ran)):
             continue
+        if isinstance(statement, ast.If) and not statement.orelse and not ran:
+            return 0
         if isinstance(statement, ast.For | ast.While | ast.With | ast.If):
             blocks = [statement.body, getattr(statement, "orelse", [])]
             run = [one for one in blocks if one and (not ran or any(_ran(s, ran) for s in one))]
             return _last_change(run[0], name, ran) if len(run) == 1 else 0
+        if isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Constant):
+            return 0
         is_simple = isinstance(statement, ast.Assign | ast.AugAssign | ast.AnnAssign | ast.Expr)
         return statement.lineno if is_simple else 0
     return 0

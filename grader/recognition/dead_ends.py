@@ -367,11 +367,18 @@ def _unread(function: ast.FunctionDef) -> Iterator[tuple[str, int]]:
                 yield _UNREAD.format(own[0]), target.lineno
                 continue
             end = node.end_lineno or 0, node.end_col_offset or 0
+            other = {  # of a loop that sets the variable itself
+                part
+                for loop, targets in repeated
+                if set(own) <= targets and node not in loop
+                for part in loop
+            }
             around = [part for part, _ in repeated if node in part]
             # Each iteration of `for x in …` starts with another x.
             anew = [part for part, targets in repeated if node in part and set(own) <= targets]
             is_read = any(
                 load.id in own
+                and load not in other
                 and (
                     (load.lineno, load.col_offset) >= end
                     or load in inner
@@ -395,7 +402,11 @@ def _again(
     """
     parts = [node for node in ast.walk(function) if node is not function]
     loops = [
-        (set(ast.walk(node)), _stored(node.target) if isinstance(node, ast.For) else set())
+        (
+            set(ast.walk(node))
+            - (set(ast.walk(node.iter)) if isinstance(node, ast.For) else set()),
+            _stored(node.target) if isinstance(node, ast.For) else set(),
+        )
         for node in parts
         if isinstance(node, ast.For | ast.While | ast.comprehension)
     ]

@@ -202,6 +202,14 @@ def test_what_the_next_pass_of_a_loop_reads_is_no_dead_end() -> None:
         ("for g in grads: g = g * 2", "Nothing reads the new value of `g`"),
         ("for g in grads: g = g * 2; found.append(g)", ""),
         ("for g in grads: g = g * 2\n    return g", ""),
+        (
+            "for _ in found:\n        for g in grads: print(g)\n        for g in grads: g = 2 * g",
+            "Nothing reads the new value of `g`",
+        ),
+        (
+            "for _ in found:\n        for g in grads: print(g)\n        g = 2; grads = [g]",
+            "",
+        ),
         ("for g in grads:\n        while g < 3: g = g * 2", ""),
         ("top = 0\n    for g in grads: new_top = max(top, g); found.append(new_top)", "`new_top`"),
         ("top = 0\n    for g in grads: new_top = max(top, g); top = new_top", ""),
