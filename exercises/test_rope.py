@@ -15,7 +15,8 @@ AXES = ("position", "feature")
 def test_angles_by_hand() -> None:
     """With four features, the angles are pos and pos / 100.
 
-    The exponents are 0 and 2/4, and 10000 ** (2/4) is 100. With base = 16 it is 4.
+    The exponents are 0 and 2/4, and 10000 ** (2/4) is 100. With base = 16 it is 4. With six
+    features and base = 8, the exponents are 0, 2/6 and 4/6, and 8 ** (2/6) is 2.
     """
     axes = ("position", "pair")
     expected = torch.tensor([[0.0, 0.0], [1.0, 0.01], [2.0, 0.02]])
@@ -24,6 +25,8 @@ def test_angles_by_hand() -> None:
     assert_matches(angles, expected, "rotary_angles(4, 3)", axes=axes, help=help)
     expected = torch.tensor([[0.0, 0.0], [1.0, 0.25], [2.0, 0.5]])
     assert_matches(rotary_angles(4, 3, 16.0), expected, "rotary_angles(4, 3, 16.0)", axes=axes)
+    expected = torch.tensor([[0.0, 0.0, 0.0], [1.0, 0.5, 0.25]])
+    assert_matches(rotary_angles(6, 2, 8.0), expected, "rotary_angles(6, 2, 8.0)", axes=axes)
     with assert_raises(ValueError, "rotary_angles(5, 3)"):
         rotary_angles(5, 3)
 

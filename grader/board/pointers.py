@@ -73,6 +73,7 @@ _ABOUT = {
     r"\bdtype\b": r"\bdtypes?\b|\bprecision\b|float\d+\b|int\d+\b|\bdouble\b|\bhalf\b|\bbool",
     r"'NoneType' object is not callable": r"\bNone\b|\bgiven\b|\bcall|\bfunction\b|\bdropout\b",
 }
+_SHARED = "all objects of"  # of what belongs to a class
 # The messages of `assert_raises`.
 _RAISES_NOTHING = "raises nothing; it should raise"
 
@@ -371,12 +372,14 @@ class _Pointer:
         traps = [*python_traps(source), *kept_from_first_call(source), *none]
         if statement is not None:
             read = set(re.findall(r"\w+", statement))
-            traps = [trap for trap in traps if trap[0].split("`")[1] in read]
+            traps = [trap for trap in traps if trap[0].split("`")[1].rpartition(".")[2] in read]
         if not traps or not self.limit.allows("line"):
             return False
         sentence, number = traps[0]
         place = self.workspace.line(self.exercise, number, _around(source, number))
-        if sentence in self.said or not self._runs(place, shown):
+        # What all objects share may have been left there by an earlier test.
+        is_shared = _SHARED in sentence and _concerns(place, shown, self.exercise, self.workspace)
+        if sentence in self.said or not (is_shared or self._runs(place, shown)):
             return False
         if shown.is_comparison:
             self._say_once(failures, sentence, "", (place,))

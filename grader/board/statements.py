@@ -188,7 +188,9 @@ def _changes(node: ast.AST, name: str) -> bool:
         elif isinstance(part, ast.AugAssign | ast.AnnAssign):
             targets = (part.target,)
         elif isinstance(part, ast.Expr) and isinstance(part.value, ast.Call):
-            targets = (part.value.func,) if isinstance(part.value.func, ast.Attribute) else ()
+            called = part.value.func
+            targets = (called,) if isinstance(called, ast.Attribute) else ()
+            targets = () if getattr(called, "attr", "") == "backward" else targets
         if any(name == _owner(one) for target in targets for one in _single(target)):
             return True
     return False

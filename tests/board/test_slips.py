@@ -1356,7 +1356,7 @@ def test_a_part_under_another_name_is_told_with_the_names_there_are(read: Read) 
             "gate * torch.sigmoid(gate) * self.up_proj(x)",
             "`self.down_proj` is made here and used nowhere.",
             "self.down_proj = nn.Linear(d_ff, d_model, bias=bias)",
-            "return gate",
+            "Is it this line?",
         ),
         (
             "decoding",
@@ -1384,6 +1384,19 @@ def test_the_panel_shows_the_line_that_helps(
     assert says in panel
     assert line in panel
     assert never not in panel
+
+
+def test_what_an_earlier_test_left_in_the_class_is_told(read: Read) -> None:
+    """The test that fails doesn't run the line that fills the attribute; all others do."""
+    panel = read(
+        "kv_cache",
+        ("        self.keys: Tensor | None = None\n", "        pass\n"),
+        ("        self.values: Tensor | None = None\n", ""),
+        ("    length: int\n", "    length: int\n    keys = None\n    values = None\n"),
+        ("self.keys, self.values = key, value", "KVCache.keys, KVCache.values = key, value"),
+        pointed=True,
+    )
+    assert "`KVCache.keys` belongs to the class, so all objects of `KVCache` share it." in panel
 
 
 def test_arguments_that_are_only_passed_on_are_told_where_they_were_swapped(read: Read) -> None:
