@@ -229,7 +229,11 @@ class _Tests:
                 finally:
                     if is_traced:
                         sys.settrace(None)
-        except (Exception, SystemExit, TookTooLong) as error:
+        except TookTooLong:
+            if is_traced:  # nothing is tried on code that hangs
+                raise
+            return _Run(False)
+        except (Exception, SystemExit) as error:
             return _Run(False, frozenset(lines), _last_line(error))
         return _Run(True, frozenset(lines))
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.board import known, pointers, probe
+from grader.board import known, pointers, probe, search, time_limit
 from grader.board.progress import Progress
 from grader.board.rendering import fitted, messages
 from grader.board.workspace import Workspace
@@ -1415,3 +1415,49 @@ def test_arguments_that_are_only_passed_on_are_told_where_they_were_swapped(read
     assert "`Block` is called with a tensor of booleans for `angles`" in panel
     assert "in this order: x, angles, mask, cache." in panel
     assert "x = block(x, mask, angles," in panel
+
+
+@pytest.mark.parametrize(
+    ("exercise", "edit", "says", "line"),
+    [
+        (
+            "multi_head",
+            ("self.v_proj(value)", "self.k_proj(value)"),
+            "`self.v_proj` is made here and used nowhere.",
+            "self.k_proj(value)",
+        ),
+        (
+            "positional",
+            ("return self.dropout(x + ", "return (x + "),
+            "`self.dropout` is made here and used nowhere.",
+            "return (x + ",
+        ),
+    ],
+)
+def test_beside_what_is_unused_the_line_is_that_which_should_use_it(
+    read: Read, exercise: str, edit: tuple[str, str], says: str, line: str
+) -> None:
+    panel = read(exercise, edit, pointed=True)
+    assert says.split(" is made")[0] in panel
+    assert "Look at this line: " in panel
+    assert line in panel
+
+
+def test_a_maximum_of_all_numbers_is_found_where_each_row_has_its_own(
+    read: Read, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(known, "is_at_hand", lambda _: False)
+    panel = read("softmax", ("x.amax(dim=dim, keepdim=True)", "x.max()"), pointed=True)
+    assert "x.max()" in panel
+    assert "all tests pass" in panel
+
+
+def test_nothing_is_tried_on_code_that_hangs(
+    read: Read, solved: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(time_limit, "SECONDS", 1.0)
+    monkeypatch.setattr(search, "SECONDS_BEFORE", 1.0)
+    read("softmax", ("log_p = log_softmax(logits)", "while True: logits = logits"))
+    runs = search.Runs(Workspace(solved, solved.parent), "softmax")
+    assert not runs.lines("test_softmax_by_hand")
+    assert runs.search(["test_softmax_by_hand"]) is None
