@@ -327,7 +327,10 @@ class _Pointer:
         self.said.update(names)
         where = "this line" if len(places) == 1 else f"line {place.line}"
         told = _looking_at(found, where)
+        test = self.workspace.tests(self.exercise).get(shown.test)
         is_asked = parts[-1] and (shown.is_comparison or asks)
+        if not is_asked and shown.is_comparison and test is not None and _fits(test.text, shown):
+            parts = [test.text]  # what it says of the expected numbers, and a question on the line
         parts.append(told if is_asked else f"{told} {found.asks}")
         _say(failures, "\n".join(filter(None, parts)), places, headline)
 
