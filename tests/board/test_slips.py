@@ -1355,7 +1355,7 @@ def test_a_part_under_another_name_is_told_with_the_names_there_are(read: Read) 
             "self.down_proj(gate * torch.sigmoid(gate) * self.up_proj(x))",
             "gate * torch.sigmoid(gate) * self.up_proj(x)",
             "`self.down_proj` is made here and used nowhere.",
-            "self.down_proj = nn.Linear(d_ff, d_model, bias=bias)",
+            "return gate * torch.sigmoid(gate) * self.up_proj(x)",
             "Is it this line?",
         ),
         (
