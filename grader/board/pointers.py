@@ -183,8 +183,8 @@ class _Pointer:
                 where = where if _is_own_raise(shown) else (place, *shown.places[-1:])
             found = self._found(failures, None) if is_sign and shown.is_comparison else None
             if found is not None and found.line != place.line:
-                where = (self._line(found.line),)
-                told = f"{told}\n{_looking_at(found, 'this line')}"
+                where = (place, self._line(found.line))
+                told = f"{told}\n{_looking_at(found, f'line {found.line}')}"
             self._say_once(failures, told, asked, where)
             return
         found = self._found(failures, place)
