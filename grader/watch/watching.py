@@ -49,10 +49,13 @@ from grader.watch.times import Times, comparison
 # Python is stopped much sooner, by CPU time.
 SILENCE = 30.0
 SILENCE_OF_HINTS = 180.0  # what mistakes are known by is made at the first need
+# Seconds after which a test that is still running is named.
+SLOW = 2.0
 # Seconds after which hidden checks that still grade an older save are restarted.
 OUT_OF_DATE = 2.0
 _TICK = 0.2
 _SILENT = "Your code didn't finish and was stopped. Is there an infinite loop?"
+_IS_STOPPED = "What doesn't end is stopped after a few seconds."
 _DIED = (
     "Your code ended Python itself while this test ran. Is there an `exit`, or does "
     "a call into C get an input that it can't handle?"
@@ -96,6 +99,7 @@ class Watch:
         self.judging_since = 0.0
         self.said: list[Line] = []
         self.tests_done = 0
+        self.named = (0, 0)  # the run and the test that was said to be still running
         self.silence = SILENCE
         self.draws = False  # whether what was asked for is a picture
         self.given: dict[str, Any] = {}  # the hints so far, see `hints.ask`
@@ -138,6 +142,8 @@ class Watch:
                 silent = time.monotonic() - self.heard_at if self.heard_at else 0.0
                 if self.asked and silent > self.silence:
                     self._broken_off(_SILENT)
+                elif self.asked and silent > SLOW:
+                    self._name_what_runs()
                 continue
             if isinstance(event, KeyPressed):
                 self._measure(self.current)
@@ -281,6 +287,17 @@ class Watch:
         self.tests_done = 0
         self.heard_at = 0.0  # Python may have to start first, which is not an infinite loop
         self.number = self.runs.ask(self.asked, hint, picture)
+
+    def _name_what_runs(self) -> None:
+        """Say once of a test that it is still running."""
+        tests = list(self.workspace.tests(self.asked[0]).values())
+        is_test = not self.draws and self.silence == SILENCE and self.tests_done < len(tests)
+        if is_test and self.named != (self.number, self.tests_done):
+            self.named = self.number, self.tests_done
+            where = (
+                f"Test {self.tests_done + 1} of {len(tests)} of {self.asked[0]} is still running"
+            )
+            self.screen.note(f"{where}: {tests[self.tests_done].title} {_IS_STOPPED}")
 
     def _take_in(self, name: str, results: Sequence[Result]) -> None:
         self.progress[name] = self._fresh(name)

@@ -226,6 +226,7 @@ def test_twelve_edits_in_a_terminal(tmp_path: Path) -> None:
     assert "multi_head is to do" in terminal.until("quit")
     # 4: an endless loop
     terminal.edit("masks", ANSWER, f"while True: pass\n    {ANSWER}")
+    assert "Test 1 of" in terminal.until("is still running:")
     terminal.until("Your code didn't finish and was stopped.")
     assert "masks.py" in terminal.until("quit")
     # 5: the end of Python
