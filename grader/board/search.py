@@ -37,6 +37,7 @@ SECONDS_BEFORE = 5.0  # for a test of the code as it is, while its lines are fol
 RIGHTLY = 3.0  # how much less likely an edit is on a line that runs in all tests that pass
 NEAR = 3.0  # how much likelier it is on the line that raised
 LIKELY = 10.0  # and on the one that a known mistake is most like: there all edits come first
+LATER = 3.0  # how much less likely it is if it may only undo a mistake of another line
 SHORT = 60  # characters of code that are quoted
 # Edits that may pass a single test by chance, or because a line doesn't run any more.
 _DOUBTFUL = ("comparison", "condition", "constant", "name", "unguarded")
@@ -144,8 +145,10 @@ def _ordered(answer: Answer, before: dict[str, _Run], target: str, likely: int) 
         for edit in edits(answer, there):
             whole = range(edit.line, answer.sources[edit.file].line(edit.end) + 1)
             least = min(shares.get(line, share) for line in whole)
+            # A root of a variable often undoes what is wrong in the line that makes it.
+            later = LATER * (edit.kind == "root" and edit.was.isidentifier())
             near = NEAR * (edit.line == run.raised) + LIKELY * (edit.line == likely)
-            every[edit] = edit.rank + RIGHTLY * least - near
+            every[edit] = edit.rank + later + RIGHTLY * least - near
     # A line that doesn't run may do so where it is moved out of a block.
     for edit in edits(answer):
         if edit.kind == "indentation" and edit.line not in run.lines:
