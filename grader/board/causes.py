@@ -49,6 +49,7 @@ _ASKED_FOR = (
     "`{owner}` has no `{name}`, which the exercise asks for. `__init__` assigns {made}: is one of "
     "them meant?"
 )
+_LIST_EDITS = {"append", "extend", "insert", "pop", "clear", "remove"}
 _MADE = "It came from {call}."
 # Return annotations of functions that may return None.
 _MAY_BE_NONE = re.compile(r"\b(?:None|Optional|Any|object)\b")
@@ -355,6 +356,45 @@ def cutting(source: str) -> list[tuple[int, str]]:
             if isinstance(node, ast.Attribute) and node.attr in _OFF_THE_GRAPH
         }
     )
+
+
+def changed_lists(source: str, name: str) -> list[int]:
+    """Return the lines of a function that change a list that it was given, or one inside that."""
+    function = next((n for n in parsed(source).body if getattr(n, "name", "") == name), None)
+    if not isinstance(function, ast.FunctionDef):
+        return []
+    nodes = [*ast.walk(function)]
+    given = {argument.arg for argument in function.args.args}
+    for loop in (node for node in nodes if isinstance(node, ast.For | ast.comprehension)):
+        if given & _names(loop.iter):
+            given |= _names(loop.target)
+    given -= {
+        target.id
+        for node in nodes
+        if isinstance(node, ast.Assign)
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    }
+    changed: list[int] = []
+    for node in nodes:
+        part: ast.AST | None = None
+        if isinstance(node, ast.AugAssign):
+            part = node.target
+        elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+            called = node.value.func
+            is_edit = isinstance(called, ast.Attribute) and called.attr in _LIST_EDITS
+            part = called if is_edit else None
+        elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Subscript):
+            part = node.targets[0]
+        while isinstance(part, ast.Attribute | ast.Subscript):
+            part = part.value
+        if isinstance(part, ast.Name) and part.id in given:
+            changed.append(getattr(node, "lineno", 0))
+    return changed
+
+
+def _names(node: ast.AST) -> set[str]:
+    return {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
 
 
 def _constructors(traceback: TracebackType | None, workspace: Workspace) -> Iterator[FrameType]:

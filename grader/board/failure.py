@@ -10,6 +10,7 @@ from typing import Any
 
 from grader.board import origins, values
 from grader.board.causes import (
+    changed_lists,
     constructor_call,
     cutting,
     exchanged_arguments,
@@ -55,6 +56,7 @@ _GIVEN_MASK = (
 )
 _WRONG_PART = r", not with `(\w+)`\.$"  # of `where_to_look`
 _START = r"\bstarts? (?:as|between|with)\b"  # what a parameter holds first
+_AFTER = r"After (\w+), the list "  # of lists that were given and have changed
 _OFF_GRAPH = "cut off by a `detach`"
 _COUNTS_ALL = "argmax()"
 _ARGMAX = "`argmax` without a `dim` returns a single index into all numbers, counted row after row."
@@ -145,6 +147,10 @@ def _mismatch_places(
     cuts = cutting(workspace.source(exercise)) if _OFF_GRAPH in error.finding.help else []
     if len(cuts) == 1:
         return (workspace.line(exercise, *cuts[0]),)
+    after = re.match(_AFTER, error.finding.headline)
+    edited = changed_lists(workspace.source(exercise), after[1]) if after is not None else []
+    if after is not None and len(edited) == 1:
+        return (workspace.line(exercise, edited[0], after[1]),)
     frames = [place for _, place in workspace.places(cause.__traceback__)] if cause else []
     places = answers(error.finding.headline, test, workspace, exercise, error.points_at)
     if frames and error.points_at == "raise":  # another error came before that of the condition

@@ -1461,3 +1461,16 @@ def test_nothing_is_tried_on_code_that_hangs(
     runs = search.Runs(Workspace(solved, solved.parent), "softmax")
     assert not runs.lines("test_softmax_by_hand")
     assert runs.search(["test_softmax_by_hand"]) is None
+
+
+def test_lists_that_have_changed_are_shown_with_the_line_that_changes_them(
+    read: Read, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(known, "is_at_hand", lambda _: False)
+    made = (
+        "    rows = [[*sequence, *[pad_id] * (length - len(sequence))] for sequence in sequences]\n"
+    )
+    loop = "    for row in sequences:\n        row += [pad_id] * (length - len(row))\n"
+    panel = read("tokens", (made, f"{loop}    rows = sequences\n"), pointed=True)
+    assert "After pad_batch, the list of sequences is" in panel
+    assert "row += [pad_id] * (length - len(row))" in panel
