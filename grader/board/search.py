@@ -32,7 +32,7 @@ from grader.edits.source import Answer, Edit
 # The number of edits is limited, so that what is said doesn't depend on the machine; the CPU time
 # is the last resort. A public test mostly takes a millisecond.
 MOST_TRIED = 500
-SECONDS, SECONDS_EACH = 2.0, 0.5
+SECONDS, SECONDS_EACH = 1.0, 0.5
 SECONDS_BEFORE = 5.0  # for a test of the code as it is, while its lines are followed
 RIGHTLY = 3.0  # how much less likely an edit is on a line that runs in all tests that pass
 NEAR = 3.0  # how much likelier it is on the line that raised
