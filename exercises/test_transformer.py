@@ -43,7 +43,9 @@ def test_one_logit_for_each_target_token() -> None:
     logits = small()(
         torch.tensor([[4, 5, 6], [7, 8, 0]]), torch.tensor([[1, 2, 3, 12], [5, 6, 0, 0]])
     )
-    assert_shape(logits, {"batch": 2, "target": 4, "vocabulary": 13}, "Transformer logits")
+    shape = {"batch": 2, "target": 4, "vocabulary": 13}
+    help = "In training, a next token is predicted at every position of the target at once."
+    assert_shape(logits, shape, "Transformer logits", help)
 
 
 def test_the_logits_come_from_the_generator() -> None:

@@ -8,6 +8,7 @@ The edit itself is not shown.
 
 from __future__ import annotations
 
+import ast
 import importlib
 import sys
 import time
@@ -28,6 +29,7 @@ from grader.board.workspace import Workspace
 from grader.edits.edits import edits
 from grader.edits.kinds import KINDS
 from grader.edits.source import Answer, Edit
+from grader.recognition.likeness import parsed
 
 # The number of edits is limited, so that what is said doesn't depend on the machine; the CPU time
 # is the last resort. A public test mostly takes a millisecond.
@@ -104,6 +106,12 @@ def _first(
     right = [name for name, run in before.items() if run.passed]
     wrong = [name for name, run in before.items() if not run.passed]
     best: tuple[int, Edit] | None = None
+    conditions = {
+        node.test.lineno
+        for text in answer.texts.values()
+        for node in ast.walk(parsed(text))
+        if isinstance(node, ast.If | ast.While)
+    }
     begun = time.process_time()
     for edit in order[:MOST_TRIED]:
         if time.process_time() - begun > SECONDS:
@@ -113,7 +121,8 @@ def _first(
         drops = KINDS[edit.kind].drops
         if passing == len(wrong) and not drops:
             return _found(edit, passing, len(wrong))
-        is_sure = passing == len(wrong) or (KINDS[edit.kind].keeps and edit.kind not in _DOUBTFUL)
+        is_doubtful = edit.kind in _DOUBTFUL or edit.line in conditions
+        is_sure = passing == len(wrong) or (KINDS[edit.kind].keeps and not is_doubtful)
         if passing and is_sure and (best is None or passing > best[0]):
             best = passing, edit
     return _found(best[1], best[0], len(wrong)) if best is not None else None

@@ -1367,6 +1367,14 @@ def test_a_part_under_another_name_is_told_with_the_names_there_are(read: Read) 
             "filled with",
         ),
         (
+            "transformer",
+            "return self.generator(self.decode(tgt, self.encode(src), src))",
+            "return self.generator(self.decode(tgt, self.encode(src), src)[:, -1])",
+            "a next token is predicted at every position of the target",
+            "",
+            "whose id is 12",
+        ),
+        (
             "decoder",
             "x = self.sublayers[1](x, lambda",
             "x = self.sublayers[1](memory, lambda",
