@@ -89,14 +89,25 @@ class Runs:
     def search(self, failing: Sequence[str], likely: int = 0) -> Found | None:
         """Return the line with an edit of which the first of the `failing` tests passes, if any.
 
-        No test that passes may fail with it. Edits of the line `likely` are tried first.
+        No test that passes may fail with it. Edits of the line `likely` are tried first. Nothing is
+        tried on a file that does something when it is imported: it would do so each time.
         """
         wrong = [name for name in failing if name in self.before and not self.before[name].passed]
-        if not wrong or wrong[0] != failing[0]:
+        if not wrong or wrong[0] != failing[0] or _acts(self.answer):
             return None
         with _quietly(self.workspace, self.exercise):
             order = _ordered(self.answer, self.before, wrong[0], likely)
             return _first(order, self.answer, self.tests, self.before, wrong[0])
+
+
+def _acts(answer: Answer) -> bool:
+    """Return whether a text has a call or a loop of its own outside of functions."""
+    return any(
+        isinstance(node, ast.For | ast.While | ast.With)
+        or (isinstance(node, ast.Expr) and isinstance(node.value, ast.Call))
+        for source in answer.sources.values()
+        for node in source.tree.body
+    )
 
 
 def _first(

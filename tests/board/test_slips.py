@@ -1218,6 +1218,16 @@ def test_the_line_is_the_one_that_makes_the_result(
     assert line in read(exercise, *edits, pointed=True)
 
 
+def test_nothing_is_tried_on_a_file_that_acts_when_it_is_imported(
+    read: Read, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It would train its model, or write its file, for each edit."""
+    monkeypatch.setattr(known, "is_at_hand", lambda _: False)
+    last = "    return weights @ value, weights"
+    calls = (last, f"{last}\n\n\nprint('imported')\n")
+    assert "Look at" not in read("attention", ("dim=-1", "dim=-2"), calls, pointed=True)
+
+
 def test_no_line_is_searched_for_where_hints_end_before_it(
     read: Read, solved: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
