@@ -103,7 +103,7 @@ def _version(exercise: str) -> str:
     A list of modules would go out of date unnoticed, so every file of these rooms counts.
     """
     solutions = [SOLUTIONS / f"{name}.py" for name in (exercise, *closure(exercise))]
-    digest = hashlib.sha256(f"{_kit_digest()} {version('torch')} {sys.version}".encode())
+    digest = hashlib.sha256(_kit_digest().encode())
     for path in solutions:
         digest.update(hashlib.sha256(path.read_bytes()).digest())
     for path in mistake_files(exercise):
@@ -119,8 +119,8 @@ def mistake_files(exercise: str) -> list[Path]:
 
 @functools.cache
 def _kit_digest() -> str:
-    """Return a digest of the Python files of `ROOMS`, by name and content."""
-    digest = hashlib.sha256()
+    """Return a digest of the Python files of `ROOMS`, by name and content, of torch and Python."""
+    digest = hashlib.sha256(f"{version('torch')} {sys.version}\n".encode())
     for path in sorted(path for room in ROOMS for path in (_KIT / room).rglob("*.py")):
         content = hashlib.sha256(path.read_bytes()).hexdigest()
         digest.update(f"{path.relative_to(_KIT).as_posix()} {content}\n".encode())

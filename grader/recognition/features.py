@@ -211,7 +211,7 @@ class Prints:
         fields = ("codes", "values", "size", "rounding")
         return cls(*(operation([getattr(item, name) for item in items]) for name in fields))
 
-    @property
+    @cached_property
     def raised(self) -> Tensor:
         """Where there is an exception, or none where there should be one."""
         return (self.codes & RAISED != 0) & (self.codes > 0)
@@ -291,6 +291,7 @@ class Fingerprints:
         """
         self.probes = probes
         self.names = names
+        self._outside: dict[Branch, Tensor] = {}
         self.right, self.known, self.failed = rows[0], rows[1:], failed
         self.weights = torch.tensor([weight for probe in probes for weight in probe.weights])
         self.checks = torch.tensor(
@@ -360,7 +361,10 @@ class Fingerprints:
 
     def outside(self, branch: Branch) -> Tensor:
         """Return which of the keys are of requests in another configuration than the branch's."""
-        return torch.tensor([out for probe in self.probes for out in probe.outside(branch)])
+        if branch not in self._outside:
+            outside = [out for probe in self.probes for out in probe.outside(branch)]
+            self._outside[branch] = torch.tensor(outside)
+        return self._outside[branch]
 
     def without(self, argument: str) -> Tensor:
         """Return which of the keys are of calls of what does not take this argument."""

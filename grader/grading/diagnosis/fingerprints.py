@@ -10,8 +10,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import warnings
-import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import cached_property, partial
 from pathlib import Path
@@ -49,21 +48,21 @@ class Library(Fingerprints):
         self,
         exercise: str,
         probes: Sequence[Question],
-        held_out: Sequence[Question],
+        held_out: Callable[[], Sequence[Question]],
         marks: Mapping[str, Any],
         failed: Tensor,
         draws: Draws,
     ) -> None:
         """Take `marks`, the packed rows of `Fingerprints`, and `failed`, as there.
 
-        Both are in the order of `variants`. `draws` holds the seeds of the random numbers in the
-        requests.
+        Both are in the order of `variants`. `held_out` is called once these examples are needed,
+        which they rarely are. `draws` holds the seeds of the random numbers in the requests.
         """
         self.exercise = exercise
         self.marks = marks
         self.draws = draws
         self.questions = probes
-        self.held_out = held_out
+        self._held_out = held_out
         self.mistakes = {mistake.name: mistake for mistake in mistakes.load(exercise)}
         self.variants = variants(exercise)
         names = [name for variant in self.variants for name in variant.mistakes]
@@ -92,7 +91,12 @@ class Library(Fingerprints):
             for recording in Recordings(SEED + 1).some(exercise, single)
         ]
         marks, failed = shipped(exercise, probes) or _asked(exercise, probes, recordings)
-        return cls(exercise, probes, held_out, marks, failed, draws)
+        return cls(exercise, probes, lambda: held_out, marks, failed, draws)
+
+    @cached_property
+    def held_out(self) -> Sequence[Question]:
+        """Examples that tell mistakes apart which look the same in the probes."""
+        return self._held_out()
 
     @cached_property
     def unread(self) -> dict[str, frozenset[str]]:
@@ -151,22 +155,21 @@ class Library(Fingerprints):
         data = {
             "marks": self.marks,
             "failed": self.failed,
-            "probes": [_probe_data(probe) for probe in self.probes],
-            "held_out": [_probe_data(probe) for probe in self.held_out],
+            "probes": _encoded(self.questions),
+            "held_out": _encoded(self.held_out),
             "draws": [(*draw, scale) for draw, scale in self.draws.items()],
         }
-        return zlib.compress(wire.encode(data), 1)
+        return wire.encode(data)
 
     @classmethod
     def decoded(cls, exercise: str, packed: bytes) -> Library:
         """Return the library that `encoded` wrote."""
-        data = wire.decode_trusted(wire.body(zlib.decompress(packed)))
-        probes, held_out = (
-            [Question(**{**one, "requests": sendable(one["requests"])}) for one in data[name]]
-            for name in ("probes", "held_out")
-        )
+        data = wire.decode_trusted(wire.body(packed))
         draws = {(seed, count): scale for seed, count, scale in data["draws"]}
-        return cls(exercise, probes, held_out, data["marks"], data["failed"], draws)
+        held_out = partial(_decoded, data["held_out"])
+        return cls(
+            exercise, _decoded(data["probes"]), held_out, data["marks"], data["failed"], draws
+        )
 
 
 @functools.cache
@@ -242,13 +245,23 @@ def _repeats(before: dict[str, Any], request: dict[str, Any]) -> bool:
     return request["op"] == "load" == before.get("op") and not request.get("strict", True)
 
 
-def _probe_data(probe: Probe) -> dict[str, Any]:
-    return {
-        "check": probe.check,
-        "requests": list(probe.requests),
-        "right": list(probe.right),
-        "settings": list(probe.settings),
-    }
+def _encoded(questions: Sequence[Question]) -> bytes:
+    return wire.encode(
+        [
+            {
+                "check": question.check,
+                "requests": list(question.requests),
+                "right": list(question.right),
+                "settings": list(question.settings),
+            }
+            for question in questions
+        ]
+    )
+
+
+def _decoded(packed: bytes) -> list[Question]:
+    questions = wire.decode_trusted(wire.body(packed))
+    return [Question(**{**one, "requests": sendable(one["requests"])}) for one in questions]
 
 
 def load(exercise: str) -> Library:
