@@ -59,6 +59,11 @@ class Target:
         return self.recording.check.name
 
     @cached_property
+    def cost(self) -> int:
+        """About how long its requests take."""
+        return cost(self.case)
+
+    @cached_property
     def frames(self) -> tuple[tuple[bytes, int], ...]:
         """The frames that carry the requests of the case."""
         return frames([self.case])
