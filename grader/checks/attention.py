@@ -170,14 +170,13 @@ def test_takes_any_leading_axes(student: Any, case: AttentionCase) -> None:
     output, weights = attend(student, *case.inputs)
     assert_follow_the_scores(weights, case.weights)
     assert_shape(output, tuple(case.output.shape))
-    for index, subject in (
-        ((0, 0), "without batch and heads"),
-        ((0,), "without heads"),
-        (None, ""),
+    for index, subject, sides in (
+        ((0, 0), "without batch and heads", ("alone", "in the batch")),
+        ((0,), "without heads", ("alone", "in the batch")),
+        (None, "with one more axis in front", ("with", "without")),
     ):
-        subject = subject or "with one more axis in front"
         part, _ = attend(student, *(tensor[index] for tensor in case.inputs))
-        assert_matches(part, output[index], f"output {subject}")
+        assert_matches(part, output[index], f"output {subject}", sides=sides)
     first = [tensor[:1, :1, :1] for tensor in case.inputs]
     single, weight = attend(student, *first)
     assert_matches(single, first[2], "output for a single query and a single key", axes=AXES)

@@ -74,7 +74,7 @@ def test_agrees_with_torch(student: Any, case: GroupedCase) -> None:
     for variant in (case, *case.others):
         layer = variant.layer(student)
         subject = f"output with {variant.n_heads} heads and {variant.n_kv_heads} key/value heads"
-        help = f"Query head h reads key/value head h // {variant.group}."
+        help = f"Does query head h read key/value head h // {variant.group}?"
         assert_matches(layer(variant.x), variant.output(), subject, axes=AXES, help=help)
         causal = variant.output(mask=variant.causal)
         result = layer(variant.x, mask=variant.causal)

@@ -235,7 +235,9 @@ def _check_pre_norm_dropout(student: Any, case: SublayerCase) -> None:
                 f"With dropout {share}, {result:.0%} of what the sublayer returns is dropped."
             )
         if any(torch.equal(dropped, dropped.roll(1, axis)) for axis in range(3)):
-            raise Mismatch("Dropout drops whole rows. It should drop each number independently.")
+            raise Mismatch(
+                "Dropout drops whole rows or columns. It should drop each number independently."
+            )
 
 
 @check(points=1, inputs=(cases(norm_first=False), cases(norm_first=True)), examples=1)

@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator
 import torch
 from torch import nn
 
+from grader.curriculum import EXERCISES
 from grader.recognition.functions import Functions, is_name, own_nodes
 from grader.recognition.likeness import parsed
 
@@ -24,6 +25,12 @@ _ATTRIBUTE = re.compile(
     r"AttributeError: (?:module )?'([\w.]{1,60})'(?: object)? has no attribute '(\w{1,60})'"
 )
 _IMPORTS = {
+    "Any": "from typing import Any",
+    **{name: f"from jaxtyping import {name}" for name in ("Bool", "Float", "Int")},
+    **{
+        name: f"from collections.abc import {name}"
+        for name in ("Callable", "Iterable", "Iterator", "Mapping", "Sequence")
+    },
     "F": "import torch.nn.functional as F",
     "Tensor": "from torch import Tensor",
     "math": "import math",
@@ -39,8 +46,8 @@ def suggestion(error: str, source: str, line: int) -> str:
     """Return what "Type: text", raised at that line of a source, asks for; "" if unknown."""
     if found := _NAME.match(error):
         name, tree = found[1], parsed(source)
-        if name in _IMPORTS:
-            return f"Python knows no `{name}` here. Is `{_IMPORTS[name]}` missing?"
+        if wanted := _IMPORTS.get(name) or _of_exercises(name):
+            return f"Python knows no `{name}` here. Is `{wanted}` missing?"
         near = _of_self(name, tree, line) or _near(name, _visible(tree, line))
         return f"Python knows no `{name}` here. Is it `{near}`?" if near else ""
     if found := _ATTRIBUTE.match(error):
@@ -49,6 +56,12 @@ def suggestion(error: str, source: str, line: int) -> str:
         whose = "A tensor" if owner == "Tensor" else f"`{owner}`"
         return f"{whose} has no `{name}`. Is it `{near}`?" if near else ""
     return ""
+
+
+def _of_exercises(name: str) -> str:
+    """Return the import of what an exercise defines; "" if none defines it."""
+    owners = (each.name for each in EXERCISES if name in each.entries)
+    return next((f"from exercises.{owner} import {name}" for owner in owners), "")
 
 
 def _public(owner: str, source: str) -> Iterable[str]:

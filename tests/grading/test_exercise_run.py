@@ -145,7 +145,8 @@ def test_a_file_is_compiled_as_python_would(judge: Judge) -> None:
     result = grade(judge, {"masks": source})["masks"]
     assert (result.status, result.points) == ("error", 0)
     assert result.finding is not None
-    assert "import missing" in result.finding.headline
+    asked = "Python knows no `Int` here. Is `from jaxtyping import Int` missing?"
+    assert result.finding.headline == asked
 
 
 def test_a_comparison_with_torch_at_import_is_told_where_to_go(judge: Judge) -> None:

@@ -58,9 +58,17 @@ def test_a_name_is_one_that_is_visible_there(name: str, line: int, near: str) ->
     assert said == (f"Python knows no `{name}` here. Is it `{near}`?" if near else "")
 
 
-def test_a_missing_import_is_named() -> None:
-    said = suggestion("NameError: name 'F' is not defined", SOURCE, 8)
-    assert said == "Python knows no `F` here. Is `import torch.nn.functional as F` missing?"
+@pytest.mark.parametrize(
+    ("name", "line"),
+    [
+        ("F", "import torch.nn.functional as F"),
+        ("Int", "from jaxtyping import Int"),
+        ("LayerNorm", "from exercises.layer_norm import LayerNorm"),
+    ],
+)
+def test_a_missing_import_is_named(name: str, line: str) -> None:
+    said = suggestion(f"NameError: name '{name}' is not defined", SOURCE, 8)
+    assert said == f"Python knows no `{name}` here. Is `{line}` missing?"
 
 
 @pytest.mark.parametrize(
