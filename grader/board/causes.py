@@ -19,10 +19,10 @@ from typing import Any, get_args, get_origin
 
 from torch import Tensor, nn
 
-from grader.board.misplaced import EXCHANGED, ONE, SEVERAL
 from grader.board.workspace import HANDED_OUT, Workspace
 from grader.feedback.finding import Place
 from grader.recognition.likeness import parsed
+from grader.recognition.misplaced import EXCHANGED, ONE, SEVERAL
 
 _NO_FUNCTION = ", where a function or a layer belongs"
 _UNRAISED = "`{name}(…)` only creates the error: `raise {name}(…)` raises it."

@@ -12,9 +12,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator, Mapping
 
-from grader.board.misplaced import kept_modules
 from grader.recognition.functions import defaults
 from grader.recognition.likeness import parsed
+from grader.recognition.misplaced import kept_modules
 
 _LEFT_OUT = "`{argument}` is not passed on to `{call}` here, so the default, {default}, is used."
 

@@ -19,7 +19,6 @@ from typing import Any
 from grader.board import known
 from grader.board.failure import answers
 from grader.board.left_out import left_out
-from grader.board.misplaced import misplaced
 from grader.board.result import Result
 from grader.board.search import Found, Runs
 from grader.board.statements import did_not_run
@@ -35,6 +34,7 @@ from grader.recognition.dead_ends import (
 )
 from grader.recognition.features import Prints
 from grader.recognition.likeness import likely_line, parsed
+from grader.recognition.misplaced import misplaced
 from grader.recognition.python_traps import false_for_zero, python_traps
 
 _ERROR = r"^\w+Error: "

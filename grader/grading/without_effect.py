@@ -15,6 +15,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from functools import cache
 
+from grader import curriculum
 from grader.curriculum import stubs
 from grader.feedback.finding import Place
 from grader.feedback.results import ExerciseResult, SuspectLine
@@ -28,6 +29,7 @@ from grader.recognition.dead_ends import (
     unused_arguments,
     unused_layers,
 )
+from grader.recognition.misplaced import misplaced
 from grader.recognition.python_traps import python_traps
 from grader.recognition.unused import kept_only
 
@@ -60,6 +62,7 @@ def without_effect(
         *((line, tells, _ASKS) for tells, line in dropped(source)),
         *((line, tells, _ASKS_FILLED) for tells, line in never_filled(source)),
         # A known mistake says it more precisely, if there is one.
+        *((n, tells, "") for tells, n in _misplaced(exercise, source) if not result.diagnoses),
         *((n, tells, _ASKS_PYTHON) for tells, n in python_traps(source) if not result.diagnoses),
         *((line, tells, _ASKS_NEXT) for tells, line in kept_from_first_call(source)),
         *((line, tells, _ASKS_NEXT) for tells, line in changed_in_forward(source)),
@@ -74,6 +77,11 @@ def without_effect(
         for line, tells, asks in lines
         if line not in shown
     )[:MAX_LINES]
+
+
+def _misplaced(exercise: str, source: str) -> list[tuple[str, int]]:
+    """Return a sentence on each call with arguments in each other's place, and its line."""
+    return misplaced(source, map(stubs.reference_source, curriculum.find(exercise).needs))
 
 
 def told_as_unread(result: ExerciseResult, source: str) -> tuple[SuspectLine, ...]:

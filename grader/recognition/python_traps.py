@@ -7,6 +7,7 @@
     if self.p is 1:                        # False for 1.0, which is a different object
     rate = step ** -1 / 2                  # half of 1 / step, not 1 / its root
     def fit(model, losses=[]):             # all calls append to one list
+    steps.append(lambda x: layer(x))       # in a loop over layers: all call the last one
     class Cache:
         keys = []                          # all caches append to one list
         def append(self, key):
@@ -53,6 +54,10 @@ _SHARED_BY_CALLS = (
     "`{0}` is created once, when `{1}` is defined: all calls without a `{0}` share it. Each gets "
     "its own if a line of `{1}` creates it."
 )
+_LATE = (
+    "`{}` in this `lambda` is looked up when it is called, which is after the loop: there it is "
+    "the last one."
+)
 _IDENTITY = (
     "`{}` checks whether both are the same object, not whether they are equal: 1.0 and 1 are not. "
     "`{}` compares the values."
@@ -74,7 +79,9 @@ def python_traps(source: str) -> list[tuple[str, int]]:
         if isinstance(node, ast.FunctionDef):
             found += [*_repeated(node), *_not_kept(node), *_shared_by_calls(node)]
         elif isinstance(node, ast.ClassDef):
-            found += [*_shared_by_objects(node), *_set_for_all(node)]
+            found += [*_shared_by_objects(node), *_shared_attributes(node), *_set_for_all(node)]
+        elif isinstance(node, ast.For):
+            found += _bound_late(node)
         elif isinstance(node, ast.Compare):
             found += _compared_by_identity(node)
         elif isinstance(node, ast.BinOp):
@@ -261,6 +268,52 @@ def _shared_by_calls(function: ast.FunctionDef) -> Iterator[tuple[str, int]]:
     for argument, default in defaults(function):
         if _is_collection(default) and argument.arg in changed - own:
             yield _SHARED_BY_CALLS.format(argument.arg, function.name), argument.lineno
+
+
+def _shared_attributes(owner: ast.ClassDef) -> Iterator[tuple[str, int]]:
+    """Yield such defaults of `__init__` that it keeps as they are and that methods change."""
+    changed = {ast.unparse(node) for node in _changed_in_place(ast.walk(owner))}
+    for maker in (node for node in owner.body if isinstance(node, ast.FunctionDef)):
+        if maker.name != "__init__":
+            continue
+        kept = {
+            node.value.id
+            for node in ast.walk(maker)
+            if isinstance(node, ast.Assign)
+            and isinstance(node.value, ast.Name)
+            and any(ast.unparse(target) in changed for target in node.targets)
+        }
+        for argument, default in defaults(maker):
+            if _is_collection(default) and argument.arg in kept:
+                yield _SHARED_BY_CALLS.format(argument.arg, owner.name), argument.lineno
+
+
+def _bound_late(loop: ast.For) -> Iterator[tuple[str, int]]:
+    """Yield the functions without a name that a loop collects and that read what it loops over."""
+    targets = {node.id for node in ast.walk(loop.target) if isinstance(node, ast.Name)}
+    made = {
+        target.id
+        for node in ast.walk(loop)
+        if isinstance(node, ast.Assign)
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    }
+    for node in ast.walk(loop):
+        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+            continue
+        owner = node.func.value
+        is_new = isinstance(owner, ast.Name) and owner.id in made
+        collected = node.args if node.func.attr == "append" and not is_new else ()
+        for function in (part for part in collected if isinstance(part, ast.Lambda)):
+            own = {
+                argument.arg
+                for argument in ast.walk(function.args)
+                if isinstance(argument, ast.arg)
+            }
+            read = [part.id for part in ast.walk(function.body) if isinstance(part, ast.Name)]
+            late = [name for name in read if name in targets - own]
+            if late:
+                yield _LATE.format(late[0]), function.lineno
 
 
 def _is_collection(node: ast.AST | None) -> bool:

@@ -33,6 +33,9 @@ _VARIANTS = Path(__file__).parents[1] / "data" / "variants"
         ("s = self.state.get(n, {}); s['t'] = 1", "what is stored in `s` is lost"),
         ("s = self.state.get(n, {}); s['t'] = 1; self.state[n] = s", ""),
         ("s = self.state.get(n, {}); return s['t']", ""),
+        ("for m in x: n.append(lambda y: m(y))", "`m` in this `lambda` is looked up when"),
+        ("for m in x: n.append(lambda y, m=m: m(y))", ""),
+        ("for m in x: n = self.step(n, lambda y: m(y))", ""),
         ("return n**-1 / 2", "The exponent of `n` is -1 here, not -1/2"),
         ("return x * n**-3 / 2", "The exponent of `n` is -3 here, not -3/2"),
         ("return x / 2**1 / 2", "The exponent of `2` is 1 here, not 1/2"),
@@ -88,6 +91,20 @@ def test_a_default_that_calls_change_is_shared_by_them() -> None:
     assert python_traps(source.format("None", "losses = losses or []")) == []
     assert python_traps("def pad(rows, extra=[]):\n    return [*rows, *extra]\n") == []
     assert python_traps("def fit(*, seen=[]):\n    seen += [1]\n    return seen\n") != []
+
+
+def test_a_default_that_objects_keep_and_change_is_shared_by_them() -> None:
+    source = (
+        "class Cache:\n"
+        "    def __init__(self, keys=[]):\n"
+        "        self.keys = {}\n"
+        "    def append(self, key):\n"
+        "        self.keys.append(key)\n"
+    )
+    [(sentence, line)] = python_traps(source.format("keys"))
+    assert sentence.startswith("`keys` is created once, when `Cache` is defined")
+    assert line == 2
+    assert python_traps(source.format("list(keys)")) == []
 
 
 def test_is_between_values_is_told() -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from grader.board.misplaced import misplaced
 from grader.curriculum import NAMES, find, stubs
+from grader.recognition.misplaced import misplaced
 
 _OTHER = """
 class Layer(nn.Module):
