@@ -21,10 +21,7 @@ class Function:
     def parameters(self) -> list[str]:
         """The names of its parameters, without `self`."""
         names = [argument.arg for argument in (*self.node.args.posonlyargs, *self.node.args.args)]
-        static = any(
-            ast.unparse(decorator) == "staticmethod" for decorator in self.node.decorator_list
-        )
-        return names[self.owner is not None and not static :] + self.keywords
+        return names[self.owner is not None and not is_static(self.node) :] + self.keywords
 
     @property
     def keywords(self) -> list[str]:
@@ -173,6 +170,11 @@ def own_nodes(statement: ast.stmt) -> Iterator[ast.AST]:
 def is_name(node: ast.AST, name: str) -> bool:
     """Return whether a node is this name."""
     return isinstance(node, ast.Name) and node.id == name
+
+
+def is_static(method: ast.FunctionDef) -> bool:
+    """Return whether a method takes no `self`."""
+    return any(ast.unparse(decorator) == "staticmethod" for decorator in method.decorator_list)
 
 
 def defaults(function: ast.FunctionDef) -> list[tuple[ast.arg, ast.expr]]:

@@ -14,6 +14,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator, Mapping
 
+from grader.recognition.functions import is_static
 from grader.recognition.likeness import parsed
 
 EXCHANGED = "{call} is {how} with {wrong}. {asks} Its `def` line has them in this order: {names}."
@@ -72,7 +73,9 @@ def _defined(
                 functions[node.name] = _parameters(node)
             elif isinstance(node, ast.ClassDef):
                 methods = [part for part in node.body if isinstance(part, ast.FunctionDef)]
-                classes[node.name] = {part.name: _parameters(part)[1:] for part in methods}
+                classes[node.name] = {
+                    part.name: _parameters(part)[not is_static(part) :] for part in methods
+                }
     return functions, classes
 
 

@@ -69,6 +69,20 @@ def test_results_that_are_unpacked_in_another_order_are_named() -> None:
     assert misplaced("first, second = attention(q, k)", [attention]) == []
 
 
+def test_a_static_method_takes_no_self() -> None:
+    source = (
+        "class Pairs:\n"
+        "    {}\n"
+        "    def join(a, b):\n"
+        "        return a + b\n"
+        "    def all(self, a, b):\n"
+        "        return self.join(a, b)\n"
+    )
+    assert misplaced(source.format("@staticmethod"), []) == []
+    ((told, _),) = misplaced(source.format(""), [])
+    assert "`a` for `b`" in told
+
+
 @pytest.mark.parametrize("exercise", NAMES)
 def test_nothing_is_misplaced_in_a_right_answer(exercise: str) -> None:
     """Names of parameters in the place of others are a reason to doubt only where they are rare."""
