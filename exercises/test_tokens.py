@@ -15,6 +15,7 @@ def test_words() -> None:
     for text, expected in (
         ("Hello, World!", ["hello", "world"]),
         ("two  spaces\tand\nlines ", ["two", "spaces", "and", "lines"]),
+        ("one\r\nline\x0cmore", ["one", "line", "more"]),
         ("What ? 3.14", ["what", "314"]),
         ("Don't (ever) well-known", ["don't", "(ever)", "well-known"]),
         ('one; two: "three"', ["one;", "two:", '"three"']),

@@ -40,8 +40,8 @@ from grader.recognition.python_traps import false_for_zero, python_traps
 _ERROR = r"^\w+Error: "
 _ABOUT_NAMES = r"(?m)^(?:Name|Import|ModuleNotFound|UnboundLocal|Syntax|Indentation)Error: "
 _QUESTION = r"(?<=[.!?]) [A-Z`][^.?!]*\?(?= |$)"
-_IS_IT = "Is it this line?"
-_IS_IT_LINE = "Is it line {}?"  # where others are shown as well
+_IS_IT = "Is it this line, or one near it?"
+_IS_IT_LINE = "Is it line {}, or one near it?"  # where others are shown as well
 _IS_ONE = "Is it one of these lines?"
 _COMPUTES = r" (?:[-+*/@&|]|\*\*|//) "
 _LOOK_AT = "Look at {}: {}"  # at a line that the search found

@@ -144,7 +144,7 @@ def _found(edit: Edit, passing: int, wrong: int) -> Found:
     is_short = len(was) <= SHORT and "`" not in was
     one, several, all_ = _MORE
     more = all_ if passing == wrong else one if passing == 1 else several.format(passing)
-    changed = kind.changes.format(it=f"`{was}`" if is_short else "this code")
+    changed = kind.tells(f"`{was}`" if is_short else "this code")
     return Found(edit.line, f"{changed}, {more}.", kind.asks)
 
 

@@ -86,10 +86,19 @@ def _imports_torch(frame: FrameType | None) -> bool:
     return False
 
 
+def _is_lost_in(frame: FrameType | None) -> bool:
+    """Whether an exception would only be printed there: in what Python's collector calls."""
+    while frame is not None:
+        if frame.f_code.co_name in ("__del__", "gc_callback"):
+            return True
+        frame = frame.f_back
+    return False
+
+
 @contextlib.contextmanager
 def _timer(is_over: Callable[[FrameType | None], bool]) -> Iterator[None]:
     def look(number: int, frame: FrameType | None) -> None:  # noqa: ARG001 - given by the system
-        if is_over(frame):
+        if is_over(frame) and not _is_lost_in(frame):
             raise TookTooLong
 
     before = signal.signal(signal.SIGALRM, look)

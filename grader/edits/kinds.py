@@ -39,6 +39,14 @@ class Kind:
     habit: bool = False
     said: tuple[str, ...] = ()
 
+    def tells(self, it: str) -> str:
+        """Return what the edit does to `it`, in words. There is nothing inside of a number."""
+        is_number = it.strip("`").lstrip("-").isdecimal()
+        changes = (
+            self.changes.replace(" in {it}", " in place of {it}") if is_number else self.changes
+        )
+        return changes.format(it=it)
+
 
 KINDS: dict[str, Kind] = {
     "argument order": Kind(

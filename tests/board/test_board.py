@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
 import json
 import math
@@ -10,6 +11,7 @@ import shutil
 import signal
 import sys
 import textwrap
+import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -193,6 +195,36 @@ def test_what_torch_imports_when_it_is_first_used_is_not_stopped(
     with time_limit.time_limit():
         importlib.import_module("torch._late")
     assert sys.modules.pop("torch._late")
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="the system has no timers")
+def test_what_the_collector_calls_is_not_stopped_but_what_comes_after_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Python only prints what is raised in there, with a traceback of the kit's."""
+    monkeypatch.setattr(time_limit, "SECONDS", 0.05)
+    monkeypatch.setattr(time_limit, "SECONDS_AFTER_THE_FIRST", 0.05)
+    printed: list[object] = []
+    monkeypatch.setattr(sys, "unraisablehook", printed.append)
+
+    def gc_callback(phase: str, info: dict[str, int]) -> None:  # noqa: ARG001 - given by Python
+        end = time.process_time() + 0.2
+        while time.process_time() < end:
+            pass
+
+    def collect_and_never_end() -> None:
+        with time_limit.time_limit():
+            gc.collect()
+            while True:
+                pass
+
+    gc.callbacks.append(gc_callback)
+    try:
+        with pytest.raises(TookTooLong):
+            collect_and_never_end()
+    finally:
+        gc.callbacks.remove(gc_callback)
+    assert not printed
 
 
 def test_the_time_limit_leaves_a_debugger_alone(monkeypatch: pytest.MonkeyPatch) -> None:

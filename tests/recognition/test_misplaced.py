@@ -72,15 +72,15 @@ def test_results_that_are_unpacked_in_another_order_are_named() -> None:
 def test_a_static_method_takes_no_self() -> None:
     source = (
         "class Pairs:\n"
-        "    {}\n"
+        "    @staticmethod\n"
         "    def join(a, b):\n"
         "        return a + b\n"
         "    def all(self, a, b):\n"
-        "        return self.join(a, b)\n"
+        "        return self.join({})\n"
     )
-    assert misplaced(source.format("@staticmethod"), []) == []
-    ((told, _),) = misplaced(source.format(""), [])
-    assert "`a` for `b`" in told
+    assert misplaced(source.format("a, b"), []) == []
+    ((told, _),) = misplaced(source.format("b, a"), [])
+    assert "with `b` for `a` and `a` for `b`" in told
 
 
 @pytest.mark.parametrize("exercise", NAMES)

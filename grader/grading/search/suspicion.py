@@ -128,6 +128,6 @@ def _told(kind: Kind, edit: Edit, others: Sequence[int], more: str) -> str:
     """
     was = clean(edit.was)
     short = len(was) <= SHORT and "\n" not in was and "`" not in was
-    changed = kind.changes.format(it=f"`{was}`" if short else "this code")
+    changed = kind.tells(f"`{was}`" if short else "this code")
     also = f" and line{'s' * (len(others) > 1)} {' and '.join(map(str, others))} changed as well"
     return f"{changed}{also if others else ''}, {more}."
