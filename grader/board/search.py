@@ -188,7 +188,9 @@ class _Tests:
         self.imported = [
             name
             for name, value in vars(self.module).items()
-            if not name.startswith("__") and name in own and own[name] is value
+            # What pytest adds to a module that it rewrites is no identifier.
+            if name.isidentifier() and not name.startswith("__")
+            if name in own and own[name] is value
         ]
         self.tests = {
             name: calm(vars(self.module)[name])
