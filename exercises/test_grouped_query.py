@@ -223,7 +223,7 @@ def test_the_cache_stays_small() -> None:
         keys, _ = cache.append(torch.zeros(3, 2, 1, 2), torch.zeros(3, 2, 1, 2))
     except ValueError:
         raise Mismatch(
-            "What the layer has cached is not two heads of two features, for three rows.",
+            "The cache should hold two heads of two features for three rows, and it doesn't.",
             help="Are heads repeated before they are cached?",
         ) from None
     shape = {"batch": 3, "kv_heads": 2, "token": 6, "d_head": 2}

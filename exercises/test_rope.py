@@ -62,7 +62,7 @@ def test_rotations_by_hand() -> None:
             "All first features come before all second ones here. Which order should they have?": (
                 torch.tensor([[-1.0, -3.0, 2.0, -4.0], [2.0, -4.0, 1.0, 3.0]])
             ),
-            "These pairs are 0 with 2 and 1 with 3. Which features form a pair here?": torch.tensor(
+            "Your pairs are 0 with 2 and 1 with 3. Which features form a pair here?": torch.tensor(
                 [[-3.0, -1.0, 2.0, -4.0], [2.0, -4.0, 3.0, 1.0]]
             ),
         },

@@ -96,7 +96,7 @@ def test_any_block_gives_the_same(block: int) -> None:
     assert_matches(
         tiled_attention(query, key, value, block=block),
         tiled_attention(query, key, value, block=7),
-        f"output with block={block}, beside block=7,",
+        f"output with block={block}, compared with block=7,",
         axes=AXES,
         help="Is every key visited, including the last ones, and nothing besides?",
         sides=("these blocks", "one block"),

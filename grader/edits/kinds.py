@@ -131,7 +131,7 @@ KINDS: dict[str, Kind] = {
         drops=True,
     ),
     "fixed": Kind(
-        "With an argument of the function, or what it is kept in, in place of {it}",
+        "With an argument of the function, or the attribute that holds it, in place of {it}",
         "Does this line use everything that the function was given?",
         keeps=True,
         habit=True,
@@ -248,7 +248,7 @@ KINDS: dict[str, Kind] = {
         keeps=True,
     ),
     "root": Kind(
-        "With one root or square more, or fewer, in {it}",
+        "With a root or a square added or removed in {it}",
         "How many roots and squares does the formula have here? How many does this line have?",
     ),
     "rounded": Kind(

@@ -158,8 +158,8 @@ SLIPS: tuple[Hint, ...] = (
     Hint(
         r"Sizes of tensors must match except in dimension (\d+)\. Expected size (\d+) but got "
         r"size (\d+)",
-        "They are joined along axis {0}, so all other axes must have equal sizes; one has {1}, "
-        "the other {2}. Along which axis should they grow?",
+        "The tensors are joined along axis {0}, so all other axes must have equal sizes; one has "
+        "{1}, the other {2}. Along which axis should they grow?",
     ),
     Hint(
         r"cat\(\): argument 'tensors' .* must be tuple of Tensors, not Tensor|cat\(\) received",

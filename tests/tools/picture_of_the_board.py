@@ -9,12 +9,13 @@ import io
 import re
 import sys
 import tempfile
+from functools import partial
 from pathlib import Path
 
 from rich.console import Console
 from rich.text import Text
 
-from grader.board import probe
+from grader.board import pointers, probe
 from grader.board.progress import Progress, find_blocked
 from grader.board.rendering import board, messages
 from grader.board.workspace import Workspace
@@ -42,6 +43,8 @@ def main() -> None:
             progress[exercise] = Progress(exercise, tests, selected=len(tests))
             for result in probe.run(workspace, exercise):
                 progress[exercise].add(result)
+            module = partial(probe.module, workspace, exercise)
+            pointers.point(exercise, progress[exercise].failures(), workspace, module)
         find_blocked(progress, lambda _: False, workspace.is_handed_out)
         lines = [*messages(progress, COLUMNS, in_full=False), *board(progress, workspace)]
     console = Console(record=True, width=COLUMNS, file=io.StringIO(), highlight=False)
