@@ -262,11 +262,11 @@ class _Pointer:
             accepts = all(prints.only_accepts(name) for name in names)
             refuses = not any(prints.accepts(name) for name in names)
             is_elsewhere = is_elsewhere or (refuses if raises_nothing else accepts)
+            is_elsewhere = is_elsewhere or not self._can_cause(names, shown)
             if place is not None and not is_elsewhere:
                 is_elsewhere = not self._runs(place, shown)
                 if _is_past(place, shown):
                     place = None
-            is_elsewhere = is_elsewhere or not self._can_cause(names, shown)
             if not is_elsewhere and not self.said & set(names):
                 return names, place
         return (), None
@@ -353,7 +353,7 @@ class _Pointer:
         if len(calls) != 1 or not self.limit.allows("line"):
             return False
         sentence, number = calls[0]
-        place = self.workspace.line(self.exercise, number, _around(source, number))
+        place = self._line(number)
         if sentence in self.said or not self._runs(place, shown):
             return False
         if re.search(_NO_PARAMETER, shown.headline) and not _makes_what(shown, source, number):
@@ -379,7 +379,7 @@ class _Pointer:
         if not traps or not self.limit.allows("line"):
             return False
         sentence, number = traps[0]
-        place = self.workspace.line(self.exercise, number, _around(source, number))
+        place = self._line(number)
         # What all objects share may have been left there by an earlier test.
         is_shared = _SHARED in sentence and _concerns(place, shown, self.exercise, self.workspace)
         if sentence in self.said or not (is_shared or self._runs(place, shown)):
@@ -408,16 +408,13 @@ class _Pointer:
         if not (is_answer or _is_own_raise(shown)) or not self.limit.allows("line"):
             return None
         source = self.workspace.source(self.exercise)
-        pairs = [
-            (sentence, self.workspace.line(self.exercise, line, _around(source, line)))
-            for sentence, line in ends(source)
-        ]
+        pairs = [(sentence, self._line(line)) for sentence, line in ends(source)]
         pairs = [
             (sentence, place)
             for sentence, place in pairs
             if sentence not in self.said
-            and self._runs(place, shown)
             and self._can_show(sentence, shown)
+            and self._runs(place, shown)
         ]
         return pairs[0] if len(pairs) == 1 or (pairs and several) else None
 

@@ -40,7 +40,6 @@ RIGHTLY = 3.0  # how much less likely an edit is on a line that runs in all test
 NEAR = 3.0  # how much likelier it is on the line that raised
 LIKELY = 10.0  # and on the one that a known mistake is most like: there all edits come first
 LATER = 3.0  # how much less likely it is if it may only undo a mistake of another line
-SHORT = 60  # characters of code that are quoted
 # Edits that may pass a single test by chance, or because a line doesn't run any more.
 _DOUBTFUL = ("comparison", "condition", "constant", "name", "unguarded")
 _FILE = "<edited>"
@@ -140,11 +139,10 @@ def _first(
 
 
 def _found(edit: Edit, passing: int, wrong: int) -> Found:
-    kind, was = KINDS[edit.kind], " ".join(edit.was.split())
-    is_short = len(was) <= SHORT and "`" not in was
+    kind = KINDS[edit.kind]
     one, several, all_ = _MORE
     more = all_ if passing == wrong else one if passing == 1 else several.format(passing)
-    changed = kind.tells(f"`{was}`" if is_short else "this code")
+    changed = kind.tells(" ".join(edit.was.split()))
     return Found(edit.line, f"{changed}, {more}.", kind.asks)
 
 

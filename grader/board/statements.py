@@ -173,7 +173,7 @@ def _last_change(block: Sequence[ast.stmt], name: str, ran: Collection[int] = ()
 
 
 def _ran(statement: ast.stmt, ran: Collection[int]) -> bool:
-    return any(line in ran for line in range(statement.lineno, (statement.end_lineno or 0) + 1))
+    return any(line in ran for line in _range(statement))
 
 
 def _changes(node: ast.AST, name: str) -> bool:

@@ -77,22 +77,22 @@ def _imports_torch(frame: FrameType | None) -> bool:
 
     Of a module that is stopped Python forgets the module, and keeps those that it had imported.
     """
-    while frame is not None:
-        if frame.f_code.co_filename == "<frozen importlib._bootstrap>":
-            name = frame.f_locals.get("name")
-            if isinstance(name, str) and name.startswith("torch."):
-                return True
-        frame = frame.f_back
-    return False
+    return any(
+        one.f_code.co_filename == "<frozen importlib._bootstrap>"
+        and str(one.f_locals.get("name")).startswith("torch.")
+        for one in _stack(frame)
+    )
 
 
 def _is_lost_in(frame: FrameType | None) -> bool:
     """Whether an exception would only be printed there: in what Python's collector calls."""
+    return any(one.f_code.co_name in ("__del__", "gc_callback") for one in _stack(frame))
+
+
+def _stack(frame: FrameType | None) -> Iterator[FrameType]:
     while frame is not None:
-        if frame.f_code.co_name in ("__del__", "gc_callback"):
-            return True
+        yield frame
         frame = frame.f_back
-    return False
 
 
 @contextlib.contextmanager

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+SHORT = 60  # characters of code that are quoted
 # What the text of an exception is about.
 BOOLEANS = r"boolean|bool\b|Bool\b|bitwise"
 DTYPES = r"dtype|expected scalar type|Long|Float\b|Double"
@@ -39,13 +40,13 @@ class Kind:
     habit: bool = False
     said: tuple[str, ...] = ()
 
-    def tells(self, it: str) -> str:
-        """Return what the edit does to `it`, in words. There is nothing inside of a number."""
-        is_number = it.strip("`").lstrip("-").isdecimal()
-        changes = (
-            self.changes.replace(" in {it}", " in place of {it}") if is_number else self.changes
-        )
-        return changes.format(it=it)
+    def tells(self, was: str) -> str:
+        """Return what the edit does to this code, in words, which quote it where it is short."""
+        is_short = len(was) <= SHORT and "\n" not in was and "`" not in was
+        changes = self.changes
+        if was.lstrip("-").isdecimal():  # there is nothing inside of a number
+            changes = changes.replace(" in {it}", " in place of {it}")
+        return changes.format(it=f"`{was}`" if is_short else "this code")
 
 
 KINDS: dict[str, Kind] = {

@@ -423,7 +423,7 @@ def _stored(node: ast.AST) -> set[str]:
 def _bound_elsewhere(function: ast.FunctionDef) -> set[int]:
     """Return the ids of the names in inner functions that are theirs: arguments and variables.
 
-    The `y` of `lambda y: …` is another y.
+    `lambda y: …` has a `y` of its own.
     """
     bound = set()
     for inner in ast.walk(function):

@@ -17,7 +17,6 @@ from grader.grading.explanation import quoted
 from grader.grading.search.search import Fix
 from grader.remote.session import clean
 
-SHORT = 60  # characters
 # Edits that may merely avoid an exception.
 NAME = r"[\w.]+"
 AROUND = ("comparison", "condition", "name", "unguarded")
@@ -126,8 +125,6 @@ def _told(kind: Kind, edit: Edit, others: Sequence[int], more: str) -> str:
 
     `others` are the lines that were edited as well.
     """
-    was = clean(edit.was)
-    short = len(was) <= SHORT and "\n" not in was and "`" not in was
-    changed = kind.tells(f"`{was}`" if short else "this code")
+    changed = kind.tells(clean(edit.was))
     also = f" and line{'s' * (len(others) > 1)} {' and '.join(map(str, others))} changed as well"
     return f"{changed}{also if others else ''}, {more}."
