@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import gc
 import signal
 import sys
 import threading
@@ -97,18 +98,26 @@ def _stack(frame: FrameType | None) -> Iterator[FrameType]:
 
 @contextlib.contextmanager
 def _timer(is_over: Callable[[FrameType | None], bool]) -> Iterator[None]:
+    is_collecting = False
+
+    def gc_callback(phase: str, info: dict[str, int]) -> None:  # noqa: ARG001 - given by Python
+        nonlocal is_collecting
+        is_collecting = phase == "start"
+
     def look(number: int, frame: FrameType | None) -> None:  # noqa: ARG001 - given by the system
-        if is_over(frame) and not _is_lost_in(frame):
+        if is_over(frame) and not is_collecting and not _is_lost_in(frame):
             raise TookTooLong
 
     before = signal.signal(signal.SIGALRM, look)
     # The timer keeps firing: a bare `except:` may have swallowed the first exception.
     signal.setitimer(signal.ITIMER_REAL, TICK, TICK)
+    gc.callbacks.append(gc_callback)
     try:
         yield
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
+        gc.callbacks.remove(gc_callback)
 
 
 @contextlib.contextmanager

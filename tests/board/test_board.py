@@ -12,6 +12,7 @@ import signal
 import sys
 import textwrap
 import time
+import weakref
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -207,13 +208,28 @@ def test_what_the_collector_calls_is_not_stopped_but_what_comes_after_it(
     printed: list[object] = []
     monkeypatch.setattr(sys, "unraisablehook", lambda told: printed.append(told.exc_type))
 
-    def gc_callback(phase: str, info: dict[str, int]) -> None:  # noqa: ARG001 - given by Python
+    def spin() -> None:
         end = time.process_time() + 0.2
         while time.process_time() < end:
             pass
 
+    def gc_callback(phase: str, info: dict[str, int]) -> None:  # noqa: ARG001 - given by Python
+        spin()
+
+    class Cycle:
+        pass
+
+    def slow(_: object) -> None:
+        spin()
+
+    kept = []
+
     def collect_and_never_end() -> None:
         with time_limit.time_limit():
+            cycle = Cycle()
+            cycle.itself = cycle  # type: ignore[attr-defined]
+            kept.append(weakref.ref(cycle, slow))
+            del cycle
             gc.collect()
             while True:
                 pass
