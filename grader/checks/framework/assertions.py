@@ -238,8 +238,7 @@ def assert_drops(
 
     So every number is zero or that of evaluation divided by 1 - p, the share of zeros is about p,
     and the second call drops others than the first. `evaluated` should hold no zeros and 500
-    numbers or more: the bounds are seven standard deviations, which right code oversteps once in
-    10^11 times.
+    numbers or more.
     """
     kept = evaluated / (1 - p)
     for output in trained:
@@ -251,17 +250,22 @@ def assert_drops(
             f"{subject} in training mode",
             help=f"With dropout {p} a number becomes zero, or is divided by {1 - p:.2g}.",
         )
-        _check_share(output == 0, p, subject)
+        assert_dropped_at_random(output == 0, p, f"your {subject}")
     if torch.equal(trained[0], trained[1]):
         raise Mismatch("Two calls in training mode drop the same numbers.")
 
 
-def _check_share(dropped: Tensor, p: float, subject: str) -> None:
-    count, share = dropped.numel(), dropped.double().mean().item()
-    if abs(share - p) > 7 * math.sqrt(p * (1 - p) / count):
-        raise Mismatch(
-            f"Of your {subject} in training mode {share:.0%} are zero, not about {p:.0%}."
-        )
+def assert_dropped_at_random(dropped: Tensor, p: float, subject: str) -> None:
+    """About a share p of `dropped` is true, and no axis repeats one pattern at every place.
+
+    The bounds are seven standard deviations, which right code oversteps once in 10^11 times.
+    """
     for axis in range(dropped.dim()):
         if dropped.size(axis) > 1 and torch.equal(dropped, dropped.roll(1, axis)):
-            raise Mismatch("Dropout drops whole rows. It should drop each number independently.")
+            raise Mismatch(
+                f"Dropout drops the same numbers at every place of axis {axis}.",
+                help="It should drop each number independently.",
+            )
+    count, share = dropped.numel(), dropped.double().mean().item()
+    if abs(share - p) > 7 * math.sqrt(p * (1 - p) / count):
+        raise Mismatch(f"With dropout {p}, {share:.0%} of the numbers in {subject} are dropped.")
