@@ -19,6 +19,13 @@ class EncoderLayer(nn.Module):
         x = self.norm1(x + self.drop(self.self_attn(x, x, x, mask)))
         {last}
 """
+LAST_NORM = """
+class {}(nn.Module):
+    def __init__(self, d_model, norm_first):
+        self.norm = LayerNorm(d_model) if norm_first else None
+    def forward(self, x):
+        return x if self.norm > None else self.norm(x)
+"""
 
 
 @pytest.mark.full
@@ -138,10 +145,33 @@ def test_what_right_answers_have_as_well_speaks_for_no_mistake() -> None:
         ("by_hand", "batch-first-taken-for-granted", "x = x.transpose(0, 1)"),
         ("decoding", "no-token-twice-in-the-beam", "last_token = words[-1].unsqueeze(0)"),
         ("transformer", "no_padding_masks", "hidden = (src != 0).unsqueeze(1)"),
+        ("activations", "product-for-sum", "y = tanh(c * (x + 0.044715 * x.pow(4)))"),
+        ("attention", "mask-used-unasked", "if mask is not None:\n    s += m\nw = dropout(w)"),
+        ("attention", "mask-result-dropped", "s = s.masked_fill(mask == -1, low)"),
+        ("attention", "mask-added-as-numbers", "s = s - s.new_tensor(1e9) * ~mask"),
+        ("attention", "three-axes-only", "out = torch.softmax(scores, dim=-1) + v"),
+        ("by_hand", "batch-second-taken-for-granted", "if layer.self_attn.batch_first:\n    y = x"),
+        ("by_hand", "scores-rounded-down", "size = d_model // heads\ns = q @ k"),
+        (
+            "decoding",
+            "generator-not-asked",
+            "def greedy_decode(m):\n    p = m.generator(y)",
+        ),
+        ("decoder", "no_last_norm", LAST_NORM.format("Decoder")),
+        ("dropout", "one-draw-for-all", "return x.masked_fill(lost, 0) * lost"),
+        ("encoder", "no_last_norm", LAST_NORM.format("Encoder")),
+        ("feed_forward", "second-map-the-wrong-way", "self.linear2 = nn.Linear(d_model, d_model)"),
+        ("grouped_query", "d-head-from-the-kv-heads", "group = n_heads // n_kv_heads"),
+        ("grouped_query", "tokens-repeated", "k = repeat(k, 'b h l d -> b (h g) l d', g=g)"),
+        ("linear", "bias-is-no-parameter", "self.weight = nn.Parameter(w)"),
+        ("linear", "no-bias-at-all", "self.bias = torch.zeros(n)"),
     ],
 )
 def test_a_line_that_speaks_against_a_mistake_rules_it_out(
     exercise: str, name: str, code: str
 ) -> None:
-    """An input that is swapped, a last token that is only read, padding that is looked for."""
+    """An input that is swapped, a last token that is only read, padding that is looked for.
+
+    An exception or a few equal numbers are not enough for a sentence that the source contradicts.
+    """
     assert name in Reading(exercise, code).ruled_out
