@@ -815,6 +815,12 @@ def test_a_mistake_is_named_though_a_check_that_it_fails_was_passed_by_chance() 
             "value = loss(model(src, decoder_input), labels)",
             "value = loss(model(src, inputs), labels)",
         ),
+        # Every call ends in the same exception, and the code asks the layer where the batch is.
+        (
+            "by_hand",
+            "variance = y.var(dim=-1, keepdim=True, correction=0)",
+            "variance = y.var(dim=-1, correction=0)",
+        ),
         # No words at all are known, which is little of what a wrong vocabulary shows.
         ("tokens", "sorted(found - set(specials))", "sorted(set(specials) - found)"),
         # The weight gets no gradient, for it is not used; nothing here is detached.
