@@ -35,7 +35,7 @@ from grader.recognition.given import whole_number
 
 MOST, MOST_IN_ALL = 1500, 2000
 MOST_MADE = 20_000  # of which the likeliest are kept
-MOST_PARTS = 100  # of an expression that slips are made in, each in a copy of it
+MOST_PARTS = 100  # of a call and of what slips are made in, each in a copy; answers have up to 63
 LARGE = 100  # a number that may stand for 10000, where a small one may be a number of layers
 LEAST_REPEATED = 6  # characters, so that the same number twice is not a repetition
 _CALLED = r"\w+(?=\()"
@@ -123,7 +123,8 @@ def _at(source: Source, scope: Scope, node: ast.AST) -> Iterator[Edit]:
     if isinstance(node, ast.Constant | ast.UnaryOp) and ast.unparse(node) in scope.defaults:
         yield source.replaced(node, "fixed", scope.defaults[ast.unparse(node)], 1)
     if isinstance(node, ast.Call):
-        yield from call_edits(source, scope, node, source.signatures)
+        if _is_of_usual_size(node):
+            yield from call_edits(source, scope, node, source.signatures)
     elif isinstance(node, ast.BinOp):
         yield from _operation(source, node)
     elif isinstance(node, ast.UnaryOp):
@@ -170,12 +171,14 @@ def _at(source: Source, scope: Scope, node: ast.AST) -> Iterator[Edit]:
 
 def _slips(source: Source, node: ast.expr, kind: str, rank: int) -> Iterator[Edit]:
     """Yield the slips that the kit's own mutants are made by."""
-    if next(islice(ast.walk(node), MOST_PARTS, None), None) is not None:
-        return
-    for _, change in slips(node):
+    for _, change in slips(node) if _is_of_usual_size(node) else ():
         changed = copy.deepcopy(node)
         change(changed)
         yield source.replaced(node, kind, ast.unparse(ast.fix_missing_locations(changed)), rank)
+
+
+def _is_of_usual_size(node: ast.expr) -> bool:
+    return next(islice(ast.walk(node), MOST_PARTS, None), None) is None
 
 
 def _assigned(source: Source, scope: Scope, node: ast.Assign) -> Iterator[Edit]:

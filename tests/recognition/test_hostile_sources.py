@@ -34,6 +34,7 @@ SOURCES = {
     "combining marks": _HEAD + " return a" + "\u0300\u0316" * 20_000 + "\n",
     "long list": _HEAD + " a = [" + "0," * 4_900 + "]\n",
     "long name": _HEAD + " return " + "a" * 55_000 + "\n",
+    "long call": _HEAD + " return f(" + ",".join(f"a{i}=b{i}" for i in range(1_600)) + ")\n",
     "imports": "from exercises import " * 40_000,
     "long keys": _HEAD
     + "".join(f" x['{'ab' * 50}{i}']; y = '{'ba' * 50}{i}'\n" for i in range(250)),
