@@ -72,15 +72,19 @@ class RightReplies:
     @staticmethod
     def mark(check: Check, bodies: Sequence[bytes | bytearray]) -> bytes:
         """Return a key of these replies to a check, unique to them."""
-        lengths = ",".join(str(len(body)) for body in bodies)
-        heading = f"{check.exercise}.{check.name}\0{lengths}\0".encode()
-        return hashlib.sha256(b"".join((heading, *bodies))).digest()
+        return _mark(bodies, f"{check.exercise}.{check.name}")
 
     def add(self, mark: bytes) -> None:
         """Remember it; a very large class starts over at times, so that memory does not grow."""
         if len(self.known) >= MAX_REMEMBERED:
             self.known.clear()
         self.known.add(mark)
+
+
+def _mark(bodies: Sequence[bytes | bytearray], about: str = "") -> bytes:
+    lengths = ",".join(str(len(body)) for body in bodies)
+    heading = f"{about}\0{lengths}\0".encode()
+    return hashlib.sha256(b"".join((heading, *bodies))).digest()
 
 
 class ExerciseRun:
@@ -93,7 +97,8 @@ class ExerciseRun:
     such a run before the doubt: right replies are right wherever they were made, and the check is
     not run again. With `shrink` the first failure is reported with the smallest case that shows it.
     `refused` are the marks of the replies that checks refused, `largest` those to the largest case,
-    `raised` the errors with which checks ended.
+    `raised` the errors with which checks ended. `asked` are the replies to questions, by the frame
+    that asks, with the mark of each.
     With a `view` it is noted what of torch the code calls that is not ordinary.
     """
 
@@ -116,6 +121,7 @@ class ExerciseRun:
         self.refused: dict[str, bytes] = {}
         self.raised: dict[str, StudentError] = {}
         self.largest: dict[str, list[bytearray]] = {}
+        self.asked: dict[bytes, tuple[list[Any] | None, bytes]] = {}
         self.channel: Channel | None = None
         seconds, idle = (
             (EXERCISE_SECONDS, EXERCISE_IDLE) if alone else (SHARED_SECONDS, SHARED_IDLE)
@@ -276,16 +282,32 @@ class ExerciseRun:
         return failures[-1] if failures else None
 
     def ask(self, question: Question) -> list[Any] | None:
-        """Return the replies to requests that belong to no check; None if the process dies."""
+        """Return the replies to requests that belong to no check; None if the process dies.
+
+        Each question is asked once.
+        """
+        if question.frame not in self.asked:
+            self.asked[question.frame] = self._asked(question)
+        replies, _ = self.asked[question.frame]
+        return replies
+
+    def mark_of(self, question: Question) -> bytes:
+        """Return a key of the replies to a question, unique to them; empty if there are none."""
+        self.ask(question)
+        _, mark = self.asked[question.frame]
+        return mark
+
+    def _asked(self, question: Question) -> tuple[list[Any] | None, bytes]:
         if self.losses >= MAX_LOSSES or self.budget.refusal():
-            return None
+            return None, b""
         try:
-            return question.replies(self._loaded().gather(question.frame, len(question.requests)))
+            bodies = self._loaded().gather(question.frame, len(question.requests))
+            return question.replies(bodies), _mark(bodies)
         except Interrupted:  # code may behave differently when it is loaded again
             self.lose()
         except NotImportableError:
             pass
-        return None
+        return None, b""
 
     def seen(self) -> list[TorchCall] | None:
         """Return the calls to torch in the checks, with a `view`; None if the process is gone."""

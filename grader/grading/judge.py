@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache, partial
-from typing import get_args
+from typing import Any, get_args
 
 from grader import curriculum
 from grader.checks import framework
@@ -26,7 +26,7 @@ from grader.grading.diagnosis.diagnostician import Diagnosed, Diagnostician
 from grader.grading.diagnosis.own_words import in_own_words
 from grader.grading.diagnosis.reading import Reading
 from grader.grading.exercise_run import Doubt, ExerciseRun, RightReplies, check_result
-from grader.grading.question import Outcome
+from grader.grading.question import Outcome, Question
 from grader.grading.raised import raised_lines
 from grader.grading.recording import Recording, Recordings
 from grader.grading.search.search import Search
@@ -60,6 +60,19 @@ class _OtherwiseError(Exception):
     """An answer is right, and wrong where its calls are watched."""
 
 
+@dataclass(frozen=True)
+class _Before:
+    """A diagnosis, with all that it was made of besides the replies to the checks.
+
+    That is what the source says, and the replies to the questions that were asked. A student's code
+    may answer these otherwise than the checks, which must not name a classmate's mistake.
+    """
+
+    reading: Reading
+    said: tuple[tuple[Question, bytes], ...]
+    diagnosed: Diagnosed
+
+
 class Judge:
     """Grades submissions on a set of exercises, all on the same cases."""
 
@@ -81,7 +94,7 @@ class Judge:
         self.times = times
         self.searches = searches
         self.diagnosticians: dict[str, Diagnostician] = {}
-        self.diagnosed: dict[Hashable, list[tuple[Reading, Diagnosed]]] = {}
+        self.diagnosed: dict[Hashable, list[_Before]] = {}
         self.right = RightReplies()
         self.shrink = shrink
 
@@ -383,13 +396,22 @@ class Judge:
         if None in replies.values():
             return diagnostician.diagnose(passed, examination.ask, graded, reading)
         key = (examination.exercise, *passed.items(), *replies.items())
-        for before, diagnosed in self.diagnosed.get(key, ()):
-            if reading.like(before):
-                return diagnosed
-        diagnosed = diagnostician.diagnose(passed, examination.ask, graded, reading)
+        for before in self.diagnosed.get(key, ()):
+            if reading.like(before.reading) and all(
+                examination.mark_of(question) == mark for question, mark in before.said
+            ):
+                return before.diagnosed
+        asked: list[Question] = []
+
+        def ask(question: Question) -> list[Any] | None:
+            asked.append(question)
+            return examination.ask(question)
+
+        diagnosed = diagnostician.diagnose(passed, ask, graded, reading)
         if len(self.diagnosed) >= MAX_DIAGNOSED:
             self.diagnosed.clear()
-        self.diagnosed.setdefault(key, []).append((reading, diagnosed))
+        said = tuple((question, examination.mark_of(question)) for question in asked)
+        self.diagnosed.setdefault(key, []).append(_Before(reading, said, diagnosed))
         return diagnosed
 
     def _diagnostician(self, name: str) -> Diagnostician:

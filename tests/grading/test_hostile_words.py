@@ -103,6 +103,44 @@ def test_naming_that_does_not_end_costs_only_the_words(
     assert "took too long" in results["attention"].remarks[0]
 
 
+_WRONG_MASKS = f"""{_HEAD}
+def padding_mask(ids, pad_id=0):
+    return (ids != pad_id)[:, None, None]
+def causal_mask(length, device=None):
+    mask = torch.ones(length, length, device=device).triu().bool()
+    return mask[None, None]
+def target_mask(ids, pad_id=0):
+    return padding_mask(ids, pad_id) & causal_mask(ids.size(1), ids.device)
+"""
+# The same until all checks were run, and another known mistake from then on.
+_TWO_FACED = """
+_calls = []
+def later(mask):
+    _calls.append(1)
+    return mask.new_ones(mask.shape).tril(-1) if len(_calls) > {} else mask
+"""
+
+
+def test_an_answer_that_is_otherwise_when_its_mistake_is_looked_for_gives_nobody_else_its_name(
+    host: Host, recordings: Recordings
+) -> None:
+    calls = sum(
+        request.get("target") in ((None, "causal_mask"), (None, "target_mask"))
+        for recording in recordings.of("masks")
+        for case in recording.cases
+        for request in case.requests
+    )
+    two_faced = _WRONG_MASKS.replace("return mask[", "return later(mask)[")
+    names = []
+    for sources in ([_WRONG_MASKS], [two_faced + _TWO_FACED.format(calls), _WRONG_MASKS]):
+        judge = Judge(["masks"], recordings, host, shrink=False)
+        results = [judge.grade(Submission("s", {"masks": source})) for source in sources]
+        names.append([[one.mistakes for one in each.exercises[0].diagnoses] for each in results])
+    (alone,), (other, after) = names
+    assert alone != other
+    assert after == alone
+
+
 def test_a_limit_within_another_leaves_that_one_on() -> None:
     def within() -> None:
         with pytest.raises(TooSlow), cpu_limit(0.05):
