@@ -22,6 +22,7 @@ from typing import Any
 
 import torch
 
+from grader.board.confined import limited_memory, watched
 from grader.board.probe import calm
 from grader.board.stand_ins import standing_in
 from grader.board.time_limit import TookTooLong, time_limit
@@ -35,6 +36,7 @@ from grader.recognition.likeness import parsed
 # is the last resort. A public test mostly takes a millisecond.
 MOST_TRIED = 500
 SECONDS, SECONDS_EACH = 1.0, 0.5
+WALL = 10.0  # seconds, for code that waits
 SECONDS_BEFORE = 5.0  # for a test of the code as it is, while its lines are followed
 RIGHTLY = 3.0  # how much less likely an edit is on a line that runs in all tests that pass
 NEAR = 3.0  # how much likelier it is on the line that raised
@@ -89,12 +91,17 @@ class Runs:
         """Return the line with an edit of which the first of the `failing` tests passes, if any.
 
         No test that passes may fail with it. Edits of the line `likely` are tried first. Nothing is
-        tried on a file that does something when it is imported: it would do so each time.
+        tried on a file that does something when it is imported: it would do so each time. Nor is it
+        on code that reaches out of the process, to files for example.
         """
         wrong = [name for name in failing if name in self.before and not self.before[name].passed]
-        if not wrong or wrong[0] != failing[0] or _acts(self.answer):
+        if not wrong or wrong[0] != failing[0] or self.tests.reach_out or _acts(self.answer):
             return None
-        with _quietly(self.workspace, self.exercise):
+        with (
+            _quietly(self.workspace, self.exercise),
+            watched(_FILE, may=False),
+            limited_memory(),
+        ):
             order = _ordered(self.answer, self.before, wrong[0], likely)
             return _first(order, self.answer, self.tests, self.before, wrong[0])
 
@@ -122,9 +129,9 @@ def _first(
         for node in ast.walk(parsed(text))
         if isinstance(node, ast.If | ast.While)
     }
-    begun = time.process_time()
+    begun, started = time.process_time(), time.monotonic()
     for edit in order[:MOST_TRIED]:
-        if time.process_time() - begun > SECONDS:
+        if time.process_time() - begun > SECONDS or time.monotonic() - started > WALL:
             break
         source = answer.edited(edit)[edit.file]
         passing = tests.count(source, target, right, wrong)
@@ -175,7 +182,10 @@ def _ordered(answer: Answer, before: dict[str, _Run], target: str, likely: int) 
 
 
 class _Tests:
-    """The public tests of an exercise, run on edited sources of it."""
+    """The public tests of an exercise, run on edited sources of it.
+
+    `reach_out` is whether the code as it is reaches out of the process in one of them.
+    """
 
     def __init__(self, workspace: Workspace, exercise: str) -> None:
         folder = workspace.folder.name
@@ -195,11 +205,14 @@ class _Tests:
             for name in workspace.tests(exercise)
             if name in vars(self.module)
         }
+        self.reach_out = False
 
     def run_all(self, source: str) -> dict[str, _Run]:
         """Run every test, and note the lines that run."""
-        with self._in_place(source):
-            return {name: self._run(name, is_traced=True) for name in self.tests}
+        with watched(_FILE, may=True) as watch, self._in_place(source):
+            runs = {name: self._run(name, is_traced=True) for name in self.tests}
+        self.reach_out = watch.out
+        return runs
 
     def count(self, source: str, target: str, right: Sequence[str], wrong: Sequence[str]) -> int:
         """Return how many of the `wrong` tests pass; 0 where the target or a `right` one fails."""

@@ -18,6 +18,8 @@ MAX_SHOWN = 100
 _NUMBER = re.compile(r"-?\d[\d.e-]*")
 # Names that reach beyond the process: without a jail, an edit could turn them against anything.
 _OUTSIDE = {"os", "shutil", "subprocess", "pathlib", "tempfile", "socket", "open", "exec", "eval"}
+# `torch.save` writes a file without Python knowing of it.
+_SAVES = "save"
 
 
 @dataclass(frozen=True)
@@ -183,7 +185,7 @@ class Answer:
         every = {name: Source(text) for name, text in texts.items()}
         self.sources = {name: source for name, source in every.items() if source.tree.body}
         words = {word for source in self.sources.values() for word in _words(source.tree)}
-        if words & _OUTSIDE:
+        if words & {*_OUTSIDE, _SAVES}:
             self.sources = {}
 
     def edited(self, *edits: Edit) -> dict[str, str]:
@@ -209,6 +211,8 @@ def _words(tree: ast.Module) -> Iterator[str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Name):
             yield node.id
+        elif isinstance(node, ast.Attribute) and node.attr == _SAVES:
+            yield node.attr
         elif isinstance(node, ast.Import):
             yield from (alias.name.partition(".")[0] for alias in node.names)
         elif isinstance(node, ast.ImportFrom):

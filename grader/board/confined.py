@@ -1,0 +1,110 @@
+"""Keeping an edited copy of a student's code from doing what the code itself does not do.
+
+With a condition turned around or a number in another's place, a copy may delete a file or fill the
+memory of the student's machine. Python tells audit hooks what reaches out of the process:
+https://docs.python.org/3/library/audit_events.html
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from types import FrameType
+from typing import Any
+
+import torch
+
+# What all edited copies may allocate. The largest of them in wrong answers from students and public
+# code that needed more had sizes that no answer has.
+MEMORY = 1 << 30
+_WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
+_REACHING = ("os.", "shutil.", "subprocess.", "socket.", "builtins.", "webbrowser.", "pty.")
+_LOOKING = {
+    "os.fwalk", "os.getxattr", "os.listdir", "os.listxattr", "os.scandir", "os.walk", "builtins.id",
+    "builtins.input/result",
+}  # fmt: skip
+
+
+@dataclass
+class Watch:
+    """Whether the code of a file has reached `out` of the process, and whether it `may`."""
+
+    file: str
+    may: bool
+    out: bool = False
+
+
+_watch: Watch | None = None
+_is_hooked = False
+
+
+@contextmanager
+def watched(file: str, may: bool) -> Iterator[Watch]:
+    """Note whether the code of a file reaches out of the process; if it may not, it is refused.
+
+    It does if it writes a file, starts a program, uses the network or asks for input.
+    """
+    global _watch, _is_hooked
+    if not _is_hooked:  # a hook stays
+        sys.addaudithook(_hook)
+        _is_hooked = True
+    before, _watch = _watch, Watch(file, may)
+    try:
+        yield _watch
+    finally:
+        _watch = before
+
+
+def _hook(event: str, arguments: tuple[Any, ...]) -> None:
+    if _watch is None or not _reaches_out(event, arguments):
+        return
+    if _is_by(_watch.file, sys._getframe(1)):
+        _watch.out = True
+        if not _watch.may:
+            raise PermissionError(f"an edited copy of a student's code may not do this: {event}")
+
+
+def _reaches_out(event: str, arguments: tuple[Any, ...]) -> bool:
+    if event == "open":
+        flags = arguments[2]
+        return isinstance(flags, int) and bool(flags & _WRITING)
+    return event.startswith(_REACHING) and event not in _LOOKING
+
+
+def _is_by(file: str, frame: FrameType | None) -> bool:
+    """Return whether code of the file does something, other than by an import of a module."""
+    while frame is not None:
+        if frame.f_code.co_filename == file:
+            return True
+        if frame.f_code.co_filename.startswith("<frozen importlib"):
+            return False
+        frame = frame.f_back
+    return False
+
+
+@contextmanager
+def limited_memory(more: int = MEMORY) -> Iterator[None]:
+    """In this block the process gets no more memory than that; on Linux only.
+
+    Meanwhile torch starts no threads: it would end the process where there is no room for one.
+    """
+    if not sys.platform.startswith("linux"):
+        yield
+        return
+    import resource
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+    with open("/proc/self/statm") as sizes:
+        limit = int(sizes.read().split()[0]) * resource.getpagesize() + more
+    limits = [limit, *(one for one in (soft, hard) if one != resource.RLIM_INFINITY)]
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    resource.setrlimit(resource.RLIMIT_AS, (min(limits), hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
+        torch.set_num_threads(threads)
