@@ -97,8 +97,8 @@ class ExerciseRun:
     such a run before the doubt: right replies are right wherever they were made, and the check is
     not run again. With `shrink` the first failure is reported with the smallest case that shows it.
     `refused` are the marks of the replies that checks refused, `largest` those to the largest case,
-    `raised` the errors with which checks ended. `asked` are the replies to questions, by the frame
-    that asks, with the mark of each.
+    `raised` the errors with which checks ended. `asked` are the marks of the replies to questions,
+    by the frame that asks.
     With a `view` it is noted what of torch the code calls that is not ordinary.
     """
 
@@ -121,7 +121,7 @@ class ExerciseRun:
         self.refused: dict[str, bytes] = {}
         self.raised: dict[str, StudentError] = {}
         self.largest: dict[str, list[bytearray]] = {}
-        self.asked: dict[bytes, tuple[list[Any] | None, bytes]] = {}
+        self.asked: dict[bytes, bytes] = {}
         self.channel: Channel | None = None
         seconds, idle = (
             (EXERCISE_SECONDS, EXERCISE_IDLE) if alone else (SHARED_SECONDS, SHARED_IDLE)
@@ -252,7 +252,9 @@ class ExerciseRun:
         except (OSError, MemoryError):
             raise
         except Exception as error:
-            return error
+            # Its frames would keep this run, with all replies, until Python collects garbage.
+            error.__context__ = None
+            return error.with_traceback(None)
         return None
 
     def _smaller(self, recording: Recording, case: Example, channel: Channel) -> Exception | None:
@@ -282,32 +284,25 @@ class ExerciseRun:
         return failures[-1] if failures else None
 
     def ask(self, question: Question) -> list[Any] | None:
-        """Return the replies to requests that belong to no check; None if the process dies.
-
-        Each question is asked once.
-        """
-        if question.frame not in self.asked:
-            self.asked[question.frame] = self._asked(question)
-        replies, _ = self.asked[question.frame]
-        return replies
-
-    def mark_of(self, question: Question) -> bytes:
-        """Return a key of the replies to a question, unique to them; empty if there are none."""
-        self.ask(question)
-        _, mark = self.asked[question.frame]
-        return mark
-
-    def _asked(self, question: Question) -> tuple[list[Any] | None, bytes]:
+        """Return the replies to requests that belong to no check; None if the process dies."""
+        self.asked[question.frame] = b""
         if self.losses >= MAX_LOSSES or self.budget.refusal():
-            return None, b""
+            return None
         try:
             bodies = self._loaded().gather(question.frame, len(question.requests))
-            return question.replies(bodies), _mark(bodies)
+            self.asked[question.frame] = _mark(bodies)
+            return question.replies(bodies)
         except Interrupted:  # code may behave differently when it is loaded again
             self.lose()
         except NotImportableError:
             pass
-        return None, b""
+        return None
+
+    def mark_of(self, question: Question) -> bytes:
+        """Return a key of the replies to a question, unique to them; empty if there are none."""
+        if question.frame not in self.asked:
+            self.ask(question)
+        return self.asked[question.frame]
 
     def seen(self) -> list[TorchCall] | None:
         """Return the calls to torch in the checks, with a `view`; None if the process is gone."""

@@ -12,7 +12,7 @@ import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import lru_cache
 from typing import Any
 
 import torch
@@ -32,6 +32,9 @@ SMALLEST_SIZE = 1e-8
 _REFUSALS = {"AssertionError", "ValueError", "IndexError"}
 RAISED = 1 << 40  # marks the code of an exception, or of a missing one
 _ABSENT = "absent"
+# Replies of right answers have up to 90,000 numbers. Of far larger ones only the shape counts, and
+# directions are kept for a few sizes: those of wrong answers can be anything.
+MOST_NUMBERS, SIZES_KEPT = 1 << 18, 64
 _HUGE = 1e30  # fits in float32, and its square in float64
 
 
@@ -146,7 +149,7 @@ def _leaf(path: str, value: Any) -> Marks:
 
 def _tensor(value: Tensor) -> Mark:
     code = _code(str(tuple(value.shape)))
-    if not value.numel():
+    if not 0 < value.numel() <= MOST_NUMBERS:
         return Mark(code)
     flat = value.detach().reshape(-1)
     numbers = (flat.real if flat.is_complex() else flat).double()
@@ -161,13 +164,12 @@ def _tensor(value: Tensor) -> Mark:
     return Mark(code, tuple(projected.tolist()), size, ROUNDING.get(value.dtype, 1e-9))
 
 
-@cache
+@lru_cache(maxsize=SIZES_KEPT)
 def _directions(count: int) -> Tensor:
     generator = torch.Generator().manual_seed(count)
     return torch.randn(PROJECTIONS, count, generator=generator, dtype=torch.float64)
 
 
-@cache
 def _code(text: str) -> int:
     return zlib.crc32(text.encode(errors="replace"))
 

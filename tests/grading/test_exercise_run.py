@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Mapping
 from typing import Any, get_args
 
@@ -260,6 +261,17 @@ def test_what_was_right_in_company_is_not_run_again(
     assert result.status == "failed"
     assert [name for name, alone in run_alone if name in names and not alone] == names[: begin + 1]
     assert [name for name, alone in run_alone[-len(names[begin:]) :]] == names[begin:]
+
+
+def test_of_a_wrong_submission_no_replies_stay_in_memory(judge: Judge) -> None:
+    wrong = SOLUTIONS["masks"].replace(".tril()", ".triu()")
+    gc.collect()
+    gc.disable()
+    try:
+        grade(judge, {"masks": wrong})
+        assert not any(isinstance(kept, ExerciseRun) for kept in gc.get_objects())
+    finally:
+        gc.enable()
 
 
 def test_equal_replies_are_diagnosed_once(judge: Judge, monkeypatch: pytest.MonkeyPatch) -> None:

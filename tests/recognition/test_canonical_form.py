@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+import torch
 
-from grader.recognition.canonical_form import told
+from grader.recognition import canonical_form
+from grader.recognition.canonical_form import MOST_NUMBERS, marks, told
 from grader.remote.wire import Handle
 
 CALL: dict[str, Any] = {"op": "call", "target": (None, "attention")}
@@ -42,3 +44,15 @@ def test_a_cache_says_nothing_where_the_model_that_was_to_fill_it_was_never_made
     ]
     replies = [failed("AttributeError", "no sqrt"), {"ok": None}, {"ok": 0}, failed("KeyError"), 0]
     assert [says for _, says in told(requests, replies)] == [True, True, True, False, False]
+
+
+def test_wrong_replies_of_all_sizes_leave_no_memory_in_use() -> None:
+    right = torch.zeros(2)
+    for size in range(1, 300):
+        marks(CALL, torch.zeros(size), right)
+    kept = canonical_form._directions.cache_info()
+    assert kept.currsize < 100
+    before = kept.misses
+    far_larger = marks(CALL, torch.zeros(MOST_NUMBERS + 1), right)
+    assert not any(mark.values for mark in far_larger.values())
+    assert canonical_form._directions.cache_info().misses == before
