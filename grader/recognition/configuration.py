@@ -85,7 +85,9 @@ def _arguments(function: Any, request: Request, bound: bool = True) -> Settings:
     words = {}
     for name, parameter in list(signature.parameters.items())[not bound :]:
         value = arguments.arguments.get(name)
-        if isinstance(value, (bool, str)):
+        # A text without a default is what is worked on, such as a sentence.
+        is_text = isinstance(value, str) and isinstance(parameter.default, str)
+        if isinstance(value, bool) or is_text:
             words[name] = f"with `{name}={value!r}`"
         elif parameter.default is None:
             words[name] = f"with{'out' if value is None else ''} `{name}`"

@@ -31,6 +31,7 @@ from grader.recognition.thresholds import (
     MIXED,
     SAME_EXCEPTION,
     SEVERAL_CHECKS,
+    TELLING,
     VISIBLE,
 )
 
@@ -91,6 +92,11 @@ def not_known(_: str) -> bool:
     return False
 
 
+def possible(_: str) -> bool:
+    """Stand for a source that nobody has read: anything may be in it."""
+    return True
+
+
 def explain(
     known: Fingerprints,
     student: Prints,
@@ -98,14 +104,16 @@ def explain(
     refused: AbstractSet[str] = frozenset(),
     correct: Says = not_known,
     has: Says = not_known,
+    made: Says = possible,
 ) -> list[Explanation]:
     """Return what explains the marks of a student's answer, each taken out before the next.
 
     `better_pair` is asked if no single mistake explains everything that is left. Mistakes in
     `refused` are never named. Those whose line is `correct` in the source have to explain more than
-    others; for those that the source `has` what they are about, exceptions count as evidence.
+    others; for those that the source `has` what they are about, exceptions count as evidence. Where
+    hardly any call returns, only mistakes that the source may have `made` are named.
     """
-    evidence = Evidence(known, student, correct, has)
+    evidence = Evidence(known, student, correct, has, made)
     names = [(name,) for name in known.names]
     explanations: list[Explanation] = []
     taken = set(refused)
@@ -160,10 +168,12 @@ class Evidence:
         student: Prints,
         correct: Says = not_known,
         has: Says = not_known,
+        made: Says = possible,
     ) -> None:
         self.known = known
         self.correct = correct
         self.has = has
+        self.made = made
         self.student = student
         self.right = known.right
         self.weights = known.weights
@@ -177,6 +187,7 @@ class Evidence:
         self.crashed = self.wrong & student.raised
         self.zeros = self.wrong & known.calls & (student.size == 0) & (student.rounding > 0)
         self.accepted = self.wrong & (student.codes == ACCEPTED)
+        self.barren = self._barren()
         self.left = self.wrong.clone()
         self.covered = torch.zeros_like(self.wrong)
 
@@ -187,14 +198,32 @@ class Evidence:
     def _after_crashes(self, same: Tensor) -> Tensor:
         """Put right, in `same`, what is read or called after a crash."""
         known, student = self.known, self.student
-        # State that a crash left unchanged counts for a mistake that crashes there as well.
-        left = (known.last_runs >= 0) & student.raised[known.last_runs]
+        # State that a crash left unchanged counts for a mistake that crashes there as well; if an
+        # earlier crash hid the call, nobody knows what it would have done.
+        ran = known.last_runs >= 0
+        left = ran & student.raised[known.last_runs]
         same[..., left] &= same[..., known.last_runs[left]]
+        same[..., ran & student.said & ~student.said[known.last_runs]] = False
         # So does a crash after loading weights that didn't fit, if they don't fit there either.
         loads = known.last_loads
         after = (loads >= 0) & student.raised[loads] & student.raised
         same[..., after] &= same[..., loads[after]]
         return same
+
+    def _barren(self) -> Tensor:
+        """Return which exceptions say little, as almost all calls of that function or class raise.
+
+        Any fault before the line that raises would end in the same one. After weights that did not
+        fit, the exception says which.
+        """
+        known, student = self.known, self.student
+        called = (known.calls & known.whole & student.said).float()
+        none = torch.zeros(int(known.owners.max()) + 1)
+        calls = none.index_add(0, known.owners, called)
+        raised = none.index_add(0, known.owners, called * student.raised)
+        often = raised >= ALMOST_ALL * calls.clamp(min=1)
+        unfit = (known.last_loads >= 0) & student.raised[known.last_loads]
+        return self.crashed & ~self.accepted & ~unfit & often[known.owners]
 
     def take_out(self, explanation: Explanation) -> None:
         """Count this as explained from now on.
@@ -254,6 +283,10 @@ class Evidence:
         rows = self._candidates(same, shown)
         fits = self._enough(rows, names) & ~self._by_chance(rows) & (rows.visible >= VISIBLE)
         fits &= torch.tensor([not taken & set(name) for name in names])
+        barren = self._weight(rows.explains & self.barren) > HALF * rows.explained
+        barren &= self.telling(rows.explains).sum(dim=-1) < TELLING
+        for row in (fits & barren).nonzero()[:, 0].tolist():
+            fits[row] = all(self.has(name) or self.made(name) for name in names[row])
         weak = rows.explained < AGAINST_THE_SOURCE * self._weight(self.wrong)
         for row in (fits & weak).nonzero()[:, 0].tolist():
             fits[row] = not any(map(self.correct, names[row]))

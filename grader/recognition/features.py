@@ -321,6 +321,18 @@ class Fingerprints:
         )
 
     @cached_property
+    def whole(self) -> Tensor:
+        """Which of the keys are the form of a whole reply, or its exception."""
+        return torch.tensor([path == "" for probe in self.probes for _, path in probe.keys])
+
+    @cached_property
+    def owners(self) -> Tensor:
+        """By key, the number of the student's function or class that its reply comes from."""
+        owners = [entry for probe in self.probes for entry in probe.entries]
+        numbers = {entry: number for number, entry in enumerate(dict.fromkeys(owners))}
+        return torch.tensor([numbers[entry] for entry in owners])
+
+    @cached_property
     def last_runs(self) -> Tensor:
         """By key that is read from an object, the key of the call before it; -1 for all others.
 

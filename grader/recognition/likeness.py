@@ -203,6 +203,19 @@ class Lines:
         right, wrong = max(scores, key=lambda score: score[1] - score[0])
         return right >= AS_IT_SHOULD_BE and right - wrong >= UNLIKE_WRONG
 
+    def made(self, changes: Iterable[Change]) -> bool:
+        """Return whether the source has a line that a mistake adds, or lacks one that it removes.
+
+        It has it if a line of the source is more like that one than like the right one.
+        """
+        for change in changes:
+            wrong, right = self._nearest(change.wrong), self._nearest(change.right)
+            if wrong >= AS_IT_SHOULD_BE and wrong > right:
+                return True
+            if not change.wrong and not self._has(change.right):
+                return True
+        return False
+
     def _has(self, lines: Sequence[Words]) -> bool:
         return bool(lines) and all(self._nearest([line]) >= THE_SAME for line in lines)
 

@@ -1105,3 +1105,76 @@ def test_code_as_public_code_writes_it_is_told_what_is_wrong_and_nothing_else(
 ) -> None:
     pairs = [(was, becomes.replace("N_KEYS", was)) for was, becomes in edits]
     assert named(exercise, edited(stubs.reference_source(exercise), *pairs)) == names
+
+
+@pytest.mark.parametrize(
+    ("exercise", "variant", "was", "becomes"),
+    [
+        # Almost every call raises, as it does with many faults.
+        (
+            "multi_head",
+            "einsum_per_head_weights",
+            "return y if linear.bias is None else y + linear.bias.view(self.h, 1, -1)",
+            "return w",
+        ),
+        (
+            "rope",
+            "rotate_beside",
+            "torch.repeat_interleave(angles.cos(), 2, dim=-1)",
+            "torch.repeat_interleave(angles.cos(), 2)",
+        ),
+        (
+            "subwords",
+            "recursive_and_linked",
+            "if not 0 <= i < 256 + len(merges):",
+            "if 0 <= i < 256 + len(merges):",
+        ),
+        # `__init__` raises, so no step runs, and the parameters stay where they are.
+        (
+            "optimiser",
+            "own_state_dict",
+            'return [p for group in self.param_groups for p in group["params"]]',
+            'return [group for group in self.param_groups for p in group["params"]]',
+        ),
+        # The source has none of what these mistakes are about.
+        (
+            "tiled_attention",
+            "one_query_at_a_time",
+            "for j in range(0, key.shape[-2], block):",
+            "for j in range(0, key.shape[-2], block):\n            z, o = 0 * z, 0 * o",
+        ),
+        ("subwords", "tokenizer_class", "if not heap:", "if heap:"),
+    ],
+)
+def test_no_mistake_is_named_that_only_ends_alike(
+    exercise: str, variant: str, was: str, becomes: str
+) -> None:
+    source = (DATA / "variants" / exercise / f"{variant}.py").read_text()
+    assert named(exercise, edited(source, (was, becomes))) == []
+
+
+def test_a_loop_that_returns_after_its_last_batch_is_not_said_to_use_the_first_only() -> None:
+    source = edited(
+        stubs.reference_source("training_loop"),
+        (
+            "            count += words\n    model.train(was_training)\n    if count == 0:\n"
+            '        raise ValueError("there is no batch to evaluate on")\n'
+            "    return total / count\n",
+            "            count += words\n        return total / count\n",
+        ),
+    )
+    assert named("training_loop", source) == [
+        ("left-in-evaluation-mode",),
+        ("nothing-is-divided",),
+    ]
+
+
+def test_a_text_to_work_on_is_no_branch_of_the_code() -> None:
+    """Where the text is two line breaks, training is right, and only there."""
+    source = edited(
+        stubs.reference_source("subwords"),
+        ("pieces = Counter(PIECES.findall(text))", "pieces = Counter(text.split())"),
+    )
+    told = [diagnosis.message for diagnosis in diagnosed("subwords", source)]
+    assert told
+    assert not any("text=" in message for message in told)

@@ -306,6 +306,7 @@ class Diagnostician:
                 refused,
                 answer.reading.correct,
                 answer.reading.has,
+                answer.reading.made,
             )
             begun = [name for cause in explained for name in cause.mistakes]
             checks = self._explained_alone(explained)

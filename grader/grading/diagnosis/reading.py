@@ -48,6 +48,10 @@ class Reading:
         """
         return bool(self.source) and name in _telling(self.exercise) and name not in self.ruled_out
 
+    def made(self, name: str) -> bool:
+        """Return whether the source has a line that a mistake adds, or may lack one it removes."""
+        return not self.source or self._lines.made(changes(self.exercise, name))
+
     @cached_property
     def _lines(self) -> Lines:
         return Lines(self.source)
