@@ -344,10 +344,11 @@ class Evidence:
     def _by_chance(self, rows: _Candidates) -> Tensor:
         """Return, by row, whether what it explains is so little that chance may explain it as well.
 
-        One of many wrong tensors may agree by chance; discrete values and missing exceptions don't.
+        One of many wrong tensors may agree by chance, or the length of a list; discrete values and
+        missing exceptions don't.
         """
         accepted = rows.explains & self.accepted
-        sure = rows.explains & ~self.crashed & (self.right.rounding == 0)
+        sure = rows.explains & ~self.crashed & (self.right.rounding == 0) & ~self.known.whole
         few = (rows.explains & ~sure & ~accepted).sum(dim=-1) < 2
         return few & (rows.recall < LITTLE) & ~(sure | accepted).any(dim=-1)
 

@@ -206,15 +206,17 @@ class Lines:
     def made(self, changes: Iterable[Change]) -> bool:
         """Return whether the source has a line that a mistake adds, or lacks one that it removes.
 
-        It has it if a line of the source is more like that one than like the right one.
+        It has it if a line of the source is more like that one than like the right one. True if no
+        line tells, as where only the head of a compound statement changes.
         """
-        for change in changes:
-            wrong, right = self._nearest(change.wrong), self._nearest(change.right)
-            if wrong >= AS_IT_SHOULD_BE and wrong > right:
-                return True
-            if not change.wrong and not self._has(change.right):
-                return True
-        return False
+        telling = [change for change in changes if change.right or change.wrong]
+        return not telling or any(map(self._made, telling))
+
+    def _made(self, change: Change) -> bool:
+        if not change.wrong:
+            return not self._has(change.right)
+        nearest = self._nearest(change.wrong)
+        return nearest >= AS_IT_SHOULD_BE and nearest > self._nearest(change.right)
 
     def _has(self, lines: Sequence[Words]) -> bool:
         return bool(lines) and all(self._nearest([line]) >= THE_SAME for line in lines)
