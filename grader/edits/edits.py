@@ -128,9 +128,11 @@ def _at(source: Source, scope: Scope, node: ast.AST) -> Iterator[Edit]:
     elif isinstance(node, ast.BinOp):
         yield from _operation(source, node)
     elif isinstance(node, ast.UnaryOp):
-        if isinstance(node.op, ast.Invert | ast.Not | ast.USub) and not _mode(node.operand):
-            kind = "sign" if isinstance(node.op, ast.USub) else "not"
-            yield source.replaced(node, kind, source.segment(node.operand), 1)
+        plain, minus = source.segment(node.operand), isinstance(node.op, ast.USub)
+        if isinstance(node.op, ast.UAdd):
+            yield source.replaced(node, "sign", f"-{plain}", 1)
+        elif not _mode(node.operand):
+            yield source.replaced(node, "sign" if minus else "not", plain, 1)
     elif isinstance(node, ast.Compare) and len(node.ops) == 1:
         yield from _comparison(source, node)
     elif isinstance(node, ast.BoolOp):

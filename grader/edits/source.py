@@ -15,6 +15,7 @@ from grader.recognition.functions import defaults
 from grader.recognition.likeness import parsed
 
 MAX_SHOWN = 100
+REACH = 300  # bytes on both sides of an edit that its statement may have
 _NUMBER = re.compile(r"-?\d[\d.e-]*")
 # Names that reach beyond the process: without a jail, an edit could turn them against anything.
 _OUTSIDE = {"os", "shutil", "subprocess", "pathlib", "tempfile", "socket", "open", "exec", "eval"}
@@ -136,6 +137,13 @@ class Source:
         for start, end, text in reversed(places):
             edited = edited[:start] + text.encode() + edited[end:]
         return edited.decode()
+
+    def around(self, edit: Edit) -> tuple[str, str]:
+        """Return the text around the first place of an edit, as it is and with it."""
+        before = self.bytes[max(edit.start - REACH, 0) : edit.start]
+        was, after = self.bytes[edit.start : edit.end], self.bytes[edit.end : edit.end + REACH]
+        texts = before + was + after, before + edit.text.encode() + after
+        return texts[0].decode(errors="replace"), texts[1].decode(errors="replace")
 
     def whole(self, lines: set[int]) -> set[int]:
         """Return all lines of the statements that contain these lines, and what runs at import."""

@@ -132,10 +132,10 @@ def explain(
 def alike(known: Fingerprints, name: str, student: Prints) -> list[str]:
     """Return the mistakes that look the same as this one where the student's code said anything."""
     # Only replies that say something can be compared.
-    codes = known.known.codes[:, student.said]
+    codes, unsaid = known.known.codes, ~student.said
     names = [name]
     for row in known.forms(name):
-        likely = (codes == codes[row]).all(dim=-1).nonzero()[:, 0]
+        likely = ((codes == codes[row]) | unsaid).all(dim=-1).nonzero()[:, 0]
         rows = known.known[likely][:, student.said]
         same = rows.equal(known.known[row][student.said]).all(dim=-1)
         names += [known.names[other] for other in likely[same].tolist()]
@@ -280,7 +280,11 @@ class Evidence:
         For each row, `same` says where it has the marks of the student's answer, `shown` where it
         differs from the right one, `names` which mistakes it stands for.
         """
-        rows = self._candidates(same, shown)
+        some = (same & shown & self.left).any(dim=-1).nonzero()[:, 0]
+        if not len(some):  # the others explain nothing
+            return None
+        names = [names[row] for row in some.tolist()]
+        rows = self._candidates(same[some], shown[some])
         fits = self._enough(rows, names) & ~self._by_chance(rows) & (rows.visible >= VISIBLE)
         fits &= torch.tensor([not taken & set(name) for name in names])
         barren = self._weight(rows.explains & self.barren) > HALF * rows.explained
@@ -291,7 +295,7 @@ class Evidence:
         for row in (fits & weak).nonzero()[:, 0].tolist():
             fits[row] = not any(map(self.correct, names[row]))
         score = torch.where(fits, rows.score(), 0.0)
-        if not len(score) or float(score.max()) <= 0.0:
+        if float(score.max()) <= 0.0:
             return None
         top = int(score.argmax())
         return Explanation(

@@ -42,9 +42,11 @@ SECONDS, IDLE = 2.0, 20.0
 ALONE = 100  # edits after which pairs are tried, if one of them helped a little
 # Where the code raises in every check: an edit of the line that raises is among the first.
 ALONE_WHERE_IT_RAISES = 40
-# All that are tried beside a named mistake, and where the code raises in every check, unless more
-# replies were right with one of them. Of 190 such searches in slips, one found an edit later.
-FEWER = 120
+# All that are tried where the code raises in every check, unless more replies were right with one
+# of them; beside a named mistake, where of 57 searches none found a line to show later; and where a
+# right answer is nearly the same, so that what gives its statement is tried first: of 87 edits that
+# helped one was tried later, and it was no line to show.
+FEWER, BESIDE, NEARLY_RIGHT = 120, 40, 24
 # An edited loop is often infinite.
 TIMES = Times(load=1.0, call=0.4, idle=1.0, cell=1.0, notebook=1.5)
 MAX_LOSSES = 12
@@ -53,6 +55,7 @@ RIGHTLY = 3.0  # how much less likely an edit is on a line that runs in all of t
 NEAR = 3.0  # how much likelier it is on the line that raised
 LEAVES, OFF = 3.0, 0.5  # on the line that diverges first from right answers, on one that differs
 RESTORES = 3.0  # how much likelier it is if it gives what a right answer has there
+WHOLLY = 6.0  # and if the whole statement is then the right answer's
 SAID = 2.0  # how much likelier an edit is of a kind that the exception is about
 WAVE = 24  # edits that are tried on one check before the next has its turn
 TARGETS = 2  # failing checks that edits are tried on where a right answer is nearly the same
@@ -316,7 +319,13 @@ class Search:
     def _restores(self, edit: Edit) -> float:
         """Return how much likelier an edit is for what a right answer has in its place."""
         wanted = self.differences.get(edit.line)
-        return RESTORES * (wanted is not None and edit.becomes in wanted and edit.was not in wanted)
+        if wanted is None:
+            return 0.0
+        before, after = map(_plain, self.answer.sources[edit.file].around(edit))
+        statements = map(_plain, wanted.splitlines())
+        if any(right in after and right not in before for right in statements):
+            return WHOLLY
+        return RESTORES * (edit.becomes in wanted and edit.was not in wanted)
 
     def _share(self, edit: Edit) -> float:
         """In how many of the checks that pass the line of an edit runs: 1 for all of them."""
@@ -337,14 +346,21 @@ class Search:
         return SECONDS - self.budget.left[0] + time.process_time() - self.begun
 
     def _time_left(self) -> bool:
-        hopeful = self.agrees or not (self.beside or self.only_raises)
         return (
-            self.tried < (MOST_TRIED if hopeful else FEWER)
+            self.tried < self._most()
             and self.work < MOST_WORK
             and self.seconds < SECONDS
             and self.losses <= MAX_LOSSES
             and self.budget.refusal() is None
         )
+
+    def _most(self) -> int:
+        """Return how many edits may be tried."""
+        if self.agrees:
+            return MOST_TRIED
+        if self.differences:
+            return NEARLY_RIGHT
+        return BESIDE if self.beside else FEWER if self.only_raises else MOST_TRIED
 
     def _loaded(self) -> Channel:
         if not self.process.holds_code:
@@ -488,6 +504,11 @@ class Search:
             if not accepts(recording, case, replies, channel)[0]:
                 return False
         return True
+
+
+def _plain(code: str) -> str:
+    """Return code without what may be written in several ways: brackets, quotes, spaces, commas."""
+    return re.sub(r"""[\s()'",]""", "", code)
 
 
 def _better(edit: Edit, checks: frozenset[str], best: Fix | None) -> bool:
