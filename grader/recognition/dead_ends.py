@@ -29,7 +29,7 @@ from typing import TypeGuard
 
 from torch import Tensor
 
-from grader.recognition.likeness import parsed
+from grader.recognition.likeness import parsed, walk
 from grader.recognition.unused import kept_only, unused
 
 _DROPPED = (
@@ -85,7 +85,7 @@ _LONGEST_KEY, _MOST_KEYS = 40, 100  # limits, as all pairs of keys are compared
 
 def dropped(source: str) -> list[tuple[str, int]]:
     """Return a sentence on each value that is computed and dropped, and its line, in order."""
-    functions = [n for n in ast.walk(parsed(source)) if isinstance(n, ast.FunctionDef)]
+    functions = [n for n in walk(parsed(source)) if isinstance(n, ast.FunctionDef)]
     # Functions that return nothing are called for their side effects.
     silent = {node.name for node in functions if not _returns(node)}
     tree = parsed(source)
@@ -107,7 +107,7 @@ def _imported(tree: ast.Module) -> set[str]:
     """Return the functions of other exercises, without effects, that a file imports."""
     return {
         alias.asname or alias.name
-        for node in ast.walk(tree)
+        for node in walk(tree)
         if isinstance(node, ast.ImportFrom)
         and (node.module or "").partition(".")[0] in ("exercises", "solutions")
         for alias in node.names
@@ -117,7 +117,7 @@ def _imported(tree: ast.Module) -> set[str]:
 
 def changed_in_forward(source: str) -> list[tuple[str, int]]:
     """Return a sentence on each attribute that `forward` changes for later calls, and its line."""
-    functions = [n for n in ast.walk(parsed(source)) if isinstance(n, ast.FunctionDef)]
+    functions = [n for n in walk(parsed(source)) if isinstance(n, ast.FunctionDef)]
     return _in_order(
         sentence for node in functions if node.name == "forward" for sentence in _changed(node)
     )
@@ -125,7 +125,7 @@ def changed_in_forward(source: str) -> list[tuple[str, int]]:
 
 def kept_from_first_call(source: str) -> list[tuple[str, int]]:
     """Return a sentence on each attribute that only the first `forward` computes, and its line."""
-    functions = [n for n in ast.walk(parsed(source)) if isinstance(n, ast.FunctionDef)]
+    functions = [n for n in walk(parsed(source)) if isinstance(n, ast.FunctionDef)]
     return _in_order(
         sentence for node in functions if node.name == "forward" for sentence in _kept_once(node)
     )
@@ -133,7 +133,7 @@ def kept_from_first_call(source: str) -> list[tuple[str, int]]:
 
 def misnamed_keys(source: str) -> list[tuple[str, int]]:
     """Return a sentence on each key that is read and never set, though one like it is; its line."""
-    nodes = list(ast.walk(parsed(source)))
+    nodes = walk(parsed(source))
     reads = [
         (node.slice, node.lineno)
         for node in nodes
@@ -176,7 +176,7 @@ def unused_layers(source: str) -> list[tuple[str, int]]:
     """Return a sentence on each layer that a class makes and nothing uses, and its line."""
     tree = parsed(source)
     owners = [node for node in tree.body if isinstance(node, ast.ClassDef)]
-    parts = [node for node in ast.walk(tree) if isinstance(node, ast.Attribute)]
+    parts = [node for node in walk(tree) if isinstance(node, ast.Attribute)]
     read = {part.attr for part in parts if not isinstance(part.ctx, ast.Store)}
     return _in_order(sentence for node in owners for sentence in _unused_layers(node, tree, read))
 
@@ -186,7 +186,7 @@ def never_filled(source: str) -> list[tuple[str, int]]:
     tree = parsed(source)
     if _FILLED.search(ast.unparse(tree)):
         return []
-    assigned = [node for node in ast.walk(tree) if isinstance(node, ast.Assign)]
+    assigned = [node for node in walk(tree) if isinstance(node, ast.Assign)]
     return _in_order(sentence for node in assigned for sentence in _never_filled(node))
 
 
@@ -223,7 +223,7 @@ def _in_order(sentences: Iterable[tuple[str, int]]) -> list[tuple[str, int]]:
 def _returns(function: ast.FunctionDef) -> bool:
     """Return whether a function returns or yields a value."""
     kinds = ast.Return | ast.Yield | ast.YieldFrom
-    return any(isinstance(node, kinds) and node.value for node in ast.walk(function))
+    return any(isinstance(node, kinds) and node.value for node in walk(function))
 
 
 def _is_pure(function: ast.FunctionDef) -> bool:
@@ -232,7 +232,7 @@ def _is_pure(function: ast.FunctionDef) -> bool:
     It calls no other function of the file and changes nothing in place but what it made itself.
     """
     made = _stored(function)
-    nodes = list(ast.walk(function))
+    nodes = walk(function)
     changed: list[ast.expr] = []
     for node in nodes:
         if isinstance(node, ast.Global | ast.Nonlocal | ast.Yield | ast.YieldFrom | ast.Delete):
@@ -262,10 +262,10 @@ def _dropped(
     """Yield the calls that stand alone on a line although all they do is to return something."""
     given = {argument.arg for argument in function.args.args} | {
         loop.target.id
-        for loop in ast.walk(function)
+        for loop in walk(function)
         if isinstance(loop, ast.For) and isinstance(loop.target, ast.Name) and _is_own(loop.iter)
     }
-    for node in ast.walk(function):
+    for node in walk(function):
         if not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)):
             continue
         called = node.value.func
@@ -287,8 +287,8 @@ def _dropped(
 
 def _alone(function: ast.FunctionDef) -> Iterator[tuple[str, int]]:
     """Yield the expressions that stand alone on a line and call nothing."""
-    for node in ast.walk(function):
-        if not isinstance(node, ast.Expr) or any(isinstance(n, ast.Call) for n in ast.walk(node)):
+    for node in walk(function):
+        if not isinstance(node, ast.Expr) or any(isinstance(n, ast.Call) for n in walk(node)):
             continue
         if isinstance(node.value, ast.Attribute):
             yield _UNCALLED.format(ast.unparse(node.value)), node.lineno
@@ -319,12 +319,12 @@ def _is_of_cache(called: ast.Attribute, call: ast.Call) -> bool:
 
 def _ungiven(function: ast.FunctionDef) -> Iterator[tuple[str, int]]:
     """Yield the inner functions that read nothing of what they are called with."""
-    for inner in ast.walk(function):
+    for inner in walk(function):
         if inner is function or not isinstance(inner, ast.Lambda | ast.FunctionDef):
             continue
         names = [argument.arg for argument in inner.args.args]
         body = inner.body if isinstance(inner.body, list) else [inner.body]
-        nodes = [node for part in body for node in ast.walk(part)]
+        nodes = [node for part in body for node in walk(part)]
         read = {getattr(node, "id", "") for node in nodes}
         calls = any(isinstance(node, ast.Call) for node in nodes)
         plain = not inner.args.defaults and not any(name.startswith("_") for name in names)
@@ -335,10 +335,10 @@ def _ungiven(function: ast.FunctionDef) -> Iterator[tuple[str, int]]:
 
 def _unread(function: ast.FunctionDef) -> Iterator[tuple[str, int]]:
     """Yield the assignments that the function does not read afterwards, but for sizes."""
-    names = [node for node in ast.walk(function) if isinstance(node, ast.Name)]
+    names = [node for node in walk(function) if isinstance(node, ast.Name)]
     outer = {
         name
-        for node in ast.walk(function)
+        for node in walk(function)
         if isinstance(node, ast.Global | ast.Nonlocal)
         for name in node.names
     }
@@ -347,11 +347,11 @@ def _unread(function: ast.FunctionDef) -> Iterator[tuple[str, int]]:
         name for name in names if not isinstance(name.ctx, ast.Store) and id(name) not in elsewhere
     ]
     read = outer | {name.id for name in loads}
-    for node in ast.walk(function):
+    for node in walk(function):
         if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
             read.add(node.target.id)
     repeated, inner = _again(function)
-    for node in ast.walk(function):
+    for node in walk(function):
         if not isinstance(node, ast.Assign) or _SIZE.search(ast.unparse(node.value)):
             continue
         if node in inner:  # the inner function has a turn of its own
@@ -400,23 +400,22 @@ def _again(
 
     A `while` sets none.
     """
-    parts = [node for node in ast.walk(function) if node is not function]
+    parts = [node for node in walk(function) if node is not function]
     loops = [
         (
-            set(ast.walk(node))
-            - (set(ast.walk(node.iter)) if isinstance(node, ast.For) else set()),
+            set(walk(node)) - (set(walk(node.iter)) if isinstance(node, ast.For) else set()),
             _stored(node.target) if isinstance(node, ast.For) else set(),
         )
         for node in parts
         if isinstance(node, ast.For | ast.While | ast.comprehension)
     ]
     functions = [node for node in parts if isinstance(node, ast.Lambda | ast.FunctionDef)]
-    return loops, {n for f in functions for n in ast.walk(f)}
+    return loops, {n for f in functions for n in walk(f)}
 
 
 def _stored(node: ast.AST) -> set[str]:
     """Return the variables that get a value in a piece of code."""
-    names = [part for part in ast.walk(node) if isinstance(part, ast.Name)]
+    names = [part for part in walk(node) if isinstance(part, ast.Name)]
     return {name.id for name in names if isinstance(name.ctx, ast.Store)}
 
 
@@ -426,12 +425,12 @@ def _bound_elsewhere(function: ast.FunctionDef) -> set[int]:
     `lambda y: …` has a `y` of its own.
     """
     bound = set()
-    for inner in ast.walk(function):
+    for inner in walk(function):
         if inner is function or not isinstance(inner, ast.Lambda | ast.FunctionDef):
             continue
         body = inner.body if isinstance(inner.body, list) else [inner.body]
-        nodes = [node for part in body for node in ast.walk(part)]
-        own = {argument.arg for argument in ast.walk(inner.args) if isinstance(argument, ast.arg)}
+        nodes = [node for part in body for node in walk(part)]
+        own = {argument.arg for argument in walk(inner.args) if isinstance(argument, ast.arg)}
         own |= {name for part in body for name in _stored(part)}
         own -= {n for node in nodes if isinstance(node, ast.Nonlocal) for n in node.names}
         bound |= {id(n) for n in nodes if isinstance(n, ast.Name) and n.id in own}
@@ -444,18 +443,18 @@ def _stale(function: ast.FunctionDef) -> Iterator[tuple[str, int]]:
     A loop within a loop doesn't count: it may begin from the same value each time.
     """
     inner = _again(function)[1]
-    loops = [node for node in ast.walk(function) if isinstance(node, ast.For | ast.While)]
-    within = {node for loop in loops for node in ast.walk(loop) if node is not loop}
+    loops = [node for node in walk(function) if isinstance(node, ast.For | ast.While)]
+    within = {node for loop in loops for node in walk(loop) if node is not loop}
     for loop in loops:
         if loop in within or loop in inner:
             continue
         changed = _stored(loop)
-        for node in ast.walk(loop):
+        for node in walk(loop):
             if not isinstance(node, ast.Assign) or not isinstance(node.targets[0], ast.Name):
                 continue
             new = node.targets[0].id
             old = _NEW.sub("", new)
-            read = {name.id for name in ast.walk(node.value) if isinstance(name, ast.Name)}
+            read = {name.id for name in walk(node.value) if isinstance(name, ast.Name)}
             if old and old != new and old in read - changed and _is_variable(old, function, loop):
                 yield _STALE.format(new=new, old=old), node.lineno
 
@@ -468,10 +467,10 @@ def _is_variable(name: str, function: ast.FunctionDef, loop: ast.AST) -> bool:
 
 def _first_passes(function: ast.FunctionDef) -> Iterator[tuple[str, int]]:
     """Yield the loops that always end in a `return` the first time round."""
-    for node in ast.walk(function):
+    for node in walk(function):
         if isinstance(node, ast.For | ast.While):
             last = node.body[-1]
-            goes_on = any(isinstance(part, ast.Continue) for part in ast.walk(node))
+            goes_on = any(isinstance(part, ast.Continue) for part in walk(node))
             if isinstance(last, ast.Return) and not goes_on:
                 yield _FIRST_PASS, last.lineno
 
@@ -480,13 +479,13 @@ def _same_starts(function: ast.FunctionDef) -> Iterator[tuple[str, int]]:
     """Yield the loops over layers in which no layer gets what the one before it returned."""
     read_anywhere = {
         name.id
-        for name in ast.walk(function)
+        for name in walk(function)
         if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Load)
     }
-    for loop in ast.walk(function):
+    for loop in walk(function):
         if not (isinstance(loop, ast.For) and isinstance(loop.target, ast.Name)):
             continue
-        names = [node for node in ast.walk(loop) if isinstance(node, ast.Name)]
+        names = [node for node in walk(loop) if isinstance(node, ast.Name)]
         stored = {name.id for name in names if isinstance(name.ctx, ast.Store)}
         read = {name.id for name in names if isinstance(name.ctx, ast.Load)}
         read_later = read_anywhere - read
@@ -503,7 +502,7 @@ def _same_starts(function: ast.FunctionDef) -> Iterator[tuple[str, int]]:
 
 def _changed(function: ast.FunctionDef) -> Iterator[tuple[str, int]]:
     """Yield the lines that cut an attribute, or calculate it anew from itself; counts are fine."""
-    for node in ast.walk(function):
+    for node in walk(function):
         if isinstance(node, ast.Assign):
             target, value = node.targets[0], node.value
             part = value.value if isinstance(value, ast.Subscript) else None
@@ -523,15 +522,15 @@ def _kept_once(function: ast.FunctionDef) -> Iterator[tuple[str, int]]:
     arguments = {argument.arg for argument in function.args.args} - {"self"}
     stored = [
         node
-        for node in ast.walk(function)
+        for node in walk(function)
         if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)
     ]
     local = arguments | {
         node.id
-        for node in ast.walk(function)
+        for node in walk(function)
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
     }
-    for node in ast.walk(function):
+    for node in walk(function):
         if not isinstance(node, ast.If) or node.orelse:
             continue
         asked = _IS_THERE.fullmatch(ast.unparse(node.test))
@@ -556,9 +555,9 @@ def _unused_layers(
 
     `read` are the attributes that some line reads.
     """
-    if read & _ALL_LAYERS or any(getattr(n, "id", "") == "getattr" for n in ast.walk(owner)):
+    if read & _ALL_LAYERS or any(getattr(n, "id", "") == "getattr" for n in walk(owner)):
         return
-    for node in ast.walk(owner):
+    for node in walk(owner):
         if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.Call):
             continue
         if not ast.unparse(node.value.func).rpartition(".")[2][:1].isupper():
@@ -598,12 +597,12 @@ def _unused_indices(name: str, made: ast.Call, tree: ast.Module) -> list[int]:
         return []
     read = [
         node
-        for node in ast.walk(tree)
+        for node in walk(tree)
         if isinstance(node, ast.Attribute) and node.attr == name and isinstance(node.ctx, ast.Load)
     ]
     indices = [
         node.slice.value
-        for node in ast.walk(tree)
+        for node in walk(tree)
         if isinstance(node, ast.Subscript)
         and node.value in read
         and isinstance(node.slice, ast.Constant)

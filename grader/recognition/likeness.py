@@ -74,6 +74,23 @@ def parsed(source: str | bytes) -> ast.Module:
     return _parsed(source)
 
 
+def walk(tree: ast.AST) -> list[ast.AST]:
+    """Return what `ast.walk` yields, listed once for a function: no tree from `parsed` changes."""
+    if "nodes" in vars(tree):
+        return tree.nodes  # type: ignore[attr-defined, no-any-return]
+    listed = [tree]
+    for node in listed:
+        for field in node._fields:
+            value = getattr(node, field, None)
+            if isinstance(value, ast.AST):
+                listed.append(value)
+            elif isinstance(value, list):
+                listed += [part for part in value if isinstance(part, ast.AST)]
+    if isinstance(tree, ast.Module | ast.FunctionDef):
+        tree.nodes = listed  # type: ignore[union-attr]
+    return listed
+
+
 def _parsed(source: str | bytes) -> ast.Module:
     try:
         with warnings.catch_warnings():  # on a student's code, which are not ours to print
@@ -148,7 +165,7 @@ def simple_statements(source: str) -> list[tuple[int, str]]:
     """Return the simple statements but for docstrings: the line that each is on, and its text."""
     return [
         (node.lineno, ast.unparse(node))
-        for node in ast.walk(parsed(source))
+        for node in walk(parsed(source))
         if isinstance(node, _SIMPLE) and not is_text(node)
     ]
 
@@ -228,7 +245,7 @@ class Lines:
 
 def _lines(tree: ast.AST) -> Iterator[tuple[int, Words]]:
     """Yield every simple statement, and what the others begin with, by the number of its line."""
-    for node in ast.walk(tree):
+    for node in walk(tree):
         if isinstance(node, (ast.If, ast.While)):
             yield node.lineno, words(ast.unparse(node.test))
         elif isinstance(node, ast.For):

@@ -15,7 +15,7 @@ import ast
 from collections.abc import Iterable, Iterator, Mapping
 
 from grader.recognition.functions import is_static
-from grader.recognition.likeness import parsed
+from grader.recognition.likeness import parsed, walk
 
 EXCHANGED = "{call} is {how} with {wrong}. {asks} Its `def` line has them in this order: {names}."
 ONE, SEVERAL = "Is each argument in its place?", "Are two arguments swapped?"
@@ -54,9 +54,7 @@ def misplaced(source: str, imported: Iterable[str]) -> list[tuple[str, int]]:
             sentences += [
                 _told(call, functions, classes, parts, node.name) for call in _calls(node)
             ]
-    sentences += [
-        _unpacked(node, results) for node in ast.walk(tree) if isinstance(node, ast.Assign)
-    ]
+    sentences += [_unpacked(node, results) for node in walk(tree) if isinstance(node, ast.Assign)]
     return sorted(
         {sentence for sentence in sentences if sentence is not None}, key=lambda pair: pair[1]
     )
@@ -99,12 +97,12 @@ def kept_modules(owner: ast.ClassDef, classes: Mapping[str, object]) -> dict[str
     """
     parts: dict[str, str] = {}
     lists: dict[str, str] = {}
-    for node in ast.walk(owner):
+    for node in walk(owner):
         if not isinstance(node, ast.Assign):
             continue
         made = [
             call.func.id
-            for call in ast.walk(node.value)
+            for call in walk(node.value)
             if isinstance(call, ast.Call)
             and isinstance(call.func, ast.Name)
             and call.func.id in classes
@@ -112,7 +110,7 @@ def kept_modules(owner: ast.ClassDef, classes: Mapping[str, object]) -> dict[str
         is_one = isinstance(node.value, ast.Call) and ast.unparse(node.value.func) in classes
         for target in node.targets if len(set(made)) == 1 else ():
             (parts if is_one else lists)[ast.unparse(target)] = made[0]
-    for node in ast.walk(owner):
+    for node in walk(owner):
         if isinstance(node, ast.For) and isinstance(node.target, ast.Name):
             kind = lists.get(ast.unparse(node.iter))
             if kind is not None:
@@ -170,7 +168,7 @@ def _is_of_another(value: str, parameter: str, takes: _Parameters) -> bool:
 
 def _results(function: ast.FunctionDef) -> _Parameters:
     """Return the names of the results that a function returns; "" for what has none."""
-    returned = [node.value for node in ast.walk(function) if isinstance(node, ast.Return)]
+    returned = [node.value for node in walk(function) if isinstance(node, ast.Return)]
     tuples = {tuple(map(_name, value.elts)) for value in returned if isinstance(value, ast.Tuple)}
     return tuples.pop() if len(tuples) == 1 else ()
 

@@ -26,7 +26,7 @@ from typing import TypeGuard
 
 from grader.recognition.functions import defaults
 from grader.recognition.given import whole_number
-from grader.recognition.likeness import parsed
+from grader.recognition.likeness import parsed, walk
 
 _REPEATED = (
     "`{}` holds the same {} several times, so a change to one is a change to all. A "
@@ -75,7 +75,7 @@ def python_traps(source: str) -> list[tuple[str, int]]:
     """Return a sentence on each such line, and its number, in order."""
     tree = parsed(source)
     found = [*_conditions(tree)]
-    for node in ast.walk(tree):
+    for node in walk(tree):
         if isinstance(node, ast.FunctionDef):
             found += [*_repeated(node), *_not_kept(node), *_shared_by_calls(node)]
         elif isinstance(node, ast.ClassDef):
@@ -97,7 +97,7 @@ def false_for_zero(source: str, name: str) -> tuple[str, int] | None:
     It is meant for one that asks whether something is None, where 0 is given.
     """
     tree = parsed(source)
-    tests = [node.test for node in ast.walk(tree) if isinstance(node, ast.If | ast.IfExp)]
+    tests = [node.test for node in walk(tree) if isinstance(node, ast.If | ast.IfExp)]
     parts = [part for test in tests for part in _parts(test)]
     lines = [part.lineno for part in parts if ast.unparse(part) in (name, f"self.{name}")]
     return (_ZERO.format(name), min(lines)) if lines else None
@@ -117,7 +117,7 @@ def _parts(test: ast.expr) -> Iterator[ast.expr]:
 def _repeated(function: ast.FunctionDef) -> Iterator[tuple[str, int]]:
     """Yield the lists of one module several times, or of one list if one is changed in place."""
     changes = bool(_stored_in(function))
-    for node in ast.walk(function):
+    for node in walk(function):
         if not (isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult)):
             continue
         for item in node.left.elts if isinstance(node.left, ast.List) else ():
@@ -133,9 +133,7 @@ def _repeated(function: ast.FunctionDef) -> Iterator[tuple[str, int]]:
 
 def _conditions(tree: ast.Module) -> Iterator[tuple[str, int]]:
     """Yield the conditions that a constant or a method without a call makes true."""
-    waiting = [
-        node.test for node in ast.walk(tree) if isinstance(node, ast.If | ast.IfExp | ast.While)
-    ]
+    waiting = [node.test for node in walk(tree) if isinstance(node, ast.If | ast.IfExp | ast.While)]
     while waiting:
         test = waiting.pop()
         if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
@@ -155,13 +153,13 @@ def _not_kept(function: ast.FunctionDef) -> Iterator[tuple[str, int]]:
     stored = _stored_in(function)
     kept = {
         name.id
-        for node in ast.walk(function)
+        for node in walk(function)
         if isinstance(node, ast.Return)
         or (isinstance(node, ast.Assign) and not isinstance(node.targets[0], ast.Name))
         for name in [node.value]
         if isinstance(name, ast.Name)
     }
-    for node in ast.walk(function):
+    for node in walk(function):
         if not (isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)):
             continue
         name, call = node.targets[0].id, node.value
@@ -175,7 +173,7 @@ def _not_kept(function: ast.FunctionDef) -> Iterator[tuple[str, int]]:
 def _stored_in(function: ast.FunctionDef) -> set[str]:
     """Return the variables in which a subscript stores something: `rows` of `rows[0][1] = 2`."""
     stored = set()
-    for node in ast.walk(function):
+    for node in walk(function):
         if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
             inner: ast.expr = node
             while isinstance(inner, ast.Subscript):
@@ -219,7 +217,7 @@ def _is(node: ast.expr, operator: type[ast.operator]) -> TypeGuard[ast.BinOp]:
 
 def _shared_by_objects(owner: ast.ClassDef) -> Iterator[tuple[str, int]]:
     """Yield the lists and dictionaries in a class's body that its methods change, not replace."""
-    parts = list(ast.walk(owner))
+    parts = walk(owner)
     own = set(_made_at_the_start(owner))
     changed = {node.attr for node in _changed_in_place(parts) if isinstance(node, ast.Attribute)}
     for node in owner.body:
@@ -233,7 +231,7 @@ def _set_for_all(owner: ast.ClassDef) -> Iterator[tuple[str, int]]:
     """Yield the attributes of the class that its methods assign."""
     themselves = (owner.name, "type(self)", "self.__class__")
     for method in (node for node in owner.body if isinstance(node, ast.FunctionDef)):
-        for node in ast.walk(method):
+        for node in walk(method):
             if not isinstance(node, ast.Attribute) or not isinstance(node.ctx, ast.Store):
                 continue
             if ast.unparse(node.value) in themselves:
@@ -249,7 +247,7 @@ def _made_at_the_start(owner: ast.ClassDef) -> Iterator[str]:
         name = waiting.pop()
         if name in methods and name not in seen:
             seen.add(name)
-            for node in ast.walk(methods[name]):
+            for node in walk(methods[name]):
                 if isinstance(node, ast.Attribute):
                     if isinstance(node.ctx, ast.Store):
                         yield node.attr
@@ -258,7 +256,7 @@ def _made_at_the_start(owner: ast.ClassDef) -> Iterator[str]:
 
 def _shared_by_calls(function: ast.FunctionDef) -> Iterator[tuple[str, int]]:
     """Yield the lists and dictionaries that are defaults of a function and change in its body."""
-    parts = [node for part in function.body for node in ast.walk(part)]
+    parts = [node for part in function.body for node in walk(part)]
     own = {
         node.targets[0].id
         for node in parts
@@ -272,13 +270,13 @@ def _shared_by_calls(function: ast.FunctionDef) -> Iterator[tuple[str, int]]:
 
 def _shared_attributes(owner: ast.ClassDef) -> Iterator[tuple[str, int]]:
     """Yield such defaults of `__init__` that it keeps as they are and that methods change."""
-    changed = {ast.unparse(node) for node in _changed_in_place(ast.walk(owner))}
+    changed = {ast.unparse(node) for node in _changed_in_place(walk(owner))}
     for maker in (node for node in owner.body if isinstance(node, ast.FunctionDef)):
         if maker.name != "__init__":
             continue
         kept = {
             node.value.id
-            for node in ast.walk(maker)
+            for node in walk(maker)
             if isinstance(node, ast.Assign)
             and isinstance(node.value, ast.Name)
             and any(ast.unparse(target) in changed for target in node.targets)
@@ -290,15 +288,15 @@ def _shared_attributes(owner: ast.ClassDef) -> Iterator[tuple[str, int]]:
 
 def _bound_late(loop: ast.For) -> Iterator[tuple[str, int]]:
     """Yield the functions without a name that a loop collects and that read what it loops over."""
-    targets = {node.id for node in ast.walk(loop.target) if isinstance(node, ast.Name)}
+    targets = {node.id for node in walk(loop.target) if isinstance(node, ast.Name)}
     made = {
         target.id
-        for node in ast.walk(loop)
+        for node in walk(loop)
         if isinstance(node, ast.Assign)
         for target in node.targets
         if isinstance(target, ast.Name)
     }
-    for node in ast.walk(loop):
+    for node in walk(loop):
         if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
             continue
         owner = node.func.value
@@ -306,11 +304,9 @@ def _bound_late(loop: ast.For) -> Iterator[tuple[str, int]]:
         collected = node.args if node.func.attr == "append" and not is_new else ()
         for function in (part for part in collected if isinstance(part, ast.Lambda)):
             own = {
-                argument.arg
-                for argument in ast.walk(function.args)
-                if isinstance(argument, ast.arg)
+                argument.arg for argument in walk(function.args) if isinstance(argument, ast.arg)
             }
-            read = [part.id for part in ast.walk(function.body) if isinstance(part, ast.Name)]
+            read = [part.id for part in walk(function.body) if isinstance(part, ast.Name)]
             late = [name for name in read if name in targets - own]
             if late:
                 yield _LATE.format(late[0]), function.lineno

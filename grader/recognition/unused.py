@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from typing import TypeGuard
 
-from grader.recognition.likeness import is_text, parsed
+from grader.recognition.likeness import is_text, parsed, walk
 
 # Functions that read arguments without naming them.
 _READS_ALL = {"locals", "vars", "eval", "exec"}
@@ -76,7 +76,7 @@ def _kept(function: ast.FunctionDef, idle: AbstractSet[str]) -> Iterator[tuple[s
 
 def left_out(source: str) -> frozenset[str]:
     """Return the arguments that nothing reads, and what nothing does: "sorting", "softmax"."""
-    nodes = list(ast.walk(parsed(source)))
+    nodes = walk(parsed(source))
     called = {node.id for node in nodes if isinstance(node, ast.Name)}
     called |= {node.attr for node in nodes if isinstance(node, ast.Attribute)}
     names = " ".join(called).lower()
@@ -90,7 +90,7 @@ def _is_module(owner: ast.ClassDef) -> bool:
 
 def _idle_attributes(tree: ast.Module) -> AbstractSet[str]:
     """Return the attributes that no line of the file reads."""
-    attributes = [node for node in ast.walk(tree) if isinstance(node, ast.Attribute)]
+    attributes = [node for node in walk(tree) if isinstance(node, ast.Attribute)]
     read = {node.attr for node in attributes if not isinstance(node.ctx, ast.Store)}
     if "__dict__" in read or _names(tree) & {"getattr", *_READS_ALL}:
         return set()
@@ -98,7 +98,7 @@ def _idle_attributes(tree: ast.Module) -> AbstractSet[str]:
 
 
 def _names(tree: ast.AST) -> set[str]:
-    return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    return {node.id for node in walk(tree) if isinstance(node, ast.Name)}
 
 
 def _unused(
@@ -136,7 +136,7 @@ def _only_keeps(statement: ast.stmt, idle: AbstractSet[str]) -> TypeGuard[ast.As
 
 def _read(body: Sequence[ast.stmt]) -> set[str]:
     """Return the names that these statements read."""
-    parts = [node for statement in body for node in ast.walk(statement)]
+    parts = [node for statement in body for node in walk(statement)]
     return {
         node.id
         for node in parts
@@ -186,7 +186,7 @@ def lines_elsewhere(source: str, configurations: Collection[str]) -> frozenset[i
     They are those in the other block of an `if` that tests for it.
     """
     lines: set[int] = set()
-    for node in ast.walk(parsed(source)):
+    for node in walk(parsed(source)):
         if isinstance(node, ast.If):
             name, value = _asked_flag(node)
             for block, state in ((node.body, not value), (node.orelse, value)):
