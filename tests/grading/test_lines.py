@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from types import SimpleNamespace
@@ -28,7 +29,7 @@ from grader.grading.judge import Judge
 from grader.grading.places import located
 from grader.grading.recording import Recordings
 from grader.grading.search.divergence import leaving
-from grader.grading.search.search import FEWER, Fix
+from grader.grading.search.search import FEWER, NEARLY_RIGHT, Fix
 from grader.grading.search.suspicion import suspects
 from grader.grading.search.target import Target, accepts
 from grader.recognition.likeness import MAX_SOURCE
@@ -235,6 +236,26 @@ def test_where_a_right_answer_is_nearly_the_same_few_edits_are_tried(
     (suspect,) = graded(judge, wrong).lines
     assert suspect.place.line == 1 + wrong[: wrong.index("- self.eps")].count("\n")
     assert len([text for text in tried if text != wrong]) < 10
+
+
+def test_where_a_right_answer_is_nearly_the_same_its_own_statement_is_tried_first(
+    host: Host, recordings: Recordings, tried: list[str]
+) -> None:
+    wrong = stubs.reference_source("attention").replace("query.size(-1)", "query.size(+1)")
+    judge = Judge(["attention"], recordings, host, searches=True)
+    result = judge.grade(Submission("ada", {"attention": wrong})).exercises[0]
+    (suspect,) = result.lines
+    assert suspect.kind == "sign"
+    assert len({*tried} - {wrong}) == 1
+
+
+def test_where_a_right_answer_is_nearly_the_same_the_search_is_soon_given_up(
+    judge: Judge, tried: list[str]
+) -> None:
+    right = stubs.reference_source("layer_norm")
+    wrong = re.sub(r"x\.var\(.*\)", "float(x.shape[0] * x.shape[-1] + 3)", right)
+    assert not graded(judge, wrong).lines
+    assert len([text for text in tried if text != wrong]) <= NEARLY_RIGHT
 
 
 def test_fewer_edits_are_tried_where_the_code_raises_and_no_reply_gets_right(
