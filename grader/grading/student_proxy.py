@@ -45,6 +45,6 @@ def in_process(submission: Submission, exercise: str, seed: int) -> Iterator[Stu
         module = modules.load(
             exercise, reference.compiled(references(exercise, submission.sources))
         )
-        yield Student(Recorder(Server(module)), seed)
+        yield Student(Recorder(Server(module, caught=BaseException)), seed)
     finally:
         modules.remove()

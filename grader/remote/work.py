@@ -110,7 +110,7 @@ class Work:
         self.code = code
         self.guard = Guard(rule)
         self.settings = Settings()
-        self.server = Server()
+        self.server = _server()
         self.watching: Watch | None = None
 
     def follow(
@@ -152,7 +152,7 @@ class Work:
     def reload(self, exercise: str, texts: dict[str, str]) -> dict[str, Any]:
         """Load an exercise from other texts, replacing what was loaded before."""
         self.settings.restore()
-        self.server = Server(guard=self.guard)
+        self.server = _server(self.guard)
         try:
             self.server.module = self.code.reload(exercise, texts)
         except BaseException as error:  # an edited module may raise anything, too
@@ -174,7 +174,7 @@ class Work:
         The reply says what is to be reported about the code that has run for it.
         """
         self.settings.restore()
-        self.server = Server(guard=self.guard)
+        self.server = _server(self.guard)
         reply: dict[str, Any] = {"ok": None}
         try:
             self.server.module = self.code.load(exercise, references)
@@ -186,6 +186,11 @@ class Work:
         except BaseException as error:  # a module may raise anything while it is imported
             reply = {"error": describe(error)}
         return self.server.noticed(reply)
+
+
+def _server(guard: Guard | None = None) -> Server:
+    """Return a server for a student's code, which may raise anything, SystemExit included."""
+    return Server(guard=guard, caught=BaseException)
 
 
 def _frame(reply: dict[str, Any]) -> bytes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+from types import SimpleNamespace
 
 import pytest
 
@@ -11,6 +12,7 @@ from grader.grading import explanation
 from grader.grading.cpu_limit import TooSlow, cpu_limit
 from grader.grading.explanation import explain
 from grader.grading.judge import Judge
+from grader.grading.question import Question
 from grader.grading.recording import Recordings
 from grader.remote.session import StudentError
 from grader.sandbox.host import Host
@@ -139,6 +141,32 @@ def test_an_answer_that_is_otherwise_when_its_mistake_is_looked_for_gives_nobody
     (alone,), (other, after) = names
     assert alone != other
     assert after == alone
+
+
+def test_known_mistakes_that_never_end_together_are_stopped_by_the_limit() -> None:
+    request = {"op": "call", "target": (None, "causal_mask"), "args": [3], "kwargs": {}}
+    question = Question("nobody_sees_the_future", [request], [{"ok": None}])
+    with pytest.raises(TooSlow), cpu_limit(0.1):
+        question.asked(SimpleNamespace(causal_mask=_endless))
+
+
+class _Swallows:
+    def __del__(self) -> None:
+        _endless()
+
+
+def _swallowed() -> None:
+    _Swallows()
+    _endless()
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_a_limit_holds_after_an_exception_that_was_only_printed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("grader.grading.cpu_limit.TICK", 0.1)
+    with pytest.raises(TooSlow), cpu_limit(0.1):
+        _swallowed()
 
 
 def test_a_limit_within_another_leaves_that_one_on() -> None:
