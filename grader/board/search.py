@@ -31,6 +31,7 @@ from grader.edits.edits import edits
 from grader.edits.kinds import KINDS
 from grader.edits.source import Answer, Edit
 from grader.recognition.likeness import parsed
+from grader.remote.settings import Settings
 
 # The number of edits is limited, so that what is said doesn't depend on the machine; the CPU time
 # is the last resort. A public test mostly takes a millisecond.
@@ -252,12 +253,9 @@ class _Tests:
                 lines.add(frame.f_lineno)
             return follow
 
+        settings = Settings()
         try:
-            # What is stopped inside of `torch.no_grad` leaves gradients off for all that follows.
-            with (
-                torch.set_grad_enabled(torch.is_grad_enabled()),
-                time_limit(SECONDS_BEFORE if is_traced else SECONDS_EACH),
-            ):
+            with time_limit(SECONDS_BEFORE if is_traced else SECONDS_EACH):
                 if is_traced:
                     sys.settrace(follow)
                 try:
@@ -271,6 +269,9 @@ class _Tests:
             return _Run(False)
         except (Exception, SystemExit) as error:
             return _Run(False, frozenset(lines), _last_line(error))
+        finally:
+            # What is stopped inside of `torch.no_grad` leaves gradients off for all that follows.
+            settings.restore()
         return _Run(True, frozenset(lines))
 
 

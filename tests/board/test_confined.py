@@ -122,5 +122,13 @@ def test_nothing_is_tried_on_code_that_writes_files_by_way_of_another(
     assert Path("notes.txt").read_text() == noted
 
 
+def test_settings_of_torch_are_afterwards_as_they_were(runs: Callable[[str], Runs]) -> None:
+    line = "before = torch.get_default_dtype(); torch.set_default_dtype(torch.float64); "
+    runs(f"{line}torch.ones(length)[length:].sum(0); torch.set_default_dtype(before)").search(
+        ["test_the_future_is_hidden"]
+    )
+    assert torch.get_default_dtype() == torch.float32
+
+
 def test_code_that_saves_tensors_has_no_edits() -> None:
     assert not Answer({"masks": "import torch\ntorch.save(torch.ones(1), 'x.pt')\n"}).sources
