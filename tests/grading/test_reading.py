@@ -26,6 +26,13 @@ class {}(nn.Module):
     def forward(self, x):
         return x if self.norm > None else self.norm(x)
 """
+STACK = """
+class {}:
+    def forward(self, x, mask=None):
+        for layer in self.layers:
+            x = layer(x, mask)
+        return self.norm(x)
+"""
 
 
 @pytest.mark.full
@@ -37,6 +44,16 @@ def test_every_form_of_a_mistake_has_what_its_text_speaks_of(exercise: str) -> N
         code = without_texts(variant.source)
         for name in {*variant.mistakes} & {*needs}:
             assert re.search(needs[name], code), f"{name}: {needs[name]} is not in\n{code}"
+
+
+@pytest.mark.full(but=("embedding",))
+@pytest.mark.parametrize("exercise", NAMES)
+def test_no_form_of_a_mistake_is_denied_by_its_own_pattern(exercise: str) -> None:
+    denials = {known.name: known.unless for known in mistakes.load(exercise) if known.unless}
+    for variant in variants(exercise):
+        code = without_texts(variant.source)
+        for name in {*variant.mistakes} & {*denials}:
+            assert not re.search(denials[name], code), f"{name}: {denials[name]} is in\n{code}"
 
 
 @pytest.mark.full(but=("kv_cache",))
@@ -163,11 +180,20 @@ def test_what_right_answers_have_as_well_speaks_for_no_mistake() -> None:
             "def greedy_decode(m):\n    p = m.generator(y)",
         ),
         ("decoder", "no_last_norm", LAST_NORM.format("Decoder")),
+        ("decoder", "memory_of_the_first_layer_only", "x = layer(x, tgt_mask, memory_mask)"),
+        ("decoder", "result_of_the_layer_dropped", STACK.format("Decoder")),
         ("dropout", "one-draw-for-all", "return x.masked_fill(lost, 0) * lost"),
         ("encoder", "no_last_norm", LAST_NORM.format("Encoder")),
+        ("encoder", "result_of_the_layer_dropped", STACK.format("Encoder")),
+        ("encoder", "result_of_the_layer_dropped", "class Encoder:\n    def forward(self, x): x"),
         ("feed_forward", "second-map-the-wrong-way", "self.linear2 = nn.Linear(d_model, d_model)"),
         ("grouped_query", "d-head-from-the-kv-heads", "group = n_heads // n_kv_heads"),
+        ("grouped_query", "hidden-after-softmax", "s += mask\np = torch.softmax(s, 1)\nreturn p"),
         ("grouped_query", "tokens-repeated", "k = repeat(k, 'b h l d -> b (h g) l d', g=g)"),
+        ("kv_cache", "heads-reordered", "self.k = self.k.index_select(-1, rows)"),
+        ("language_model", "angles-of-the-whole-width", "t = rotary_angles(d_model // n_heads, n)"),
+        ("language_model", "heads-swapped", "b = Block(d_model, n_heads, d_ff, n_kv_heads)"),
+        ("language_model", "length-of-the-batch", "past = len(self.blocks)"),
         ("linear", "bias-is-no-parameter", "self.weight = nn.Parameter(w)"),
         ("linear", "no-bias-at-all", "self.bias = torch.zeros(n)"),
     ],
