@@ -135,6 +135,8 @@ def alike(known: Fingerprints, name: str, student: Prints) -> list[str]:
     codes, unsaid = known.known.codes, ~student.said
     names = [name]
     for row in known.forms(name):
+        if not bool((known.shown[row] & student.said).any()):
+            continue  # a form that shows nothing there is like every other one
         likely = ((codes == codes[row]) | unsaid).all(dim=-1).nonzero()[:, 0]
         rows = known.known[likely][:, student.said]
         same = rows.equal(known.known[row][student.said]).all(dim=-1)

@@ -149,6 +149,17 @@ def test_a_missing_check_is_named_beside_another_fault() -> None:
     assert names == {"odd-not-refused", "halves-for-pairs"}
 
 
+@pytest.mark.full(seconds=5)
+def test_a_form_of_a_mistake_that_shows_nothing_here_is_not_like_other_mistakes() -> None:
+    """The decoder has no norm at all; without a call of it, its parameters would still be there."""
+    source = edited(
+        stubs.reference_source("decoder"),
+        ("self.cross_attn(y, memory, memory, memory_mask)", "self.cross_attn(memory, memory, y)"),
+        ("self.norm = LayerNorm(d_model) if norm_first else None", "self.norm = None"),
+    )
+    assert ("no_last_norm",) in named("decoder", source)
+
+
 def test_what_looks_like_a_mistake_in_one_example_only_is_not_named() -> None:
     """Where there are d_k² keys, the root of their number is d_k."""
     source = stubs.reference_source("attention")
