@@ -187,6 +187,7 @@ def test_what_right_answers_have_as_well_speaks_for_no_mistake() -> None:
         ("embedding", "positions-added-by-hand", "x = F.dropout(x + self.position.pe[:n], p)"),
         ("encoder", "no_last_norm", LAST_NORM.format("Encoder")),
         ("encoder", "result_of_the_layer_dropped", STACK.format("Encoder")),
+        ("encoder", "always_pre_norm", "x = self.norm1(x + self.self_attn(x, x, x))"),
         ("encoder", "result_of_the_layer_dropped", "class Encoder:\n    def forward(self, x): x"),
         ("feed_forward", "second-map-the-wrong-way", "self.linear2 = nn.Linear(d_model, d_model)"),
         ("grouped_query", "d-head-from-the-kv-heads", "group = n_heads // n_kv_heads"),
