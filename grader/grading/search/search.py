@@ -156,9 +156,11 @@ class Search:
 
     def _restoring(self) -> Edit | None:
         """Return the edit that makes a right answer of the source: that need not run."""
-        likely = (e for e in self.edits if not e.others and self._restores(e) == WHOLLY)
-        texts = ((edit, self.answer.edited(edit)[edit.file]) for edit in likely)
-        return next((edit for edit, text in texts if is_right(self.exercise, text)), None)
+        likely = [e for e in self.edits if not e.others and self._restores(e) >= WHOLLY]
+        for edit in sorted(likely, key=lambda edit: edit.rank - self._restores(edit)):
+            if is_right(self.exercise, self.answer.edited(edit)[edit.file]):
+                return edit
+        return None
 
     def _in_one_place(self, fix: Fix) -> Fix:
         """Return the fix at one of its places only, if one is enough."""
@@ -223,14 +225,14 @@ class Search:
 
     def _outcomes(self, numbers: Sequence[int], target: Target) -> Iterator[_Outcome]:
         for number in numbers:
-            if self._time_left():
+            if self._time_left(MOST_TRIED):
                 yield self._tried((number,), target)
 
     def _one_or_two(self) -> Fix | None:
         best: Fix | None = None
         steps: list[tuple[bool, int, Target]] = []
         for target, number in self._waves():
-            if not self._time_left():
+            if not self._time_left(self._most()):
                 return best
             alone = ALONE_WHERE_IT_RAISES if self.only_raises else ALONE
             if best is None and self.tried >= alone and any(self._helpful(steps)):
@@ -275,7 +277,7 @@ class Search:
         if begun is None:
             return None
         for number in self._order(begun):
-            if not self._time_left():
+            if not self._time_left(self._most()):
                 return None
             outcome = self._tried((first, number), begun)
             if outcome.checks:
@@ -333,9 +335,9 @@ class Search:
             return 0.0
         before, after = map(_plain, self.answer.sources[edit.file].around(edit))
         statements = map(_plain, wanted.splitlines())
-        if any(right in after and right not in before for right in statements):
-            return WHOLLY
-        return RESTORES * (edit.becomes in wanted and edit.was not in wanted)
+        wholly = any(right in after and right not in before for right in statements)
+        part = edit.becomes in wanted and edit.was not in wanted
+        return WHOLLY * wholly + RESTORES * part
 
     def _share(self, edit: Edit) -> float:
         """In how many of the checks that pass the line of an edit runs: 1 for all of them."""
@@ -355,9 +357,10 @@ class Search:
         """CPU time so far, of the student's process and of this one."""
         return SECONDS - self.budget.left[0] + time.process_time() - self.begun
 
-    def _time_left(self) -> bool:
+    def _time_left(self, most: int) -> bool:
+        """Return whether to go on, with no more than so many edits."""
         return (
-            self.tried < self._most()
+            self.tried < most
             and self.work < MOST_WORK
             and self.seconds < SECONDS
             and self.losses <= MAX_LOSSES
@@ -365,7 +368,7 @@ class Search:
         )
 
     def _most(self) -> int:
-        """Return how many edits may be tried."""
+        """Return how many edits may be tried to find a line."""
         if self.agrees:
             return MOST_TRIED
         if self.differences:
