@@ -12,14 +12,14 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from types import FrameType
 from typing import Any
 
 import torch
 
-# What all edited copies may allocate. The largest of them in wrong answers from students and public
-# code that needed more had sizes that no answer has.
-MEMORY = 1 << 30
+MEMORY = 1 << 30  # for all edited copies, far more than public tests need
+_PAGES = Path("/proc/self/statm")  # how many this process has: proc(5)
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 _REACHING = ("os.", "shutil.", "subprocess.", "socket.", "builtins.", "webbrowser.", "pty.")
 _LOOKING = {
@@ -91,14 +91,13 @@ def limited_memory(more: int = MEMORY) -> Iterator[None]:
 
     Meanwhile torch starts no threads: it would end the process where there is no room for one.
     """
-    if not sys.platform.startswith("linux"):
+    if not _PAGES.exists():
         yield
         return
     import resource
 
     soft, hard = resource.getrlimit(resource.RLIMIT_AS)
-    with open("/proc/self/statm") as sizes:
-        limit = int(sizes.read().split()[0]) * resource.getpagesize() + more
+    limit = int(_PAGES.read_text().split()[0]) * resource.getpagesize() + more
     limits = [limit, *(one for one in (soft, hard) if one != resource.RLIM_INFINITY)]
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
