@@ -17,8 +17,12 @@ from grader.recognition.likeness import parsed
 MAX_SHOWN = 100
 REACH = 300  # bytes on both sides of an edit that its statement may have
 _NUMBER = re.compile(r"-?\d[\d.e-]*")
-# Names that reach beyond the process: without a jail, an edit could turn them against anything.
-_OUTSIDE = {"os", "shutil", "subprocess", "pathlib", "tempfile", "socket", "open", "exec", "eval"}
+# Names that reach beyond the process, or that go on beside it: without a jail, an edit could turn
+# them against anything, and nothing ends a thread.
+_OUTSIDE = {
+    "os", "shutil", "subprocess", "pathlib", "tempfile", "socket", "open", "exec", "eval",
+    "concurrent", "multiprocessing", "threading",
+}  # fmt: skip
 # `torch.save` writes a file without Python knowing of it.
 _SAVES = "save"
 

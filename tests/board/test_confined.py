@@ -130,5 +130,8 @@ def test_settings_of_torch_are_afterwards_as_they_were(runs: Callable[[str], Run
     assert torch.get_default_dtype() == torch.float32
 
 
-def test_code_that_saves_tensors_has_no_edits() -> None:
-    assert not Answer({"masks": "import torch\ntorch.save(torch.ones(1), 'x.pt')\n"}).sources
+@pytest.mark.parametrize(
+    "line", ["torch.save(torch.ones(1), 'x.pt')", "from threading import Thread"]
+)
+def test_code_that_saves_tensors_or_has_threads_has_no_edits(line: str) -> None:
+    assert not Answer({"masks": f"import torch\n{line}\n"}).sources
