@@ -194,6 +194,7 @@ def test_what_right_answers_have_as_well_speaks_for_no_mistake() -> None:
         ("grouped_query", "d-head-from-the-kv-heads", "group = n_heads // n_kv_heads"),
         ("grouped_query", "hidden-after-softmax", "s += mask\np = torch.softmax(s, 1)\nreturn p"),
         ("grouped_query", REPEATED, "k = k.repeat_interleave(n_heads // n_kv_heads, dim=1)"),
+        ("grouped_query", "tokens-repeated", "k = torch.stack([turned(k, h) for h in n], 2)"),
         ("grouped_query", "tokens-repeated", "k = repeat(k, 'b h l d -> b (h g) l d', g=g)"),
         ("kv_cache", "heads-reordered", "self.k = self.k.index_select(-1, rows)"),
         ("language_model", "angles-of-the-whole-width", "t = rotary_angles(d_model // n_heads, n)"),
