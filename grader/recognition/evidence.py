@@ -354,9 +354,12 @@ class Evidence:
         missing exceptions don't.
         """
         accepted = rows.explains & self.accepted
-        sure = rows.explains & ~self.crashed & (self.right.rounding == 0) & ~self.known.whole
-        few = (rows.explains & ~sure & ~accepted).sum(dim=-1) < 2
-        return few & (rows.recall < LITTLE) & ~(sure | accepted).any(dim=-1)
+        length = self.known.whole & self.known.calls & ~self.crashed
+        sure = rows.explains & ~self.crashed & (self.right.rounding == 0) & ~length
+        one = (rows.explains & ~sure & ~accepted).sum(dim=-1) < 2
+        only_lengths = ~(rows.explains & ~length).any(dim=-1)
+        little = rows.recall < torch.where(only_lengths, BACKED, LITTLE)
+        return one & little & ~(sure | accepted).any(dim=-1)
 
     def near(self) -> list[str]:
         """Return the mistakes that show where the answer is wrong, whatever they show there."""

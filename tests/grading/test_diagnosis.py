@@ -1155,6 +1155,19 @@ def test_code_as_public_code_writes_it_is_told_what_is_wrong_and_nothing_else(
             "for j in range(0, key.shape[-2], block):\n            z, o = 0 * z, 0 * o",
         ),
         ("subwords", "tokenizer_class", "if not heap:", "if heap:"),
+        (
+            "optimiser",
+            "decay_comes_last",
+            "for group in self.param_groups:",
+            "for group in self.state:",
+        ),
+        ("training", "criterion_object", "s * warmup", "s + warmup"),
+        (
+            "transformer",
+            "frozen_padding",
+            "src.ne(self.pad_id).unsqueeze(-1)",
+            "src.ne(self.pad_id).squeeze(-1)",
+        ),
     ],
 )
 def test_no_mistake_is_named_that_only_ends_alike(
