@@ -1202,3 +1202,39 @@ def test_a_text_to_work_on_is_no_branch_of_the_code() -> None:
     told = [diagnosis.message for diagnosis in diagnosed("subwords", source)]
     assert told
     assert not any("text=" in message for message in told)
+
+
+@pytest.mark.parametrize(
+    ("exercise", "edits", "name"),
+    [
+        (
+            "multi_head",
+            [
+                (
+                    "k = split_heads(self.k_proj(key), self.n_heads)",
+                    "shape = (*query.shape[:2], self.n_heads, -1)\n"
+                    "        k = self.k_proj(key).reshape(shape).transpose(1, 2)",
+                ),
+                (
+                    "v = split_heads(self.v_proj(value), self.n_heads)",
+                    "v = self.v_proj(value).reshape(shape).transpose(1, 2)",
+                ),
+            ],
+            "length-of-the-query-for-the-key",
+        ),
+        (
+            "linear",
+            [
+                (
+                    "return y if self.bias is None else y + self.bias",
+                    "if self.bias:\n            y = y + self.bias\n        return y",
+                )
+            ],
+            "bias-counted-as-a-truth",
+        ),
+    ],
+)
+def test_what_makes_every_call_raise_is_named_where_the_source_shows_it(
+    exercise: str, edits: list[tuple[str, str]], name: str
+) -> None:
+    assert named(exercise, edited(stubs.reference_source(exercise), *edits)) == [(name,)]
