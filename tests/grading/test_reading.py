@@ -108,6 +108,7 @@ def test_an_exception_speaks_for_a_mistake_whose_construct_is_there() -> None:
     assert not Reading("by_hand", "batch, length, width = x.shape").has("one-sentence-only")
     given = Reading("encoder", "x = self.sublayers[0](x, self.self_attn(x, x, x, mask))")
     assert given.has("result_in_place_of_a_function")
+    assert Reading("linear", "y = y + self.bias if self.bias else y").has("bias-counted-as-a-truth")
     assert not one.has("heads-not-split")  # it says nothing of what code has
 
 
