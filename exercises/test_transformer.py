@@ -184,6 +184,25 @@ def test_decode_uses_the_memory_it_is_given() -> None:
     )
 
 
+def test_decode_hides_the_padding_of_its_own_source() -> None:
+    """Cross-attention hides the padding of the source given to `decode`.
+
+    Another source, without padding, was encoded in between.
+    """
+    model = small()
+    src, tgt = torch.tensor([[4, 5, 0]]), torch.tensor([[1, 2]])
+    memory = model.encode(src)
+    before = model.decode(tgt, memory, src)
+    model.encode(torch.tensor([[4, 5, 6]]))
+    assert_matches(
+        model.decode(tgt, memory, src),
+        before,
+        "Transformer.decode output, after another source was encoded,",
+        axes=("batch", "target", "d_model"),
+        help="From which ids does `decode` make the mask of the source?",
+    )
+
+
 def test_the_decoder_sees_the_encoders_output() -> None:
     """The decoder sees the source only through the encoder.
 

@@ -193,7 +193,7 @@ def test_the_padding_row_does_not_learn(student: Any, case: EmbeddingCase) -> No
     """The row of padding_idx never receives a gradient, but it is returned as it is stored.
 
     Sees a padding_idx that is ignored or written into the code, zeros returned instead of the row,
-    and a padding_idx that TokenEmbedding or TransformerEmbedding does not pass on.
+    and a padding_idx, 0 among them, that TokenEmbedding or TransformerEmbedding does not pass on.
     """
     words, d_model = case.sizes
     root = math.sqrt(d_model)
@@ -202,18 +202,14 @@ def test_the_padding_row_does_not_learn(student: Any, case: EmbeddingCase) -> No
         student.TokenEmbedding,
         student.TransformerEmbedding,
     )
-    at = case.padding_idx
+    at, inside = case.padding_idx, "token.embedding."
     for name, module, path, padding_idx, scale in (
         ("Embedding", embedding(words, d_model, at), "", at, 1.0),
         ("Embedding", embedding(words, d_model, padding_idx=0), "", 0, 1.0),
         ("TokenEmbedding", token(words, d_model, at), "embedding.", at, root),
-        (
-            "TransformerEmbedding",
-            whole(words, d_model, 0.0, 20, at),
-            "token.embedding.",
-            at,
-            root,
-        ),
+        ("TokenEmbedding", token(words, d_model, 0), "embedding.", 0, root),
+        ("TransformerEmbedding", whole(words, d_model, 0.0, 20, at), inside, at, root),
+        ("TransformerEmbedding", whole(words, d_model, 0.0, 20, 0), inside, 0, root),
     ):
         weight = case.weight.clone().requires_grad_()
         module.to(torch.float64).load({f"{path}weight": weight}).eval()

@@ -253,8 +253,8 @@ def test_parameters_and_gradients(student: Any, post: SublayerCase, pre: Sublaye
 def test_works_on_any_input(student: Any, post: SublayerCase, pre: SublayerCase) -> None:
     """Any length, memory layout and dtype works, copies work, and x is not modified.
 
-    Sees `+=` on the caller's x or on what the sublayer returned (which may be x itself), sizes kept
-    from an earlier call, and an output of another dtype.
+    Sees `+=`, or dropout in place, on the caller's x or on what the sublayer returned (which may be
+    x itself), sizes kept from an earlier call, and an output of another dtype.
     """
     settings = student.global_settings()
     for case in (post, pre):
@@ -278,6 +278,9 @@ def _check_any_input(student: Any, case: SublayerCase) -> None:
     assert_matches(result, plain, "output for non-contiguous x", axes=AXES)
     assert_not_edited([x], [after], ["x"])
     _, (after, *_) = module.echo(x, Affine())
+    assert_not_edited([x], [after], ["x"])
+    dropping = student.SublayerConnection(case.sizes[-1], 0.5, norm_first=case.norm_first)
+    _, (after, *_) = case.ready(dropping).train().echo(x, Affine())
     assert_not_edited([x], [after], ["x"])
     assert_matches(module.copy()(case.x, double), output, "output of a deep copy", axes=AXES)
     # An output that changes with neither the sublayer nor the norm is not computed from them.
