@@ -101,7 +101,7 @@ def test_in_pieces_through_caches(student: Any, case: ModelCase) -> None:
         for logits, length in zip(
             case.in_pieces(model, caches, case.ids, pieces), pieces, strict=True
         ):
-            subject = f"logits for {length} tokens with {past} in the caches"
+            subject = f"logits for {_tokens(length)} with {past} in the caches"
             expected = at_once[:, past : past + length]
             assert_matches(logits, expected, subject, axes=LOGITS, sides=("in pieces", "at once"))
             past += length
@@ -113,6 +113,10 @@ def test_in_pieces_through_caches(student: Any, case: ModelCase) -> None:
                     help="Does each block get the cache of its own number?",
                 )
     assert_repeats(model(case.ids), at_once)
+
+
+def _tokens(count: int) -> str:
+    return "1 token" if count == 1 else f"{count} tokens"
 
 
 def _listening(model: RemoteModule, case: ModelCase) -> torch.Tensor:
@@ -227,7 +231,7 @@ def test_options_reach_every_part(student: Any, case: ModelCase) -> None:
         caches = case.caches(student)
         first, second = longer[:, : pieces[0]], longer[:, pieces[0] :]
         case.assert_logits(model(first, caches), pieces[0])
-        subject = f"{pieces[1]} tokens with {pieces[0]} in the caches and max_len={room}"
+        subject = f"{_tokens(pieces[1])} with {pieces[0]} in the caches and max_len={room}"
         assert_refuses(ValueError, partial(model, second, caches), subject)
     for wrong, why in (
         ((10, 4, 2), "10 features cannot be shared equally by 4 heads"),

@@ -166,6 +166,11 @@ def test_what_right_answers_have_as_well_speaks_for_no_mistake() -> None:
         ("by_hand", "batch-first-taken-for-granted", "x = x.transpose(0, 1)"),
         ("decoding", "no-token-twice-in-the-beam", "last_token = words[-1].unsqueeze(0)"),
         ("transformer", "no_padding_masks", "hidden = (src != 0).unsqueeze(1)"),
+        (
+            "transformer",
+            "padding_masks_in_forward_only",
+            "def forward(self, src, tgt, tgt_mask=None):\n    return decode(tgt, tgt_mask)",
+        ),
         ("activations", "product-for-sum", "y = tanh(c * (x + 0.044715 * x.pow(4)))"),
         ("attention", "mask-used-unasked", "if mask is not None:\n    s += m\nw = dropout(w)"),
         ("attention", "mask-result-dropped", "s = s.masked_fill(mask == -1, low)"),
