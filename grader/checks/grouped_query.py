@@ -173,6 +173,7 @@ def test_a_mask_of_any_shape(student: Any, case: GroupedCase) -> None:
         (1, 1, length, length),
         (batch, 1, length, length),
         (batch, heads, length, length),
+        (heads, length, length),
         (1, heads, 1, length),
     ):
         mask = _hiding_key_0(shape)
