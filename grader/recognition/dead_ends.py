@@ -343,13 +343,13 @@ def _unread(function: ast.FunctionDef) -> Iterator[tuple[str, int]]:
         for name in node.names
     }
     elsewhere = _bound_elsewhere(function)
+    augmented = {node.target for node in walk(function) if isinstance(node, ast.AugAssign)}
     loads = [
-        name for name in names if not isinstance(name.ctx, ast.Store) and id(name) not in elsewhere
+        name
+        for name in names
+        if (not isinstance(name.ctx, ast.Store) or name in augmented) and id(name) not in elsewhere
     ]
     read = outer | {name.id for name in loads}
-    for node in walk(function):
-        if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
-            read.add(node.target.id)
     repeated, inner = _again(function)
     for node in walk(function):
         if not isinstance(node, ast.Assign) or _SIZE.search(ast.unparse(node.value)):

@@ -195,6 +195,7 @@ def test_what_right_answers_have_as_well_speaks_for_no_mistake() -> None:
         ("dropout", "one-draw-for-all", "kept = torch.bernoulli(torch.full_like(x, q))"),
         ("embedding", "positions-added-by-hand", "x = F.dropout(x + self.position.pe[:n], p)"),
         ("encoder", "no_last_norm", LAST_NORM.format("Encoder")),
+        ("encoder", "returns_after_the_first_layer", "for _ in n:\n    x = self.layers[0](x)"),
         ("encoder", "result_of_the_layer_dropped", STACK.format("Encoder")),
         ("encoder", "always_pre_norm", "x = self.norm1(x + self.self_attn(x, x, x))"),
         ("encoder", "result_of_the_layer_dropped", "class Encoder:\n    def forward(self, x): x"),

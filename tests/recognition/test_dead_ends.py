@@ -146,6 +146,7 @@ def test_what_has_an_effect_is_no_dead_end(line: str) -> None:
         ("x = x + 1; y = x; x = self.norm(x); return y", "`x`"),
         ("a, b = self.held; return b", ""),
         ("x = x + 1; self.held = x", ""),
+        ("x = 0; x += self.held", ""),
     ],
 )
 def test_a_new_value_that_is_neither_kept_nor_returned(body: str, names: str) -> None:
