@@ -30,7 +30,7 @@ from grader.recognition.dead_ends import (
     unused_layers,
 )
 from grader.recognition.misplaced import misplaced
-from grader.recognition.python_traps import python_traps
+from grader.recognition.python_traps import python_traps, without_self
 from grader.recognition.unused import kept_only
 
 KIND = "without effect"
@@ -40,6 +40,7 @@ _KEPT = "`{name}` is kept in `{attribute}`, which no line reads, so it changes n
 _ASKS_ARGUMENT = "What should change with {it}, and which line of your code makes it change?"
 _ASKS = "What is this line for, and which later line needs its result?"
 _ASKS_KEY = "Which keys does that dictionary have?"
+_ASKS_SELF = "What are the parameters of a method, and what does Python pass for the first of them?"
 _ASKS_FILLED = "Which numbers should a new module start with, and which line sets them?"
 _ASKS_PYTHON = "What does Python do here? Try it on a small example."
 _ASKS_NEXT = "What does a second call, with a different input, find there?"
@@ -58,6 +59,7 @@ def without_effect(
     for diagnosis in result.diagnoses:
         shown |= {int(line) for line in re.findall(r"\bline (\d+)\b", diagnosis.shows)}
     lines = [
+        *((line, tells, _ASKS_SELF) for tells, line in without_self(source)),
         *((line, tells, _ASKS_KEY) for tells, line in misnamed_keys(source)),
         *((line, tells, _ASKS) for tells, line in dropped(source)),
         *((line, tells, _ASKS_FILLED) for tells, line in never_filled(source)),

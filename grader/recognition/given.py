@@ -12,6 +12,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Collection
 from functools import lru_cache
+from typing import Literal
 
 from grader.recognition.functions import (
     Call,
@@ -27,6 +28,8 @@ _SAME = {"to", "type", "type_as", "float", "double", "long", "int", "bool", "hal
 _SAME |= {"contiguous", "clone", "detach", "cpu", "cuda", "requires_grad_"}
 # What leaves only their number as it is.
 _AXES = {"exp", "log", "softmax", "transpose", "permute", "masked_fill", "sigmoid", "relu", "tanh"}
+# What leaves a tensor's numbers as they are, in another shape.
+_RESHAPES = {"view", "reshape", "flatten", "unsqueeze", "squeeze", "transpose", "permute", "t"}
 _ADDS_AN_AXIS = ("emb", "one_hot", "unsqueeze", "stack", "split", "heads", "mean", "sum")
 # What may be in a condition on what was given.
 _PLAIN = {"min", "max", "len", "int", "float", "abs", "isinstance", "bool", "str", "type"}
@@ -38,6 +41,8 @@ _PARTS = (
 )  # fmt: skip
 _DEEPEST = 4  # calls of one function by another, or names made from one another
 _MOST = 100  # names that are followed; answers need a few dozen
+
+Keeps = Literal["all", "axes", "numbers"]
 
 
 class Given:
@@ -54,14 +59,15 @@ class Given:
         value: ast.expr,
         function: Function,
         at: ast.stmt,
-        exact: bool = True,
+        keeps: Keeps = "all",
         depth: int = 0,
     ) -> str:
         """Return the parameter of an entry's whose value an expression has; "" for another value.
 
-        If not `exact`, only the number of axes has to be the same.
+        With `keeps="axes"`, only the number of axes has to be the same, with `keeps="numbers"` only
+        what the tensor holds.
         """
-        value = _inside(value, exact)
+        value = _inside(value, keeps)
         self._followed += 1
         if not isinstance(value, ast.Name) or depth > _DEEPEST or self._followed > _MOST:
             return ""
@@ -72,12 +78,12 @@ class Given:
             made = _assigned(value.id, before[-1])
             if made is None or before[-1] not in function.node.body:
                 return ""
-            return self.origin(made, function, before[-1], exact, depth + 1)
+            return self.origin(made, function, before[-1], keeps, depth + 1)
         if value.id not in function.parameters:
             return ""
-        return self._of_parameter(value.id, function, exact, depth)
+        return self._of_parameter(value.id, function, keeps, depth)
 
-    def _of_parameter(self, name: str, function: Function, exact: bool, depth: int) -> str:
+    def _of_parameter(self, name: str, function: Function, keeps: Keeps, depth: int) -> str:
         """Return what a parameter is in all calls; "" if that is unknown, or differs."""
         calls = self._calls(function)
         if calls is None:
@@ -87,7 +93,7 @@ class Given:
             passed = call.passed(name, function)
             if passed is None:
                 return ""
-            origins.add(self.origin(passed, call.caller, call.statement, exact, depth + 1))
+            origins.add(self.origin(passed, call.caller, call.statement, keeps, depth + 1))
             if "" in origins or len(origins) > 1:
                 return ""
         if origins:
@@ -300,18 +306,17 @@ def _assigned(name: str, statement: ast.stmt) -> ast.expr | None:
     return None
 
 
-def _inside(value: ast.expr, exact: bool) -> ast.expr:
-    """Return the tensor whose axes a value has, out of the calls around it."""
+def _inside(value: ast.expr, keeps: Keeps) -> ast.expr:
+    """Return the tensor whose axes or numbers a value has, out of the calls around it."""
+    methods = _SAME | {"all": set(), "axes": _AXES, "numbers": _RESHAPES}[keeps]
     while isinstance(value, ast.Call):
         called = value.func
         if isinstance(called, ast.Attribute) and is_name(called.value, "self"):
             adds = any(word in called.attr.lower() for word in _ADDS_AN_AXIS)
-            if exact or adds or len(value.args) != 1 or value.keywords:
+            if keeps != "axes" or adds or len(value.args) != 1 or value.keywords:
                 return value
             value = value.args[0]
-        elif isinstance(called, ast.Attribute) and (
-            called.attr in _SAME or (not exact and called.attr in _AXES)
-        ):
+        elif isinstance(called, ast.Attribute) and called.attr in methods:
             if is_name(called.value, "torch") or is_name(called.value, "F"):
                 return value
             value = called.value

@@ -63,6 +63,7 @@ _IDENTITY = (
     "`{}` compares the values."
 )
 _EXPONENT = "The exponent of `{0}` is {1} here, not {1}/2, since `**` comes before `/`."
+_NO_SELF = "`{}` does not take `self`, which Python passes to every method first."
 _ZERO = "As a condition, `{}` is false for 0 as well as for None."
 _KINDS = {ast.List: "list", ast.ListComp: "list", ast.Dict: "dictionary", ast.Set: "set"}
 _CHANGES = {"append", "extend", "insert", "add", "update", "clear", "pop"}
@@ -89,6 +90,22 @@ def python_traps(source: str) -> list[tuple[str, int]]:
         elif isinstance(node, ast.Attribute):
             found += _rates_of_none(node)
     return sorted(set(found), key=lambda pair: (pair[1], pair[0]))
+
+
+def without_self(source: str) -> list[tuple[str, int]]:
+    """Return a sentence on each method that reads `self` and does not take it, and its line."""
+    found = []
+    for owner in walk(parsed(source)):
+        for node in owner.body if isinstance(owner, ast.ClassDef) else ():
+            if not isinstance(node, ast.FunctionDef) or node.decorator_list:
+                continue
+            arguments = node.args
+            taken = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+            has_self = arguments.vararg or "self" in {argument.arg for argument in taken}
+            names = {part.id for part in walk(node) if isinstance(part, ast.Name)}
+            if not has_self and "self" in names:
+                found.append((_NO_SELF.format(node.name), node.lineno))
+    return found
 
 
 def false_for_zero(source: str, name: str) -> tuple[str, int] | None:

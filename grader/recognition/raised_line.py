@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from torch import Tensor
 
 from grader.recognition.functions import Function, own_nodes
-from grader.recognition.given import Given, whole_number
+from grader.recognition.given import Given, Keeps, whole_number
 
 ALLOWED = "The exercise allows that."
 _NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight")
@@ -39,9 +39,9 @@ class Raised:
         """Yield the parts of the statement; of an `if` or a loop, only those of its first line."""
         return own_nodes(self.statement)
 
-    def origin(self, value: ast.expr, exact: bool = True) -> str:
+    def origin(self, value: ast.expr, keeps: Keeps = "all") -> str:
         """Return the parameter whose value an expression holds; "" if that is unknown."""
-        return self.given.origin(value, self.function, self.statement, exact)
+        return self.given.origin(value, self.function, self.statement, keeps)
 
     def shape(self, origin: str) -> tuple[int, ...] | None:
         """Return the shape of a tensor that was given; None if that is unknown."""
@@ -58,6 +58,22 @@ def calls(raised: Raised, method: str) -> Iterator[tuple[ast.Call, ast.expr]]:
                 continue
             is_torchs = ast.unparse(called.value) == "torch" and node.args
             yield node, node.args[0] if is_torchs else called.value
+
+
+def indices(raised: Raised) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """Yield what `gather` and `scatter` pick from or write into, and their index."""
+    for node in raised.nodes():
+        called = node.func if isinstance(node, ast.Call) else None
+        if not isinstance(node, ast.Call) or not isinstance(called, ast.Attribute):
+            continue
+        if called.attr.startswith(("gather", "scatter")):
+            is_torchs = ast.unparse(called.value) == "torch" and node.args
+            tensor, *others = node.args if is_torchs else (called.value, *node.args)
+            named = {keyword.arg: keyword.value for keyword in node.keywords}
+            axis = [named["dim"]] if "dim" in named else []
+            index = [named["index"]] if "index" in named else [*axis, *others][1:2]
+            if index:
+                yield tensor, index[0]
 
 
 def written(node: ast.AST) -> str:

@@ -15,6 +15,7 @@ from grader.recognition.raised_line import (
     axes,
     calls,
     in_words,
+    indices,
     is_index,
     written,
 )
@@ -35,7 +36,7 @@ def unpacked(raised: Raised) -> Fact | None:
     if not said or not isinstance(statement, ast.Assign):
         return None
     target, tensor = statement.targets[0], shape_of(statement.value)
-    if not isinstance(target, ast.Tuple) or tensor is None or not raised.origin(tensor, False):
+    if not isinstance(target, ast.Tuple) or tensor is None or not raised.origin(tensor, "axes"):
         return None
     name = ast.unparse(tensor)
     has = in_words(said[2]) if said[2] else "more"
@@ -51,7 +52,7 @@ def reordered(raised: Raised) -> Fact | None:
     if not said:
         return None
     for call, tensor in calls(raised, "permute"):
-        if raised.origin(tensor, False):
+        if raised.origin(tensor, "axes"):
             name = ast.unparse(tensor)
             tells = f"`{written(call)}` takes exactly {axes(said[2])}. Here `{name}` has"
             return Fact(f"{tells} {in_words(said[1])}. {ALLOWED}", _ASKS_AXES.format(name))
@@ -70,7 +71,7 @@ def subscripts(raised: Raised) -> Fact | None:
     if not said or len(calls) != 1 or len(calls[0].args) <= int(said[3]) + 1:
         return None
     operand = calls[0].args[int(said[3]) + 1]
-    if not raised.origin(operand, False):
+    if not raised.origin(operand, "axes"):
         return None
     equation, name = ast.unparse(calls[0].args[0]), ast.unparse(operand)
     tells = (
@@ -93,7 +94,7 @@ def pattern(raised: Raised) -> Fact | None:
     for node in raised.nodes():
         if not isinstance(node, ast.Call) or not node.args:
             continue
-        if said[1] in ast.unparse(node) and raised.origin(node.args[0], False):
+        if said[1] in ast.unparse(node) and raised.origin(node.args[0], "axes"):
             name = ast.unparse(node.args[0])
             tells = (
                 f"The pattern `{said[1]}` takes exactly {axes(said[2])}. Here `{name}` has "
@@ -120,7 +121,7 @@ def counted(raised: Raised) -> Fact | None:
             tensor = node.func.value
             if ast.unparse(tensor) in ("torch", "F", "torch.nn.functional") and node.args:
                 tensor = node.args[0]
-        if tensor is None or not raised.origin(tensor, False):
+        if tensor is None or not raised.origin(tensor, "axes"):
             continue
         largest = max((number for number in numbers if number is not None), default=-1)
         if largest < 1 or (said and largest != int(said[2])):
@@ -342,4 +343,63 @@ def in_order(raised: Raised) -> Fact | None:
     return None
 
 
-SHAPES = (unpacked, reordered, subscripts, pattern, counted, indexed, slot, viewed, in_order)
+def of_two_axes(raised: Raised) -> Fact | None:
+    """`x.t()` of more axes than two."""
+    said = re.search(
+        r"t\(\) expects a tensor with <= 2 dimensions, but self is (\d+)D", raised.error
+    )
+    for call, tensor in calls(raised, "t") if said else ():
+        if said and (raised.origin(tensor, "axes") or _is_gradient(tensor, raised.function)):
+            name = ast.unparse(tensor)
+            return Fact(
+                f"`{written(call)}` is for two axes. Here `{name}` has {in_words(said[1])}. "
+                f"{ALLOWED}",
+                "How do you swap the last two axes of any number?",
+            )
+    return None
+
+
+def _is_gradient(tensor: ast.expr, function: Function) -> bool:
+    """Return whether it is what autograd passes to a `backward`, which has the output's shape."""
+    of_autograd = function.owner is not None and any(
+        ast.unparse(base).rpartition(".")[2] == "Function" for base in function.owner.bases
+    )
+    return (
+        of_autograd
+        and function.node.name == "backward"
+        and isinstance(tensor, ast.Name)
+        and tensor.id in function.parameters[1:]
+    )
+
+
+def of_other_rank(raised: Raised) -> Fact | None:
+    """`x.gather(1, labels.view(-1, 1))` of a tensor with three axes."""
+    if "Index tensor must have the same number of dimensions as" not in raised.error:
+        return None
+    for tensor, index in indices(raised):
+        name = raised.origin(index, "numbers")
+        if not name:
+            continue
+        code = written(index)
+        asks = f"How many axes may `{name}` have, and which of them does this line allow?"
+        shape = index.args if isinstance(index, ast.Call) else []
+        flat = isinstance(index, ast.Call) and ast.unparse(index.func).endswith(("view", "reshape"))
+        if flat and list(map(whole_number, shape)) == [-1, 1]:
+            return Fact(
+                f"`{code}` always has two axes, and the tensor that it picks from has more here. "
+                f"{ALLOWED}",
+                asks,
+            )
+        if isinstance(tensor, ast.Call) and ast.unparse(tensor.func) == "torch.zeros":
+            return Fact(
+                f"`{written(tensor)}` always has the same number of axes, whatever `{name}` has. "
+                f"`{code}` has another number here. {ALLOWED}",
+                asks,
+            )
+    return None
+
+
+SHAPES = (
+    unpacked, reordered, subscripts, pattern, counted, indexed, slot, viewed, in_order, of_two_axes,
+    of_other_rank,
+)  # fmt: skip

@@ -8,7 +8,7 @@ import re
 from torch import Tensor
 
 from grader.recognition.given import whole_number
-from grader.recognition.raised_line import ALLOWED, Fact, Raised, axes, is_index, written
+from grader.recognition.raised_line import ALLOWED, Fact, Raised, axes, indices, is_index, written
 
 
 def none(raised: Raised) -> Fact | None:
@@ -34,6 +34,48 @@ def none(raised: Raised) -> Fact | None:
                     f"What should your code do where `{code}` is None?",
                 )
     return None
+
+
+def none_of_own(raised: Raised) -> Fact | None:
+    """`y + self.bias` where `__init__` made `self.bias` None."""
+    if "NoneType" not in raised.error:
+        return None
+    attributes = [
+        operand
+        for node in raised.nodes()
+        if isinstance(node, ast.BinOp)
+        for operand in (node.left, node.right)
+        if isinstance(operand, ast.Attribute) and _may_be_none(operand, raised)
+    ]
+    if len(attributes) != 1:
+        return None
+    code = ast.unparse(attributes[0])
+    return Fact(
+        f"`{code}` may be None, as in this call: your own `__init__` sets it. Check "
+        f"`if {code} is not None` first.",
+        f"What should your code do where `{code}` is None?",
+    )
+
+
+def _may_be_none(attribute: ast.Attribute, raised: Raised) -> bool:
+    """Return whether `__init__` may set an attribute to None, and no other method sets it."""
+    code, owner = ast.unparse(attribute), raised.function.owner
+    if owner is None or code != f"self.{attribute.attr}":
+        return False
+    setting = re.compile(
+        rf"^(?:{code}(?:: [^\n=]*)? = None|self\.register_\w+\(['\"]{attribute.attr}['\"], None\))$"
+    )
+    nodes = {
+        method.node.name: [
+            ast.unparse(node) for node in ast.walk(method.node) if isinstance(node, ast.stmt)
+        ]
+        for method in raised.given.code.all
+        if method.owner is owner
+    }
+    others = [line for name, lines in nodes.items() if name != "__init__" for line in lines]
+    return any(map(setting.match, nodes.get("__init__", []))) and not any(
+        re.match(rf"{code}\b[^\n(]*=[^=]", line) for line in others
+    )
 
 
 def before_super(raised: Raised) -> Fact | None:
@@ -113,7 +155,7 @@ def by_labels(raised: Raised) -> Fact | None:
         parts = node.slice.elts
         if len(parts) != 2 or not re.search(r"\b(?:ar|r)ange\(|^range\(", ast.unparse(parts[0])):
             continue
-        if raised.origin(parts[1], False):
+        if raised.origin(parts[1], "axes"):
             name = ast.unparse(parts[1])
             has = axes(str(said[2].count(",") + 1))
             return Fact(
@@ -164,6 +206,81 @@ def out_of_bounds(raised: Raised) -> Fact | None:
             f"at 0, and that axis has size {said[3]} here, which the exercise allows.",
             f"Which sizes may `{name}` have on that axis, and what does each stand for?",
         )
+    return None
+
+
+def no_index(raised: Raised) -> Fact | None:
+    """`x.gather(-1, labels.unsqueeze(-1))` of labels that hold the id -100 of padding."""
+    said = re.search(r"index (-\d+) is out of bounds for dimension \d+ with size", raised.error)
+    if not said:
+        return None
+    for _, index in indices(raised):
+        name = raised.origin(index, "numbers")
+        value = raised.values.get(name)
+        if name and (not isinstance(value, Tensor) or bool((value == int(said[1])).any())):
+            return Fact(
+                f"Every number of `{name}` is an index here, and {said[1]}, which is one of them, "
+                f"is not in the range. {ALLOWED}",
+                f"What may `{name}` hold besides the ids of tokens, and what should happen there?",
+            )
+    return None
+
+
+def in_place(raised: Raised) -> Fact | None:
+    """`x.zero_()`, `x += y` and `x[mask] = 0` of what was given."""
+    if "requires grad is being used in an in-place operation" not in raised.error:
+        return None
+    changed: list[ast.expr] = []
+    for node in raised.nodes():
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            if re.search(r"[a-z0-9]_$", node.func.attr):
+                changed.append(node.func.value)
+        elif isinstance(node, ast.AugAssign):
+            changed.append(node.target)
+        elif isinstance(node, ast.Assign):
+            changed += [part.value for part in node.targets if isinstance(part, ast.Subscript)]
+    changed = [node.value if isinstance(node, ast.Subscript) else node for node in changed]
+    for tensor in changed:
+        if isinstance(tensor, ast.Name) and raised.origin(tensor):
+            return Fact(
+                f"`{written(raised.statement)}` changes `{tensor.id}` itself, which belongs to "
+                "whoever passed it.",
+                "How do you write the same so that a new tensor comes out?",
+            )
+    return None
+
+
+def no_array(raised: Raised) -> Fact | None:
+    """`torch.from_numpy(ids)` of a tensor."""
+    if "expected np.ndarray (got Tensor)" not in raised.error:
+        return None
+    for node in raised.nodes():
+        if not isinstance(node, ast.Call) or not ast.unparse(node.func).endswith("from_numpy"):
+            continue
+        if node.args and raised.origin(node.args[0], "numbers"):
+            name = ast.unparse(node.args[0])
+            return Fact(
+                f"`{written(node)}` takes an array of NumPy's, and `{name}` is a tensor.",
+                "Is anything left to convert?",
+            )
+    return None
+
+
+def largest_of_tensors(raised: Raised) -> Fact | None:
+    """`max(0, x)` of a tensor."""
+    if "Boolean value of Tensor with more than one value" not in raised.error:
+        return None
+    for node in raised.nodes():
+        if not isinstance(node, ast.Call) or ast.unparse(node.func) not in ("max", "min"):
+            continue
+        numbers = [_is_number(argument) for argument in node.args]
+        if len(numbers) == 2 and numbers.count(True) == 1:
+            name = ast.unparse(node.func)
+            return Fact(
+                f"`{written(node)}` is Python's own `{name}`, which compares a tensor as a whole, "
+                "not number by number.",
+                "Which function of torch compares every number of a tensor?",
+            )
     return None
 
 
@@ -275,6 +392,7 @@ def _is_number(node: ast.expr) -> bool:
 
 
 VALUES = (
-    none, before_super, demanded, by_labels, too_many, out_of_bounds, looked_up, number_called,
-    number_for_flag, by_position_only, part_of_a_type, truth_of_a_tensor,
+    none, none_of_own, before_super, demanded, by_labels, too_many, out_of_bounds, no_index,
+    in_place, no_array, largest_of_tensors, looked_up, number_called, number_for_flag,
+    by_position_only, part_of_a_type, truth_of_a_tensor,
 )  # fmt: skip

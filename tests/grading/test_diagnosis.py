@@ -911,7 +911,7 @@ def test_a_crash_after_weights_that_do_not_fit_speaks_for_no_other_mistake(width
                     "padding_mask(ids) & (causal_mask(ids.size(1), ids.device) == 1)",
                 ),
             ],
-            [("target-forgets-the-padding-id",)],
+            [("target-forgets-the-padding-id",), ("causal-as-numbers",)],
         ),
         (
             "multi_head",
@@ -1108,6 +1108,102 @@ def test_a_crash_after_weights_that_do_not_fit_speaks_for_no_other_mistake(width
                 ),
             ],
             [("always-gelu-with-tanh",), ("causal",)],
+        ),
+        # These were told nothing.
+        (
+            "masks",
+            [
+                (
+                    "return padding_mask(ids, pad_id) & causal_mask(ids.size(1), ids.device)",
+                    "word = (ids != pad_id).float()\n"
+                    "    same = word.unsqueeze(1).eq(word.unsqueeze(2)).unsqueeze(1)\n"
+                    "    return same.logical_and(causal_mask(ids.size(1), ids.device))",
+                )
+            ],
+            [("target-compares-query-and-key",)],
+        ),
+        (
+            "masks",
+            [
+                (
+                    "torch.ones(1, 1, length, length, dtype=torch.bool, device=device).tril()",
+                    "(1 - torch.triu(torch.ones(1, 1, length, length, device=device), 1)).byte()",
+                ),
+                (
+                    "return padding_mask(ids, pad_id) & causal_mask(ids.size(1), ids.device)",
+                    "seen = padding_mask(ids, pad_id)\n"
+                    "    return seen & causal_mask(ids.size(1), ids.device).type_as(seen)",
+                ),
+            ],
+            [("causal-as-numbers",)],
+        ),
+        (
+            "swiglu",
+            [
+                (
+                    "self.gate_proj = nn.Linear(d_model, d_ff, bias=bias)",
+                    "d_ff = 8 * ((int(d_ff * (2 / 3)) + 7) // 8)\n"
+                    "        self.gate_proj = nn.Linear(d_model, d_ff, bias=bias)",
+                )
+            ],
+            [("another-inner-size",)],
+        ),
+        (
+            "swiglu",
+            [
+                (
+                    "self.gate_proj = nn.Linear(d_model, d_ff, bias=bias)",
+                    "d_ff = (d_ff + 63) // 64 * 64\n"
+                    "        self.gate_proj = nn.Linear(d_model, d_ff, bias=bias)",
+                )
+            ],
+            [("another-inner-size",)],
+        ),
+        (
+            "swiglu",
+            [
+                ("super().__init__()", "super().__init__()\n        self.drop = nn.Dropout(0.1)"),
+                (
+                    "return self.down_proj(gate * torch.sigmoid(gate) * self.up_proj(x))",
+                    "up = self.up_proj(x)\n"
+                    "        return self.down_proj(self.drop(torch.sigmoid(gate) * gate * up))",
+                ),
+            ],
+            [("dropout-in-training",)],
+        ),
+        (
+            "linear",
+            [
+                (
+                    "y = x @ self.weight.T\n"
+                    "        return y if self.bias is None else y + self.bias",
+                    "return torch.matmul(x, self.weight.t()).add(self.bias)",
+                )
+            ],
+            [("bias-added-though-none",)],
+        ),
+        (
+            "softmax",
+            [
+                ("log_p = log_softmax(logits)", "p = softmax(logits, dim=1)"),
+                (
+                    "-log_p.gather(-1, labels.unsqueeze(-1)).mean()",
+                    "torch.mean(-torch.log(torch.gather(p, 1, labels.reshape(-1, 1))))",
+                ),
+            ],
+            [("loss-along-axis-one",)],
+        ),
+        (
+            "tokens",
+            [
+                (
+                    "return (ids[..., None] == places).to(torch.get_default_dtype())",
+                    "rows = torch.zeros((ids.shape[0], vocab_size))\n"
+                    "    rows.scatter_(1, ids.view(-1, 1), 1.0)\n"
+                    "    return rows",
+                )
+            ],
+            [("one-hot-of-one-axis",)],
         ),
     ],
 )

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from grader.curriculum import NAMES, stubs
-from grader.recognition.python_traps import false_for_zero, python_traps
+from grader.recognition.python_traps import false_for_zero, python_traps, without_self
 
 _VARIANTS = Path(__file__).parents[1] / "data" / "variants"
 
@@ -124,3 +124,18 @@ def test_a_condition_that_zero_does_not_meet_is_told_for_an_argument_that_may_be
     assert (
         false_for_zero("def f(pad=None):\n    if pad is not None:\n        pass\n", "pad") is None
     )
+
+
+@pytest.mark.parametrize(
+    ("method", "is_told"),
+    [
+        ("def forward(x):\n        return self.map(x)", True),
+        ("def forward(self, x):\n        return self.map(x)", False),
+        ("def forward(this, x):\n        return this.map(x)", False),
+        ("@staticmethod\n    def forward(x):\n        return x", False),
+        ("def forward(*args):\n        self, x = args\n        return self.map(x)", False),
+    ],
+)
+def test_a_method_that_reads_self_and_does_not_take_it_is_told(method: str, is_told: bool) -> None:
+    found = without_self(f"class A(nn.Module):\n    {method}\n")
+    assert [line for _, line in found] == ([2] if is_told else [])

@@ -14,6 +14,9 @@ STRETCH = (
     "non-singleton dimension {2}.  Target sizes: [{3}].  Tensor sizes: [{4}]"
 )
 MANY = "ValueError: too many values to unpack (expected 3)"
+RANK = "RuntimeError: Index tensor must have the same number of dimensions as"
+LEAF = "RuntimeError: a leaf Variable that requires grad is being used in an in-place operation."
+WHOLE = "RuntimeError: Boolean value of Tensor with more than one value is ambiguous"
 ATTENTION = ("attention", "tiled_attention", "KVCache", "Layer")
 
 SLOT = """
@@ -54,6 +57,17 @@ class Tiles(torch.autograd.Function):
 def tiled_attention(query, key, value, mask=None):
     {0}
     return Tiles.apply(query, key, value)
+"""
+
+
+OWN_NONE = """
+class Layer(nn.Module):
+    def __init__(self, bias):
+        self.register_parameter("bias", None)
+        if bias:
+            self.bias = nn.Parameter(torch.empty(3))
+    def forward(self, x):
+        return x @ self.weight.T + self.bias
 """
 
 
@@ -141,6 +155,32 @@ def one_line(line: str, **values: object) -> str:
             "= False) | x = torch.sort(query, descending=-1)",
             "passes a number as `descending`, which is True or False.",
         ),
+        (
+            "RuntimeError: t() expects a tensor with <= 2 dimensions, but self is 3D | x = key.t()",
+            "`key.t()` is for two axes. Here `key` has three.",
+        ),
+        (
+            f"{RANK} input tensor | return log_p.gather(1, key.long().view(-1, 1))",
+            "`key.long().view(-1, 1)` always has two axes",
+        ),
+        (
+            f"{RANK} self tensor | x = torch.zeros(len(key), pad).scatter_(1, key.unsqueeze(1), 1)",
+            "`torch.zeros(len(key), pad)` always has the same number of axes, whatever `key` has.",
+        ),
+        (
+            "RuntimeError: index -100 is out of bounds for dimension 1 with size 5 "
+            "| x = torch.gather(query, index=key.reshape(-1).unsqueeze(1), dim=-1)",
+            "Every number of `key` is an index here, and -100, which is one of them,",
+        ),
+        (f"{LEAF} | query.zero_()", "`query.zero_()` changes `query` itself"),
+        (f"{LEAF} | query *= p", "`query *= p` changes `query` itself"),
+        (f"{LEAF} | query[key < p] = 0", "`query[key < p] = 0` changes `query` itself"),
+        (
+            "TypeError: expected np.ndarray (got Tensor) | x = torch.from_numpy(key)",
+            "takes an array of NumPy's, and `key` is a tensor.",
+        ),
+        (f"{WHOLE} | return max(0, query)", "which compares a tensor as a whole"),
+        (f"{WHOLE} | return query * min(heads, 6.0)", "`min(heads, 6.0)` is Python's own `min`"),
     ],
 )
 def test_what_the_line_and_the_error_show_is_told(line: str, tells: str) -> None:
@@ -156,6 +196,11 @@ def test_what_the_line_and_the_error_show_is_told(line: str, tells: str) -> None
         "RuntimeError: selected index k out of range | x = y.topk(found)",
         "KeyError: 'a' | x = table['a']",
         "TypeError: 'float' object is not callable | x = scale(query)",
+        f"{RANK} input tensor | return log_p.gather(1, table.view(-1, 1))",
+        f"{RANK} input tensor | return log_p.gather(1, key.unsqueeze(1))",
+        "RuntimeError: index -1 is out of bounds for dimension 1 with size 5 | x = y.gather(1, z)",
+        f"{LEAF} | heads.zero_()",
+        f"{WHOLE} | best = max(query, key)",
         # Not the part of the line that raised.
         f"{MANY} | b, n = query.shape[:2]",
         "RuntimeError: something else | b, n = query.shape",
@@ -204,6 +249,31 @@ def test_what_is_none_in_this_call_is_told() -> None:
     line = "AttributeError: 'NoneType' object has no attribute 'dim' | n = mask.dim()"
     assert one_line(line, mask=None).startswith("`mask` may be None, as in this call.")
     assert one_line(line) == ""
+
+
+def test_a_negative_number_that_was_not_given_is_not_said_to_be_one_of_the_indices() -> None:
+    line = "RuntimeError: index -1 is out of bounds for dimension 1 with size 5 | y.gather(1, key)"
+    assert one_line(line, key=torch.tensor([[2, -1]]))
+    assert one_line(line, key=torch.tensor([[2, 1]])) == ""
+
+
+def test_an_attribute_that_the_student_set_to_none_is_told() -> None:
+    error = "TypeError: unsupported operand type(s) for +: 'Tensor' and 'NoneType'"
+    assert "`self.bias` may be None, as in this call" in told(error, OWN_NONE, 8)
+    filled = f"{OWN_NONE}    def reset(self):\n        self.bias = nn.Parameter(x)\n"
+    assert told(error, filled, 8) == ""
+
+
+def test_a_gradient_that_autograd_passes_has_the_axes_of_the_output() -> None:
+    error = "RuntimeError: t() expects a tensor with <= 2 dimensions, but self is 3D"
+    source = """
+class Map(torch.autograd.Function):
+    @staticmethod
+    def backward(ctx, grad):
+        return grad.t() @ ctx.saved_tensors[0], ctx.kept.t()
+"""
+    assert told(error, source, 5).startswith("`grad.t()` is for two axes. Here `grad` has three.")
+    assert told(error, source.replace("grad.t()", "other.t()"), 5) == ""
 
 
 def test_the_condition_of_a_raise_is_told_with_what_it_was_asked_of() -> None:
