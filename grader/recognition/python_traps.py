@@ -13,6 +13,8 @@
         def append(self, key):
             Cache.keys = key               # all caches share it
     optimiser.lr = 0.1                     # torch reads the rate of each group
+    if x.size != y.size:                   # two methods, which are never the same
+    kept = torch.rand_like(x) > self.p     # in evaluation too, if no line asks for the mode
 
 Right code has none of these, as a rule.
 """
@@ -26,7 +28,7 @@ from typing import TypeGuard
 
 from grader.recognition.functions import defaults
 from grader.recognition.given import whole_number
-from grader.recognition.likeness import parsed, walk
+from grader.recognition.likeness import parsed, walk, without_texts
 
 _REPEATED = (
     "`{}` holds the same {} several times, so a change to one is a change to all. A "
@@ -64,12 +66,21 @@ _IDENTITY = (
 )
 _EXPONENT = "The exponent of `{0}` is {1} here, not {1}/2, since `**` comes before `/`."
 _NO_SELF = "`{}` does not take `self`, which Python passes to every method first."
+_METHODS_COMPARED = (
+    "`{}` compares two methods, not what they return: those of two tensors are never equal."
+)
+_DROPS_ALWAYS = "`{}` drops in evaluation as well: no line asks for the mode, `self.training`."
 _ZERO = "As a condition, `{}` is false for 0 as well as for None."
 _KINDS = {ast.List: "list", ast.ListComp: "list", ast.Dict: "dictionary", ast.Set: "set"}
 _CHANGES = {"append", "extend", "insert", "add", "update", "clear", "pop"}
 _OPTIMISER = re.compile(r"opt(?:im(?:i[sz]er)?)?$")
 # Methods without arguments whose results are conditions, or look like one.
 _METHODS = {"all", "any", "eval", "train"}
+# Methods of tensors that are compared with each other, and random numbers that decide what stays.
+_SIZES = {"size", "dim", "numel", "stride"}
+_DRAWS = re.compile(r"(?:torch\.)?(?:rand|rand_like)\(")
+_RATE = re.compile(r"(?i)\b(?:p|prob|\w*drop\w*|\w*keep\w*)\b")
+_MODE = re.compile(r"(?i)train|eval|numpy|\bnp\b")
 
 
 def python_traps(source: str) -> list[tuple[str, int]]:
@@ -84,11 +95,14 @@ def python_traps(source: str) -> list[tuple[str, int]]:
         elif isinstance(node, ast.For):
             found += _bound_late(node)
         elif isinstance(node, ast.Compare):
-            found += _compared_by_identity(node)
+            found += [*_compared_by_identity(node), *_methods_compared(node)]
         elif isinstance(node, ast.BinOp):
             found += _exponent_without_its_half(node)
         elif isinstance(node, ast.Attribute):
             found += _rates_of_none(node)
+    code = without_texts(source)
+    if code and not _MODE.search(code):
+        found += _dropped_always(tree)
     return sorted(set(found), key=lambda pair: (pair[1], pair[0]))
 
 
@@ -216,6 +230,29 @@ def _compared_by_identity(node: ast.Compare) -> Iterator[tuple[str, int]]:
         equal = ast.Eq() if isinstance(node.ops[0], ast.Is) else ast.NotEq()
         better = ast.Compare(node.left, [equal], node.comparators)
         yield _IDENTITY.format(ast.unparse(node), ast.unparse(better)), node.lineno
+
+
+def _methods_compared(node: ast.Compare) -> Iterator[tuple[str, int]]:
+    """Yield the comparison, if it is of one method of two tensors, which is not called."""
+    sides = (node.left, *node.comparators)
+    names = [side.attr for side in sides if isinstance(side, ast.Attribute)]
+    if len(names) == len(sides) == 2 and names[0] == names[1] and names[0] in _SIZES:
+        yield _METHODS_COMPARED.format(ast.unparse(node)), node.lineno
+
+
+def _dropped_always(tree: ast.Module) -> Iterator[tuple[str, int]]:
+    """Yield the dropouts of a file that asks for no mode: torch's function, or written out."""
+    for node in walk(tree):
+        if isinstance(node, ast.Call):
+            name = ast.unparse(node.func)
+            is_dropout = name in ("F.dropout", "nn.functional.dropout")
+            if is_dropout and len(node.args) < 3:
+                yield _DROPS_ALWAYS.format(f"{name}(…)"), node.lineno
+        elif isinstance(node, ast.Compare) and len(node.ops) == 1:
+            text = ast.unparse(node)
+            is_order = isinstance(node.ops[0], ast.Lt | ast.LtE | ast.Gt | ast.GtE)
+            if is_order and _DRAWS.search(text) and _RATE.search(text):
+                yield _DROPS_ALWAYS.format(text), node.lineno
 
 
 def _exponent_without_its_half(node: ast.BinOp) -> Iterator[tuple[str, int]]:

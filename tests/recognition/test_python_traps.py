@@ -45,6 +45,13 @@ _VARIANTS = Path(__file__).parents[1] / "data" / "variants"
         ("self.keys = A.keys", ""),
         ("optimiser.lr = x", "Nothing reads `optimiser.lr`"),
         ("self.lr = x", ""),
+        ("if x.size != n.size: pass", "`x.size != n.size` compares two methods"),
+        ("if x.size() != n.size(): pass", ""),
+        ("return x * (torch.rand_like(x) > self.dropout)", "drops in evaluation as well"),
+        ("return F.dropout(x, n)", "`F.dropout(…)` drops in evaluation as well"),
+        ("return F.dropout(x, n, self.training)", ""),
+        ("return F.dropout(x, n) if self.training else x", ""),
+        ("return torch.rand_like(x) > x.cumsum(0)", ""),
     ],
 )
 def test_a_line_that_looks_otherwise_is_told(body: str, says: str) -> None:
