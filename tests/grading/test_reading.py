@@ -173,6 +173,7 @@ def test_what_right_answers_have_as_well_speaks_for_no_mistake() -> None:
         ),
         ("activations", "product-for-sum", "y = tanh(c * (x + 0.044715 * x.pow(4)))"),
         ("attention", "mask-used-unasked", "if mask is not None:\n    s += m\nw = dropout(w)"),
+        ("attention", "mask-fill-infinite", "s = s.masked_fill(torch.logical_not(mask), -1e4)"),
         ("attention", "mask-result-dropped", "s = s.masked_fill(mask == -1, low)"),
         ("attention", "mask-added-as-numbers", "s = s - s.new_tensor(1e9) * ~mask"),
         ("attention", "three-axes-only", "s = s.masked_fill(mask == 0, low)\nout = w + v"),
