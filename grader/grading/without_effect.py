@@ -29,8 +29,9 @@ from grader.recognition.dead_ends import (
     unused_arguments,
     unused_layers,
 )
+from grader.recognition.likeness import parsed
 from grader.recognition.misplaced import misplaced
-from grader.recognition.python_traps import python_traps, without_self
+from grader.recognition.python_traps import misused_self, python_traps
 from grader.recognition.unused import kept_only
 
 KIND = "without effect"
@@ -40,7 +41,12 @@ _KEPT = "`{name}` is kept in `{attribute}`, which no line reads, so it changes n
 _ASKS_ARGUMENT = "What should change with {it}, and which line of your code makes it change?"
 _ASKS = "What is this line for, and which later line needs its result?"
 _ASKS_KEY = "Which keys does that dictionary have?"
-_ASKS_SELF = "What are the parameters of a method, and what does Python pass for the first of them?"
+# What a check says of a module without dropout whose training mode differs.
+_DIFFERS_IN_TRAINING = "In training mode your module returns other numbers"
+_ASKS_DROPOUT = (
+    "What does your module return for the same x in training mode and in evaluation mode?"
+)
+_ASKS_SELF = "What does Python do with `self` here?"
 _ASKS_FILLED = "Which numbers should a new module start with, and which line sets them?"
 _ASKS_PYTHON = "What does Python do here? Try it on a small example."
 _ASKS_NEXT = "What does a second call, with a different input, find there?"
@@ -59,7 +65,8 @@ def without_effect(
     for diagnosis in result.diagnoses:
         shown |= {int(line) for line in re.findall(r"\bline (\d+)\b", diagnosis.shows)}
     lines = [
-        *((line, tells, _ASKS_SELF) for tells, line in without_self(source)),
+        *((line, tells, _ASKS_SELF) for tells, line in misused_self(source)),
+        *_of_dropouts(result, source),
         *((line, tells, _ASKS_KEY) for tells, line in misnamed_keys(source)),
         *((line, tells, _ASKS) for tells, line in dropped(source)),
         *((line, tells, _ASKS_FILLED) for tells, line in never_filled(source)),
@@ -79,6 +86,23 @@ def without_effect(
         for line, tells, asks in lines
         if line not in shown
     )[:MAX_LINES]
+
+
+def _of_dropouts(result: ExerciseResult, source: str) -> Iterator[tuple[int, str, str]]:
+    """Yield the line of the only dropout in code whose training mode should be its evaluation."""
+    differs = any(
+        check.finding and check.finding.headline.startswith(_DIFFERS_IN_TRAINING)
+        for check in result.checks
+    )
+    made = [
+        node
+        for node in ast.walk(parsed(source))
+        if isinstance(node, ast.Call) and re.search(r"[dD]ropout\d?d?$", ast.unparse(node.func))
+    ]
+    made = [node for node in made if not ast.unparse(node.func).startswith("self.")]
+    if differs and len(made) == 1:
+        tells = f"`{ast.unparse(made[0])}` acts in training mode. This exercise has no dropout."
+        yield made[0].lineno, tells, _ASKS_DROPOUT
 
 
 def _misplaced(exercise: str, source: str) -> list[tuple[str, int]]:

@@ -73,9 +73,7 @@ _LOOKS_ON = re.compile(r"check|valid|verif|assert|log|record|print")
 _SIZE = re.compile(r"(\.shape(\[[^\]]*\])?|\.size\([^)]*\)|^len\(.*\))$")
 _LAYER = "`self.{}` is made here and used nowhere."
 _FILLED = re.compile(r"[^\W_]_\(|\.data\b|parameters\(|\] = ")
-_NEVER_FILLED = (
-    "`self.{}` holds whatever was in memory: `torch.empty` doesn't fill it, nor does any line."
-)
+_NEVER_FILLED = "`self.{}` holds whatever was in memory: `{}` doesn't fill it, nor does any line."
 _LAYER_OF_LIST = "`self.{}` gets {} layers here, and no line uses `self.{}[{}]`."
 _UNGIVEN = "This {} doesn't read {}, so it ignores the argument it is called with."
 _MISNAMED = "The key `{}` is read here, but no line sets it. There is `{}`: is it spelled right?"
@@ -211,9 +209,12 @@ def _never_filled(assigned: ast.Assign) -> Iterator[tuple[str, int]]:
     if not (isinstance(target, ast.Attribute) and isinstance(value, ast.Call) and value.args):
         return
     made, name = value.args[0], ast.unparse(value.func).rpartition(".")[2]
-    is_empty = isinstance(made, ast.Call) and ast.unparse(made.func) == "torch.empty"
+    maker = ast.unparse(made.func) if isinstance(made, ast.Call) else ""
+    # With one argument, `torch.Tensor` may copy numbers.
+    of_sizes = isinstance(made, ast.Call) and len(made.args) > 1
+    is_empty = maker == "torch.empty" or (maker == "torch.Tensor" and of_sizes)
     if name == "Parameter" and is_empty:
-        yield _NEVER_FILLED.format(target.attr), assigned.lineno
+        yield _NEVER_FILLED.format(target.attr, maker), assigned.lineno
 
 
 def _in_order(sentences: Iterable[tuple[str, int]]) -> list[tuple[str, int]]:

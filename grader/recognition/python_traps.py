@@ -65,6 +65,7 @@ _IDENTITY = (
     "`{}` compares the values."
 )
 _EXPONENT = "The exponent of `{0}` is {1} here, not {1}/2, since `**` comes before `/`."
+_SETS_MODE = "`{}` sets the mode and returns the module, so as a condition it is always true."
 _NO_SELF = "`{}` does not take `self`, which Python passes to every method first."
 _METHODS_COMPARED = (
     "`{}` compares two methods, not what they return: those of two tensors are never equal."
@@ -106,10 +107,13 @@ def python_traps(source: str) -> list[tuple[str, int]]:
     return sorted(set(found), key=lambda pair: (pair[1], pair[0]))
 
 
-def without_self(source: str) -> list[tuple[str, int]]:
-    """Return a sentence on each method that reads `self` and does not take it, and its line."""
+def misused_self(source: str) -> list[tuple[str, int]]:
+    """Return a sentence on each method without `self`, and on a mode that is set, not asked for."""
     found = []
     for owner in walk(parsed(source)):
+        test = ast.unparse(owner.test) if isinstance(owner, ast.If | ast.IfExp) else ""
+        if isinstance(owner, ast.If | ast.IfExp) and test in ("self.train()", "self.eval()"):
+            found.append((_SETS_MODE.format(test), owner.lineno))
         for node in owner.body if isinstance(owner, ast.ClassDef) else ():
             if not isinstance(node, ast.FunctionDef) or node.decorator_list:
                 continue

@@ -228,10 +228,12 @@ def no_index(raised: Raised) -> Fact | None:
 
 def in_place(raised: Raised) -> Fact | None:
     """`x.zero_()`, `x += y` and `x[mask] = 0` of what was given."""
-    if "requires grad is being used in an in-place operation" not in raised.error:
+    if not re.search("requires grad is being used in an in-place|with out=... arg", raised.error):
         return None
     changed: list[ast.expr] = []
     for node in raised.nodes():
+        if isinstance(node, ast.Call):
+            changed += [keyword.value for keyword in node.keywords if keyword.arg == "out"]
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             if re.search(r"[a-z0-9]_$", node.func.attr):
                 changed.append(node.func.value)
@@ -246,6 +248,22 @@ def in_place(raised: Raised) -> Fact | None:
                 f"`{written(raised.statement)}` changes `{tensor.id}` itself, which belongs to "
                 "whoever passed it.",
                 "How do you write the same so that a new tensor comes out?",
+            )
+    return None
+
+
+def without_length(raised: Raised) -> Fact | None:
+    """`len(batches)` of a generator."""
+    if not re.search(r"object of type '\w+' has no len\(\)", raised.error):
+        return None
+    for node in raised.nodes():
+        if not isinstance(node, ast.Call) or ast.unparse(node.func) != "len" or not node.args:
+            continue
+        if raised.origin(node.args[0]):
+            name = ast.unparse(node.args[0])
+            return Fact(
+                f"`{written(node)}` needs a collection. Here `{name}` has no length. {ALLOWED}",
+                f"How would you count what `{name}` gives while you go through it?",
             )
     return None
 
@@ -393,6 +411,6 @@ def _is_number(node: ast.expr) -> bool:
 
 VALUES = (
     none, none_of_own, before_super, demanded, by_labels, too_many, out_of_bounds, no_index,
-    in_place, no_array, largest_of_tensors, looked_up, number_called, number_for_flag,
-    by_position_only, part_of_a_type, truth_of_a_tensor,
+    in_place, without_length, no_array, largest_of_tensors, looked_up, number_called,
+    number_for_flag, by_position_only, part_of_a_type, truth_of_a_tensor,
 )  # fmt: skip

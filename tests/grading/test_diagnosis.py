@@ -348,6 +348,13 @@ def test_an_argument_that_is_never_read_is_named_beside_two_other_faults() -> No
 
 
 @pytest.mark.full
+def test_an_argument_that_only_one_form_of_a_mistake_leaves_unread_is_not_what_it_is_about() -> (
+    None
+):
+    library = diagnostician("decoding").library
+    assert "greedy_decode.eos_id" not in library.leaves_unread(["one-sentence-only"])
+
+
 def test_an_argument_that_no_line_reads_is_not_told_of_one_branch() -> None:
     source = edited(
         stubs.reference_source("decoder"),
@@ -1204,6 +1211,17 @@ def test_a_crash_after_weights_that_do_not_fit_speaks_for_no_other_mistake(width
                 )
             ],
             [("one-hot-of-one-axis",)],
+        ),
+        (
+            "rope",
+            [
+                (
+                    "across, up = x[..., 0::2], x[..., 1::2]",
+                    "cos, sin = cos.unsqueeze(0).unsqueeze(0), sin.unsqueeze(0).unsqueeze(0)\n"
+                    "    across, up = x[..., 0::2], x[..., 1::2]",
+                )
+            ],
+            [("axes-put-in-front",)],
         ),
     ],
 )

@@ -103,3 +103,26 @@ def test_a_list_that_all_calls_share_and_an_is_between_numbers_are_told() -> Non
     )
     assert line.place.line == 2
     assert "`p == 1` compares the values" in line.tells
+
+
+SWIGLU = """
+class SwiGLU(nn.Module):
+    def __init__(self, d_model, d_ff, bias=False):
+        super().__init__()
+        self.w = nn.Linear(d_model, d_ff, bias)
+        self.drop = nn.Dropout(0.3)
+
+    def forward(self, x):
+        return self.drop(self.w(x))
+"""
+
+
+def test_the_only_dropout_is_told_where_training_mode_should_be_evaluation() -> None:
+    headline = "In training mode your module returns other numbers than in evaluation mode."
+    check = CheckResult("", "works_on_any_input", Status.FAILED, 0.0, 1.0, Finding(headline))
+    result = replace(wrong("swiglu"), checks=(check,))
+    (line,) = without_effect(result, SWIGLU)
+    assert (line.place.line, "`nn.Dropout(0.3)` acts in" in line.tells) == (6, True)
+    assert without_effect(wrong("swiglu"), SWIGLU) == ()
+    twice = SWIGLU.replace("self.w(x)", "F.dropout(self.w(x), 0.1, self.training)")
+    assert without_effect(result, twice) == ()

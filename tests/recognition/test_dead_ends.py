@@ -318,6 +318,9 @@ class Norm(nn.Module):
 def test_a_parameter_that_nothing_fills_is_named() -> None:
     ((message, line),) = never_filled(_NORM.format(line="self.size = size"))
     assert (message.partition(":")[0], line) == ("`self.weight` holds whatever was in memory", 5)
+    by_size = _NORM.format(line="").replace("torch.empty(size, device=device)", "torch.Tensor({})")
+    assert never_filled(by_size.format("size, 3")) != []
+    assert never_filled(by_size.format("size")) == []  # `size` may be numbers that are copied
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from grader.curriculum import NAMES, stubs
-from grader.recognition.python_traps import false_for_zero, python_traps, without_self
+from grader.recognition.python_traps import false_for_zero, misused_self, python_traps
 
 _VARIANTS = Path(__file__).parents[1] / "data" / "variants"
 
@@ -144,5 +144,13 @@ def test_a_condition_that_zero_does_not_meet_is_told_for_an_argument_that_may_be
     ],
 )
 def test_a_method_that_reads_self_and_does_not_take_it_is_told(method: str, is_told: bool) -> None:
-    found = without_self(f"class A(nn.Module):\n    {method}\n")
+    found = misused_self(f"class A(nn.Module):\n    {method}\n")
     assert [line for _, line in found] == ([2] if is_told else [])
+
+
+def test_a_condition_that_sets_the_mode_is_told() -> None:
+    body = "class A(nn.Module):\n    def forward(self, x):\n        return x if self.{} else -x\n"
+    ((message, line),) = misused_self(body.format("train()"))
+    assert "`self.train()` sets the mode" in message
+    assert line == 3
+    assert misused_self(body.format("training")) == []

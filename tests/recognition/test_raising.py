@@ -179,6 +179,16 @@ def one_line(line: str, **values: object) -> str:
             "TypeError: expected np.ndarray (got Tensor) | x = torch.from_numpy(key)",
             "takes an array of NumPy's, and `key` is a tensor.",
         ),
+        (
+            "RuntimeError: maximum(): functions with out=... arguments don't support automatic "
+            "differentiation, but one of the arguments requires grad. "
+            "| return torch.maximum(key, query, out=query)",
+            "changes `query` itself",
+        ),
+        (
+            "TypeError: object of type 'generator' has no len() | return total / len(query)",
+            "`len(query)` needs a collection. Here `query` has no length.",
+        ),
         (f"{WHOLE} | return max(0, query)", "which compares a tensor as a whole"),
         (f"{WHOLE} | return query * min(heads, 6.0)", "`min(heads, 6.0)` is Python's own `min`"),
     ],

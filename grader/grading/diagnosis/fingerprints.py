@@ -110,9 +110,12 @@ class Library(Fingerprints):
 
     def leaves_unread(self, names: Sequence[str]) -> AbstractSet[str]:
         """Return the arguments that answers with one of these mistakes do not read."""
-        made = [one.source for one in self.variants if not {*names}.isdisjoint(one.mistakes)]
         right = _left_out(stubs.reference_source(self.exercise))
-        return frozenset().union(*map(_left_out, made)) - right
+        of_all: set[str] = set()
+        for name in names:
+            made = [one.source for one in self.variants if name in one.mistakes]
+            of_all |= frozenset.intersection(*map(_left_out, made)) - right if made else set()
+        return of_all
 
     def holds(self, source: str) -> bool:
         """Return whether an answer behaves as the reference does, or as one known mistake."""
