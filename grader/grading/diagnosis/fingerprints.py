@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import re
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -109,13 +110,22 @@ class Library(Fingerprints):
         }
 
     def leaves_unread(self, names: Sequence[str]) -> AbstractSet[str]:
-        """Return the arguments that answers with one of these mistakes do not read."""
+        """Return the arguments that answers with one of these mistakes do not read.
+
+        Of those that only some forms of a mistake leave unread, those that its text is about.
+        """
         right = _left_out(stubs.reference_source(self.exercise))
-        of_all: set[str] = set()
+        unread: set[str] = set()
         for name in names:
-            made = [one.source for one in self.variants if name in one.mistakes]
-            of_all |= frozenset.intersection(*map(_left_out, made)) - right if made else set()
-        return of_all
+            told = self.mistakes[name].tells
+            made = [_left_out(one.source) for one in self.variants if name in one.mistakes]
+            unread |= {
+                argument
+                for argument in frozenset().union(*made) - right
+                if all(argument in form for form in made)
+                or re.search(rf"\b{re.escape(argument.rpartition('.')[2])}\b", told)
+            }
+        return unread
 
     def holds(self, source: str) -> bool:
         """Return whether an answer behaves as the reference does, or as one known mistake."""
