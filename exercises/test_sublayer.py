@@ -121,8 +121,8 @@ def test_dropout_is_on_the_sublayer() -> None:
     for axis, name in enumerate(AXES):
         if torch.equal(added, added.roll(1, axis)):
             raise Mismatch(
-                f"Dropout drops the same numbers at every place of {name}.",
-                help="Does it decide about each number by itself, or about several at once?",
+                f"Dropout drops the same numbers at every index of {name}.",
+                help="Does it decide about each number independently, or about several at once?",
             )
     output = connection.eval()(x.clone(), lambda _: found.clone())
     assert_matches(output, x + 10, "SublayerConnection output in evaluation", axes=AXES)

@@ -247,7 +247,8 @@ def assert_passes_the_maps(silent: Any, output: Any, shape: torch.Size) -> None:
     assert_matches(silent, first, "output when the weight of linear2 is zero", axes=AXES)
     if not (output - silent > 0.1).all():
         raise Mismatch(
-            "Each number of your output should be smaller with zeros as the weight of linear2."
+            "Here linear2 should get positive features and its weight is the identity, so each "
+            "number of your output should be larger than with a weight of zeros."
         )
 
 

@@ -169,8 +169,10 @@ def _assert_uniform(value: Tensor, bound: float, name: str, in_features: int) ->
     if not value.isfinite().all():
         raise Mismatch(f"{opening}with NaN or infinity. Where does your code fill it?")
     if not (-1.0001 < low < -0.9 and 0.9 < high < 1.0001):
+        least, most = f"{low * bound + 0.0:.3g}", f"{high * bound + 0.0:.3g}"
+        drawn = f"between {least} and {most}" if least != most else f"at {least} everywhere"
         raise Mismatch(
-            f"{opening}between {low * bound:.3g} and {high * bound:.3g}; "
+            f"{opening}{drawn}; "
             f"it should start between -{bound:.3g} and {bound:.3g} and come close to both."
         )
     limit = 7 * 0.5 / math.sqrt(value.numel())

@@ -58,7 +58,7 @@ KINDS: dict[str, Kind] = {
     ),
     "axis": Kind(
         "With a different axis in {it}",
-        "Which axes should this name? Write down what each axis of the tensor holds.",
+        "Which axes should this line use? Write down what each axis of the tensor holds.",
         keeps=True,
         habit=True,
         said=(SIZES, AXES),

@@ -148,8 +148,8 @@ HINTS: tuple[Hint, ...] = (
     Hint(
         r"number of sizes provided \((\d+)\) must be greater or equal to the number of dimensions "
         r"in the tensor \((\d+)\)",
-        "`expand` gets {0} sizes for a tensor of {1} axes. It can add axes, but not take any away. "
-        "Where does the additional axis come from?",
+        "`expand` gets fewer sizes ({0}) than the tensor has axes ({1}). It can add axes, "
+        "but not remove them. Where does the additional axis come from?",
     ),
     Hint(
         r"Number of dimensions of repeat dims can not be smaller",

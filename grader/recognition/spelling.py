@@ -47,14 +47,14 @@ def suggestion(error: str, source: str, line: int) -> str:
     if found := _NAME.match(error):
         name, tree = found[1], parsed(source)
         if wanted := _IMPORTS.get(name) or _of_exercises(name):
-            return f"Python knows no `{name}` here. Is `{wanted}` missing?"
+            return f"`{name}` is not defined here. Is `{wanted}` missing?"
         near = _of_self(name, tree, line) or _near(name, _visible(tree, line))
-        return f"Python knows no `{name}` here. Is it `{near}`?" if near else ""
+        return f"`{name}` is not defined here. Did you mean `{near}`?" if near else ""
     if found := _ATTRIBUTE.match(error):
         owner, name = found.groups()
         near = _near(name, _public(owner, source))
         whose = "A tensor" if owner == "Tensor" else f"`{owner}`"
-        return f"{whose} has no `{name}`. Is it `{near}`?" if near else ""
+        return f"{whose} has no `{name}`. Did you mean `{near}`?" if near else ""
     return ""
 
 

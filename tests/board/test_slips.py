@@ -610,7 +610,7 @@ def test_a_missing_attribute_is_looked_for_in_the_constructor(
 
 def test_a_misspelled_name_is_told_with_what_it_should_be(read: Read) -> None:
     panel = read("attention", ("query.size(-1)", "qeury.size(-1)"))
-    assert "Python knows no `qeury` here. Is it `query`?" in panel
+    assert "`qeury` is not defined here. Did you mean `query`?" in panel
 
 
 @pytest.mark.parametrize(

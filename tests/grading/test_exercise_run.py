@@ -146,7 +146,7 @@ def test_a_file_is_compiled_as_python_would(judge: Judge) -> None:
     result = grade(judge, {"masks": source})["masks"]
     assert (result.status, result.points) == ("error", 0)
     assert result.finding is not None
-    asked = "Python knows no `Int` here. Is `from jaxtyping import Int` missing?"
+    asked = "`Int` is not defined here. Is `from jaxtyping import Int` missing?"
     assert result.finding.headline == asked
 
 
@@ -263,7 +263,7 @@ def test_what_was_right_in_company_is_not_run_again(
     assert [name for name, alone in run_alone[-len(names[begin:]) :]] == names[begin:]
 
 
-def test_of_a_wrong_submission_no_replies_stay_in_memory(judge: Judge) -> None:
+def test_no_replies_of_a_wrong_submission_stay_in_memory(judge: Judge) -> None:
     wrong = SOLUTIONS["masks"].replace(".tril()", ".triu()")
     gc.collect()
     gc.disable()

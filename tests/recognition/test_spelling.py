@@ -55,7 +55,7 @@ def further(something):
 )
 def test_a_name_is_one_that_is_visible_there(name: str, line: int, near: str) -> None:
     said = suggestion(f"NameError: name '{name}' is not defined", SOURCE, line)
-    assert said == (f"Python knows no `{name}` here. Is it `{near}`?" if near else "")
+    assert said == (f"`{name}` is not defined here. Did you mean `{near}`?" if near else "")
 
 
 @pytest.mark.parametrize(
@@ -68,16 +68,28 @@ def test_a_name_is_one_that_is_visible_there(name: str, line: int, near: str) ->
 )
 def test_a_missing_import_is_named(name: str, line: str) -> None:
     said = suggestion(f"NameError: name '{name}' is not defined", SOURCE, 8)
-    assert said == f"Python knows no `{name}` here. Is `{line}` missing?"
+    assert said == f"`{name}` is not defined here. Is `{line}` missing?"
 
 
 @pytest.mark.parametrize(
     ("error", "says"),
     [
-        ("'Tensor' object has no attribute 'transpos'", "A tensor has no `transpos`. Is it `tran"),
-        ("module 'torch.nn' has no attribute 'Liner'", "`torch.nn` has no `Liner`. Is it `Linear"),
-        ("module 'torch' has no attribute 'sofmax'", "`torch` has no `sofmax`. Is it `softmax`?"),
-        ("'Layer' object has no attribute 'n_head'", "`Layer` has no `n_head`. Is it `n_heads`?"),
+        (
+            "'Tensor' object has no attribute 'transpos'",
+            "A tensor has no `transpos`. Did you mean `tran",
+        ),
+        (
+            "module 'torch.nn' has no attribute 'Liner'",
+            "`torch.nn` has no `Liner`. Did you mean `Linear",
+        ),
+        (
+            "module 'torch' has no attribute 'sofmax'",
+            "`torch` has no `sofmax`. Did you mean `softmax`?",
+        ),
+        (
+            "'Layer' object has no attribute 'n_head'",
+            "`Layer` has no `n_head`. Did you mean `n_heads`?",
+        ),
         ("'Tensor' object has no attribute 'unlike_anything'", ""),
         ("module 'torch' has no attribute 'softmax'", ""),  # taken away, not misspelled
         ("'Judge' object has no attribute 'answer'", ""),

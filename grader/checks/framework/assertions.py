@@ -256,14 +256,14 @@ def assert_drops(
 
 
 def assert_dropped_at_random(dropped: Tensor, p: float, subject: str) -> None:
-    """About a share p of `dropped` is true, and no axis repeats one pattern at every place.
+    """Check that about a share p of `dropped` is True, and that no axis repeats one pattern.
 
-    The bounds are seven standard deviations, which right code oversteps once in 10^11 times.
+    The bounds are seven standard deviations: correct code exceeds them once in 10^11 times.
     """
     for axis in range(dropped.dim()):
         if dropped.size(axis) > 1 and torch.equal(dropped, dropped.roll(1, axis)):
             raise Mismatch(
-                f"Dropout drops the same numbers at every place of axis {axis}.",
+                f"Dropout drops the same numbers at every index of axis {axis}.",
                 help="It should drop each number independently.",
             )
     count, share = dropped.numel(), dropped.double().mean().item()
