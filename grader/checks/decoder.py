@@ -56,9 +56,8 @@ def test_memory_mask_hides_the_source(student: Any, case: StackCase) -> None:
     assert_shape(before, dict(zip(AXES, x.shape, strict=True)))
     everywhere = torch.ones(x.shape[:2], dtype=torch.bool)
     after = stack(x, torch.where(is_hidden[..., None], memory + noise, memory), None, mask)
-    check_same(
-        after, before, everywhere, "A source token that memory_mask hides affects the output."
-    )
+    headline = "A source token that memory_mask hides affects the output."
+    check_same(after, before, everywhere, headline, ("with another hidden token", "before"))
     changed = stack(x, torch.where(is_hidden[..., None], memory, memory + noise), None, mask)
     check_other(
         changed,

@@ -155,7 +155,8 @@ def test_no_position_looks_ahead(student: Any, case: ModelCase) -> None:
             headline = (
                 f"The token at position {t}{with_caches} changes logits of earlier positions."
             )
-            check_same(after, before, positions < t, headline)
+            sides = f"with another token at position {t}", "before"
+            check_same(after, before, positions < t, headline, sides)
             headline = f"The token at position {t}{with_caches} changes no logit from there on."
             check_other(after, before, positions >= t, headline)
 

@@ -24,7 +24,8 @@ def assert_padding_hides(stack: RemoteModule, case: StackCase) -> None:
     before = stack(x, *memory, padding)
     assert_shape(before, dict(zip(AXES, x.shape, strict=True)))
     after = stack(torch.where(is_hidden[..., None], x + noise, x), *memory, padding)
-    check_same(after, before, ~is_hidden, "A token that the mask hides affects other tokens.")
+    headline = "A token that the mask hides affects other tokens."
+    check_same(after, before, ~is_hidden, headline, ("with another hidden token", "before"))
     changed = stack(torch.where(is_next[..., None], x + noise, x), *memory, padding)
     check_other(
         changed, before, ~is_next, "A token that the mask shows leaves another token as it was."
@@ -41,7 +42,8 @@ def assert_causal_mask_hides(stack: RemoteModule, case: StackCase) -> None:
     before = stack(x, *memory, causal)
     assert_shape(before, dict(zip(AXES, x.shape, strict=True)))
     after = stack(torch.where(is_last[..., None], x + noise, x), *memory, causal)
-    check_same(after, before, ~is_last, "Under a causal mask, the last token affects earlier ones.")
+    headline = "Under a causal mask, the last token affects earlier ones."
+    check_same(after, before, ~is_last, headline, ("with another last token", "before"))
     is_first = is_last.roll(1, 1)
     changed = stack(torch.where(is_first[..., None], x + noise, x), *memory, causal)
     check_other(
@@ -75,11 +77,16 @@ def assert_mask_of_heads(stack: RemoteModule, case: StackCase, attention: int = 
     )
 
 
-def check_same(after: Any, before: Tensor, where: Tensor, headline: str) -> None:
-    """Check that a change does not affect the tokens `where`; else raise with `headline`."""
+def check_same(
+    after: Any, before: Tensor, where: Tensor, headline: str, sides: tuple[str, str]
+) -> None:
+    """Check that a change does not affect the tokens `where`; else raise with `headline`.
+
+    `sides` name the two outputs in messages: what was changed, and before it.
+    """
     assert_shape(after, tuple(before.shape))
     try:
-        assert_matches(after[where], before[where], sides=("after a change", "before it"))
+        assert_matches(after[where], before[where], sides=sides)
     except Mismatch as error:
         raise Mismatch(headline, error.finding.grid, error.finding.headline) from None
 

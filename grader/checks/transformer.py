@@ -103,7 +103,8 @@ def test_no_position_looks_ahead(student: Any, case: TransformerCase) -> None:
     for t in (1, case.tgt.size(1) - 1):
         after = model(case.src, torch.where(positions == t, case.other_tgt, case.tgt))
         headline = f"The target token at position {t} affects the logits of earlier positions."
-        check_same(after, before, positions < t, headline)
+        sides = f"with another token at position {t}", "before"
+        check_same(after, before, positions < t, headline, sides)
         headline = f"The target token at position {t} does not affect the logits from there on."
         check_other(after, before, positions >= t, headline)
 
@@ -134,8 +135,9 @@ def test_padding_of_the_source_is_not_seen(student: Any, case: TransformerCase) 
     shape = (*src.shape, case.sizes.d_model)
     assert_shape(memory, dict(zip(AXES, shape, strict=True)), "output of encode")
     alone = torch.ones(short.shape, dtype=torch.bool)
-    check_same(model.encode(short), memory[:1, : case.source_length], alone, headline)
-    check_same(model(short, tgt[:1]), logits[:1], everywhere[:1], headline)
+    sides = "without the padding", "with it"
+    check_same(model.encode(short), memory[:1, : case.source_length], alone, headline, sides)
+    check_same(model(short, tgt[:1]), logits[:1], everywhere[:1], headline, sides)
 
     # Padding anywhere: the numbers in its rows do not matter.
     noise = case.noise(*case.memory.shape)
@@ -143,7 +145,8 @@ def test_padding_of_the_source_is_not_seen(student: Any, case: TransformerCase) 
     assert_shape(decoded, dict(zip(AXES, (*tgt.shape, case.sizes.d_model), strict=True)))
     hidden = torch.where(is_token[..., None], case.memory, case.memory + noise)
     headline = "Rows of the memory where the source is padding affect the output of decode."
-    check_same(model.decode(tgt, hidden, src), decoded, everywhere, headline)
+    sides = "with other numbers in these rows", "before"
+    check_same(model.decode(tgt, hidden, src), decoded, everywhere, headline, sides)
     # The last position holds a token that follows padding, in all rows but the first.
     changed_memory = case.memory.clone()
     changed_memory[1:, -1] += noise[1:, -1]
@@ -157,7 +160,8 @@ def test_padding_of_the_source_is_not_seen(student: Any, case: TransformerCase) 
     check_other(model.encode(changed_src)[1:], memory[1:], is_token[1:], headline)
     model.load(case.with_other_padding(SRC), strict=False)
     headline = "The embedding of the padding id affects other source tokens in `encode`."
-    check_same(model.encode(src), memory, is_token, headline)
+    sides = "with another embedding of the padding id", "before"
+    check_same(model.encode(src), memory, is_token, headline, sides)
 
 
 @check(points=1, inputs=cases(num_layers=1), examples=1)
@@ -176,7 +180,8 @@ def test_padding_of_the_target_is_not_seen(student: Any, case: TransformerCase) 
     other_padding = case.with_other_padding(TGT)
     model.load(other_padding, strict=False)
     headline = "The embedding of the padding id affects other target tokens in `decode`."
-    check_same(model.decode(tgt, case.memory, src), before, is_token, headline)
+    sides = "with another embedding of the padding id", "before"
+    check_same(model.decode(tgt, case.memory, src), before, is_token, headline, sides)
     model.load({name: case.weights[name] for name in other_padding}, strict=False)
     # In each row the third position holds a token that follows padding, and tokens follow it.
     changed_tgt = tgt.clone()
