@@ -1,7 +1,7 @@
-"""Keeping an edited copy of a student's code from doing what the code itself does not do.
+"""Keep edited copies of a student's code from doing what the code itself does not do.
 
-With a condition turned around or a number in another's place, a copy may delete a file or fill the
-memory of the student's machine. Python tells audit hooks what reaches out of the process:
+With an inverted condition or a swapped number, a copy might delete a file or fill the memory of the
+student's machine. Python tells audit hooks what reaches out of the process:
 https://docs.python.org/3/library/audit_events.html
 """
 
@@ -18,8 +18,8 @@ from typing import Any
 
 import torch
 
-MEMORY = 1 << 30  # for all edited copies, far more than public tests need
-_PAGES = Path("/proc/self/statm")  # how many this process has: proc(5)
+MEMORY = 1 << 30  # bytes for all edited copies, far more than public tests need
+_PAGES = Path("/proc/self/statm")  # the number of pages of this process: proc(5)
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 _REACHING = ("os.", "shutil.", "subprocess.", "socket.", "builtins.", "webbrowser.", "pty.")
 _LOOKING = {
@@ -43,12 +43,12 @@ _is_hooked = False
 
 @contextmanager
 def watched(file: str, may: bool) -> Iterator[Watch]:
-    """Note whether the code of a file reaches out of the process; if it may not, it is refused.
+    """Note whether the code of a file reaches out of the process, and refuse it unless it `may`.
 
-    It does if it writes a file, starts a program, uses the network or asks for input.
+    Reaching out is writing a file, starting a program, using the network or asking for input.
     """
     global _watch, _is_hooked
-    if not _is_hooked:  # a hook stays
+    if not _is_hooked:  # a hook can't be removed
         sys.addaudithook(_hook)
         _is_hooked = True
     before, _watch = _watch, Watch(file, may)
@@ -75,7 +75,7 @@ def _reaches_out(event: str, arguments: tuple[Any, ...]) -> bool:
 
 
 def _is_by(file: str, frame: FrameType | None) -> bool:
-    """Return whether code of the file does something, other than by an import of a module."""
+    """Return whether code of the file is running, other than by importing a module."""
     while frame is not None:
         if frame.f_code.co_filename == file:
             return True
@@ -87,9 +87,9 @@ def _is_by(file: str, frame: FrameType | None) -> bool:
 
 @contextmanager
 def limited_memory(more: int = MEMORY) -> Iterator[None]:
-    """In this block the process gets no more memory than that; on Linux only.
+    """Give the process at most `more` bytes of additional memory in this block; on Linux only.
 
-    Meanwhile torch starts no threads: it would end the process where there is no room for one.
+    Meanwhile torch starts no threads: without room for one it would end the process.
     """
     if not _PAGES.exists():
         yield

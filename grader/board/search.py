@@ -37,7 +37,7 @@ from grader.remote.settings import Settings
 # is the last resort. A public test mostly takes a millisecond.
 MOST_TRIED = 500
 SECONDS, SECONDS_EACH = 1.0, 0.5
-WALL = 10.0  # seconds, for code that waits
+WALL = 10.0  # seconds of wall time, for code that waits
 SECONDS_BEFORE = 5.0  # for a test of the code as it is, while its lines are followed
 RIGHTLY = 3.0  # how much less likely an edit is on a line that runs in all tests that pass
 NEAR = 3.0  # how much likelier it is on the line that raised
@@ -92,8 +92,8 @@ class Runs:
         """Return the line with an edit of which the first of the `failing` tests passes, if any.
 
         No test that passes may fail with it. Edits of the line `likely` are tried first. Nothing is
-        tried on a file that does something when it is imported: it would do so each time. Nor is it
-        on code that reaches out of the process, to files for example.
+        tried on a file that does something when it is imported, as it would do so each time, nor on
+        code that reaches out of the process, to files for example.
         """
         wrong = [name for name in failing if name in self.before and not self.before[name].passed]
         if not wrong or wrong[0] != failing[0] or self.tests.reach_out or _acts(self.answer):
@@ -185,7 +185,7 @@ def _ordered(answer: Answer, before: dict[str, _Run], target: str, likely: int) 
 class _Tests:
     """The public tests of an exercise, run on edited sources of it.
 
-    `reach_out` is whether the code as it is reaches out of the process in one of them.
+    `reach_out` says whether the unedited code reaches out of the process in one of them.
     """
 
     def __init__(self, workspace: Workspace, exercise: str) -> None:

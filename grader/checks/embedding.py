@@ -193,7 +193,7 @@ def test_the_padding_row_does_not_learn(student: Any, case: EmbeddingCase) -> No
     """The row of padding_idx never receives a gradient, but it is returned as it is stored.
 
     Sees a padding_idx that is ignored or written into the code, zeros returned instead of the row,
-    and a padding_idx, 0 among them, that TokenEmbedding or TransformerEmbedding does not pass on.
+    and a padding_idx, including 0, that TokenEmbedding or TransformerEmbedding does not pass on.
     """
     words, d_model = case.sizes
     root = math.sqrt(d_model)

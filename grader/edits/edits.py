@@ -35,7 +35,7 @@ from grader.recognition.given import whole_number
 
 MOST, MOST_IN_ALL = 1500, 2000
 MOST_MADE = 20_000  # of which the likeliest are kept
-MOST_PARTS = 100  # of a call and of what slips are made in, each in a copy; answers have up to 63
+MOST_PARTS = 100  # of an expression that is copied for each of its edits; answers have up to 63
 LARGE = 100  # a number that may stand for 10000, where a small one may be a number of layers
 LEAST_REPEATED = 6  # characters, so that the same number twice is not a repetition
 _CALLED = r"\w+(?=\()"

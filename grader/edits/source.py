@@ -15,15 +15,15 @@ from grader.recognition.functions import defaults
 from grader.recognition.likeness import parsed
 
 MAX_SHOWN = 100
-REACH = 300  # bytes on both sides of an edit that its statement may have
+REACH = 300  # bytes that the statement of an edit may have on either side of it
 _NUMBER = re.compile(r"-?\d[\d.e-]*")
-# Names that reach beyond the process, or that go on beside it: without a jail, an edit could turn
-# them against anything, and nothing ends a thread.
+# Names that reach beyond the process or start something beside it: without a jail, an edit could
+# turn them against anything, and nothing ends a thread.
 _OUTSIDE = {
     "os", "shutil", "subprocess", "pathlib", "tempfile", "socket", "open", "exec", "eval",
     "concurrent", "multiprocessing", "threading",
 }  # fmt: skip
-# `torch.save` writes a file without Python knowing of it.
+# `torch.save` writes a file without an audit event.
 _SAVES = "save"
 
 
@@ -143,7 +143,7 @@ class Source:
         return edited.decode()
 
     def around(self, edit: Edit) -> tuple[str, str]:
-        """Return the text around the first place of an edit, as it is and with it."""
+        """Return the text around the first place of an edit, before and after the edit."""
         before = self.bytes[max(edit.start - REACH, 0) : edit.start]
         was, after = self.bytes[edit.start : edit.end], self.bytes[edit.end : edit.end + REACH]
         texts = before + was + after, before + edit.text.encode() + after

@@ -12,7 +12,7 @@ import threading
 from collections.abc import Iterator
 from types import FrameType
 
-# The timer fires again: an exception in what Python's collector calls would only be printed.
+# Seconds until the timer fires again: raised in a `__del__`, an exception is only printed.
 TICK = 1.0
 
 

@@ -62,10 +62,10 @@ class _OtherwiseError(Exception):
 
 @dataclass(frozen=True)
 class _Before:
-    """A diagnosis, with all that it was made of besides the replies to the checks.
+    """A diagnosis, with all that it rests on besides the replies to the checks.
 
-    That is what the source says, and the replies to the questions that were asked. A student's code
-    may answer these otherwise than the checks, which must not name a classmate's mistake.
+    That is the source, and the replies to the questions that were asked. Code may answer these
+    differently from the checks, and that must not change what a classmate is told.
     """
 
     reading: Reading

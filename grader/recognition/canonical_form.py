@@ -33,7 +33,7 @@ _REFUSALS = {"AssertionError", "ValueError", "IndexError"}
 RAISED = 1 << 40  # marks the code of an exception, or of a missing one
 _ABSENT = "absent"
 # Replies of right answers have up to 90,000 numbers. Of far larger ones only the shape counts, and
-# directions are kept for a few sizes: those of wrong answers can be anything.
+# directions are kept for a few sizes: wrong answers can have any size.
 MOST_NUMBERS, SIZES_KEPT = 1 << 18, 64
 _HUGE = 1e30  # fits in float32, and its square in float64
 

@@ -85,7 +85,7 @@ def _arguments(function: Any, request: Request, bound: bool = True) -> Settings:
     words = {}
     for name, parameter in list(signature.parameters.items())[not bound :]:
         value = arguments.arguments.get(name)
-        # A text without a default is what is worked on, such as a sentence.
+        # A text without a default is data, such as a sentence.
         is_text = isinstance(value, str) and isinstance(parameter.default, str)
         if isinstance(value, bool) or is_text:
             words[name] = f"with `{name}={value!r}`"

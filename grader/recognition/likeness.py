@@ -75,7 +75,7 @@ def parsed(source: str | bytes) -> ast.Module:
 
 
 def walk(tree: ast.AST) -> list[ast.AST]:
-    """Return what `ast.walk` yields, listed once for a function: no tree from `parsed` changes."""
+    """Return what `ast.walk` yields, kept for each function: no tree from `parsed` changes."""
     if "nodes" in vars(tree):
         return tree.nodes  # type: ignore[attr-defined, no-any-return]
     listed = [tree]

@@ -39,7 +39,7 @@ LEAST_IN_ALL = 0.15
 # The share of the places with the same exception that a mistake has to explain for the exception to
 # speak for it. Half of them, not fitted.
 SAME_EXCEPTION = 0.5
-# Marks other than exceptions that speak for a mistake by themselves where hardly any call returns.
+# How many marks other than exceptions are enough for a mistake where hardly any call returns.
 # Tried on mutants of right answers and on public code: one may agree by chance.
 TELLING = 2
 # The share of what is wrong, or of what a mistake shows, that leaves nothing to explain. Below 1

@@ -41,8 +41,8 @@ class ParameterShapeError(ValueError):
 class Server:
     """Carries out requests on one exercise's code. One request is one dict, its name under `op`.
 
-    `caught` is what the code may raise. The kit's own raises nothing but an `Exception`: all else
-    comes from a time limit, which is not to be taken for a reply.
+    `caught` is what the code may raise. The kit's own code only raises an `Exception`: anything
+    else comes from a time limit and is not a reply.
     """
 
     def __init__(

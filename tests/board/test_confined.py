@@ -1,6 +1,6 @@
-"""An edited copy of a student's code does nothing on the student's machine that the code does not.
+"""Edited copies of a student's code do nothing on the student's machine that the code does not.
 
-A condition that is turned around could make it delete a file, a wrong number fill the memory.
+An inverted condition could make one delete a file, a wrong number fill the memory.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def test_memory_is_limited_while_copies_run() -> None:
 def runs(
     tmp_path: Path, helpers: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Callable[[str], Runs]]:
-    """Run the public tests of masks on an answer in which the future is visible, with a line."""
+    """Run the public tests of masks on an answer that shows the future, with a line added."""
     del helpers
     folder = copied(tmp_path, "exercises") / "exercises"
     (folder / "helpers.py").write_text(_HELPERS)
@@ -112,7 +112,7 @@ def test_no_edit_removes_a_file_that_the_code_itself_keeps(runs: Callable[[str],
     assert Path("precious.txt").exists()
 
 
-def test_nothing_is_tried_on_code_that_writes_files_by_way_of_another(
+def test_nothing_is_tried_on_code_that_writes_files_through_a_helper(
     runs: Callable[[str], Runs],
 ) -> None:
     tested = runs("note('called\\n')")
@@ -122,7 +122,7 @@ def test_nothing_is_tried_on_code_that_writes_files_by_way_of_another(
     assert Path("notes.txt").read_text() == noted
 
 
-def test_settings_of_torch_are_afterwards_as_they_were(runs: Callable[[str], Runs]) -> None:
+def test_settings_of_torch_are_restored(runs: Callable[[str], Runs]) -> None:
     line = "before = torch.get_default_dtype(); torch.set_default_dtype(torch.float64); "
     runs(f"{line}torch.ones(length)[length:].sum(0); torch.set_default_dtype(before)").search(
         ["test_the_future_is_hidden"]

@@ -1284,7 +1284,7 @@ def test_code_as_public_code_writes_it_is_told_what_is_wrong_and_nothing_else(
         ),
     ],
 )
-def test_no_mistake_is_named_that_only_ends_alike(
+def test_no_mistake_is_named_that_only_ends_in_the_same_error(
     exercise: str, variant: str, was: str, becomes: str
 ) -> None:
     source = (DATA / "variants" / exercise / f"{variant}.py").read_text()
@@ -1307,7 +1307,7 @@ def test_a_loop_that_returns_after_its_last_batch_is_not_said_to_use_the_first_o
     ]
 
 
-def test_a_text_to_work_on_is_no_branch_of_the_code() -> None:
+def test_a_text_that_is_data_is_not_taken_for_a_branch_of_the_code() -> None:
     """Where the text is two line breaks, training is right, and only there."""
     source = edited(
         stubs.reference_source("subwords"),

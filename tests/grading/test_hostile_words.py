@@ -114,7 +114,7 @@ def causal_mask(length, device=None):
 def target_mask(ids, pad_id=0):
     return padding_mask(ids, pad_id) & causal_mask(ids.size(1), ids.device)
 """
-# The same until all checks were run, and another known mistake from then on.
+# The same mistake until all checks have run, and another known mistake from then on.
 _TWO_FACED = """
 _calls = []
 def later(mask):
@@ -123,7 +123,7 @@ def later(mask):
 """
 
 
-def test_an_answer_that_is_otherwise_when_its_mistake_is_looked_for_gives_nobody_else_its_name(
+def test_code_that_answers_differently_during_diagnosis_changes_nothing_for_a_classmate(
     host: Host, recordings: Recordings
 ) -> None:
     calls = sum(

@@ -65,7 +65,7 @@ def differences(exercise: str, source: str) -> Differences | None:
 
 
 def is_right(exercise: str, source: str) -> bool:
-    """Return whether a source is a right answer, but for comments and docstrings."""
+    """Return whether a source is a right answer, apart from comments and docstrings."""
     return without_texts(source) in _right_texts(exercise)
 
 

@@ -42,10 +42,10 @@ SECONDS, IDLE = 2.0, 20.0
 ALONE = 100  # edits after which pairs are tried, if one of them helped a little
 # Where the code raises in every check: an edit of the line that raises is among the first.
 ALONE_WHERE_IT_RAISES = 40
-# All that are tried where the code raises in every check, unless more replies were right with one
-# of them; beside a named mistake, where of 113 searches none found an edit after 78; and where a
-# right answer is nearly the same, so that what gives its statement is tried first: of 87 edits that
-# helped one was tried later, and it was no line to show.
+# The most edits tried, unless more replies were right with one of them: where the code raises in
+# every check; beside a named mistake, where none of 113 searches found an edit after 78; and where
+# a right answer is nearly the same. There, edits that give its statement are tried first: of 87
+# edits that helped, one was tried later, and it was not a line to show.
 FEWER, BESIDE, NEARLY_RIGHT = 120, 80, 24
 # An edited loop is often infinite.
 TIMES = Times(load=1.0, call=0.4, idle=1.0, cell=1.0, notebook=1.5)
@@ -155,7 +155,7 @@ class Search:
                 return None
 
     def _restoring(self) -> Edit | None:
-        """Return the edit that makes a right answer of the source: that need not run."""
+        """Return the edit that turns the source into a right answer, which need not run."""
         likely = [e for e in self.edits if not e.others and self._restores(e) >= WHOLLY]
         for edit in sorted(likely, key=lambda edit: edit.rank - self._restores(edit)):
             if is_right(self.exercise, self.answer.edited(edit)[edit.file]):
@@ -358,7 +358,7 @@ class Search:
         return SECONDS - self.budget.left[0] + time.process_time() - self.begun
 
     def _time_left(self, most: int) -> bool:
-        """Return whether to go on, with no more than so many edits."""
+        """Return whether there is time for another edit, of `most` in all."""
         return (
             self.tried < most
             and self.work < MOST_WORK
