@@ -68,7 +68,7 @@ _EXPONENT = "The exponent of `{0}` is {1} here, not {1}/2, since `**` comes befo
 _SETS_MODE = "`{}` sets the mode and returns the module, so as a condition it is always true."
 _NO_SELF = "`{}` does not take `self`, which Python passes to every method first."
 _METHODS_COMPARED = (
-    "`{}` compares two methods, not what they return: those of two tensors are never equal."
+    "`{}` compares two methods, not what they return: methods of two tensors are never equal."
 )
 _DROPS_ALWAYS = "`{}` drops in evaluation as well: no line asks for the mode, `self.training`."
 _ZERO = "As a condition, `{}` is false for 0 as well as for None."

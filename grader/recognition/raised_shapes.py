@@ -393,7 +393,7 @@ def of_other_rank(raised: Raised) -> Fact | None:
         if isinstance(tensor, ast.Call) and ast.unparse(tensor.func) == "torch.zeros":
             return Fact(
                 f"`{written(tensor)}` always has the same number of axes, whatever `{name}` has. "
-                f"`{code}` has another number here. {ALLOWED}",
+                f"`{code}` has a different number here. {ALLOWED}",
                 asks,
             )
     return None

@@ -246,8 +246,8 @@ def in_place(raised: Raised) -> Fact | None:
         if isinstance(tensor, ast.Name) and raised.origin(tensor):
             return Fact(
                 f"`{written(raised.statement)}` changes `{tensor.id}` itself, which belongs to "
-                "whoever passed it.",
-                "How do you write the same so that a new tensor comes out?",
+                "the caller.",
+                "How do you write this so that it makes a new tensor?",
             )
     return None
 
@@ -278,7 +278,7 @@ def no_array(raised: Raised) -> Fact | None:
         if node.args and raised.origin(node.args[0], "numbers"):
             name = ast.unparse(node.args[0])
             return Fact(
-                f"`{written(node)}` takes an array of NumPy's, and `{name}` is a tensor.",
+                f"`{written(node)}` takes a NumPy array, and `{name}` is a tensor.",
                 "Is anything left to convert?",
             )
     return None

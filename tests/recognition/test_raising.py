@@ -177,7 +177,7 @@ def one_line(line: str, **values: object) -> str:
         (f"{LEAF} | query[key < p] = 0", "`query[key < p] = 0` changes `query` itself"),
         (
             "TypeError: expected np.ndarray (got Tensor) | x = torch.from_numpy(key)",
-            "takes an array of NumPy's, and `key` is a tensor.",
+            "takes a NumPy array, and `key` is a tensor.",
         ),
         (
             "RuntimeError: maximum(): functions with out=... arguments don't support automatic "
