@@ -89,7 +89,7 @@ def without_effect(
 
 
 def _of_dropouts(result: ExerciseResult, source: str) -> Iterator[tuple[int, str, str]]:
-    """Yield the line of the only dropout in code whose training mode should be its evaluation."""
+    """Yield the line of the only dropout in code that should do the same in both modes."""
     differs = any(
         check.finding and check.finding.headline.startswith(_DIFFERS_IN_TRAINING)
         for check in result.checks
