@@ -15,6 +15,8 @@
     optimiser.lr = 0.1                     # torch reads the rate of each group
     if x.size != y.size:                   # two methods, which are never the same
     kept = torch.rand_like(x) > self.p     # in evaluation too, if no line asks for the mode
+    @torch.inference_mode()
+    def forward(self, x):                  # nothing in it receives a gradient
 
 Right code has none of these, as a rule.
 """
@@ -71,6 +73,7 @@ _METHODS_COMPARED = (
     "`{}` compares two methods, not what they return: methods of two tensors are never equal."
 )
 _DROPS_ALWAYS = "`{}` drops in evaluation as well: no line asks for the mode, `self.training`."
+_NO_GRADIENT = "`{}` makes `{}` run without a graph: nothing in it receives a gradient."
 _ZERO = "As a condition, `{}` is false for 0 as well as for None."
 _KINDS = {ast.List: "list", ast.ListComp: "list", ast.Dict: "dictionary", ast.Set: "set"}
 _CHANGES = {"append", "extend", "insert", "add", "update", "clear", "pop"}
@@ -91,6 +94,7 @@ def python_traps(source: str) -> list[tuple[str, int]]:
     for node in walk(tree):
         if isinstance(node, ast.FunctionDef):
             found += [*_repeated(node), *_not_kept(node), *_shared_by_calls(node)]
+            found += _without_gradient(node)
         elif isinstance(node, ast.ClassDef):
             found += [*_shared_by_objects(node), *_shared_attributes(node), *_set_for_all(node)]
         elif isinstance(node, ast.For):
@@ -216,6 +220,14 @@ def _stored_in(function: ast.FunctionDef) -> set[str]:
             if isinstance(inner, ast.Name):
                 stored.add(inner.id)
     return stored
+
+
+def _without_gradient(function: ast.FunctionDef) -> Iterator[tuple[str, int]]:
+    """Yield what stands above a `forward` and switches gradients off in it."""
+    for decorator in function.decorator_list if function.name == "forward" else ():
+        text = ast.unparse(decorator)
+        if re.fullmatch(r"(?:torch\.)?(?:no_grad|inference_mode)\(\)", text):
+            yield _NO_GRADIENT.format(f"@{text}", function.name), decorator.lineno
 
 
 def _rates_of_none(node: ast.Attribute) -> Iterator[tuple[str, int]]:

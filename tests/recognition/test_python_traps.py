@@ -154,3 +154,12 @@ def test_a_condition_that_sets_the_mode_is_told() -> None:
     assert "`self.train()` sets the mode" in message
     assert line == 3
     assert misused_self(body.format("training")) == []
+
+
+def test_a_forward_without_gradients_is_told_and_a_generate_without_is_not() -> None:
+    """Whoever only writes text needs no graph; whoever trains does."""
+    source = "class A:\n    @torch.inference_mode()\n    def {}(self, x):\n        return x\n"
+    [(sentence, line)] = python_traps(source.format("forward"))
+    assert sentence.startswith("`@torch.inference_mode()` makes `forward` run without a graph")
+    assert line == 2
+    assert python_traps(source.format("generate")) == []
