@@ -180,7 +180,7 @@ class Evidence:
         self.right = known.right
         self.weights = known.weights
         self.checks = known.checks
-        self.same = self._after_crashes(known.same(student))
+        self.same = self._after_crashes(known.same(student), known.known)
         self.wrong = student.differs(known.right)
         # Whether code raises may depend on the sizes that were drawn, so a passed check says
         # nothing about exceptions.
@@ -195,17 +195,18 @@ class Evidence:
 
     def agreeing(self, prints: Prints) -> Tensor:
         """Return where these marks are the student's, and that speaks for who left them."""
-        return self._after_crashes(prints.same(self.student))
+        return self._after_crashes(prints.same(self.student), prints)
 
-    def _after_crashes(self, same: Tensor) -> Tensor:
+    def _after_crashes(self, same: Tensor, prints: Prints) -> Tensor:
         """Put right, in `same`, what is read or called after a crash."""
         known, student = self.known, self.student
         # State that a crash left unchanged counts for a mistake that crashes there as well; if an
-        # earlier crash hid the call, nobody knows what it would have done.
+        # earlier crash hid the call, only one that an earlier crash hides there as well.
         ran = known.last_runs >= 0
         left = ran & student.raised[known.last_runs]
         same[..., left] &= same[..., known.last_runs[left]]
-        same[..., ran & student.said & ~student.said[known.last_runs]] = False
+        hidden = ran & student.said & ~student.said[known.last_runs]
+        same[..., hidden] &= ~prints.said[..., known.last_runs[hidden]]
         # So does a crash after loading weights that didn't fit, if they don't fit there either.
         loads = known.last_loads
         after = (loads >= 0) & student.raised[loads] & student.raised
