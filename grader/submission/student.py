@@ -31,6 +31,7 @@ from grader.submission.files import (
 from grader.submission.notebook import Layout, layout
 
 _BESIDE = "other files there are graded"
+_TOO_DEEP = f"folders more than {archive.MAX_DEPTH} deep are not read; submit the files themselves"
 
 
 class SubmissionError(Exception):
@@ -176,11 +177,8 @@ def from_folder(
 
 
 def _work(name: str, folder: Path, guess_names: bool, in_archive: bool) -> Submission:
-    files = _exercise_files(folder)
-    folders = [folder, *_only_folder(folder)]
-    exercises = folder / "exercises"
-    if exercises not in folders and exercises.is_dir() and not exercises.is_symlink():
-        folders.insert(1, exercises)
+    folders = _chain(folder, in_archive)
+    files = _exercise_files(folders)
     entries = [entry for searched in folders for entry in sorted(searched.iterdir())]
     loose = _loose(entries, files)
     graded = [] if files else next(filter(None, map(_notebooks, folders)), [])
@@ -298,7 +296,10 @@ def _reason(
             return None
         if entry.name.startswith((".", "__")):
             return f"a folder that begins with {start_of_name(entry)} is not read", True
-        return (_BESIDE if graded else "there are several folders; submit one"), True
+        if graded:
+            return _BESIDE, True
+        several = len(_folders_in(entry.parent)) > 1
+        return ("there are several folders; submit one" if several else _TOO_DEEP), True
     if entry.name.startswith("."):
         return hidden_work(entry)
     if entry.suffix == ".ipynb":
@@ -339,24 +340,51 @@ def _reason_loose(
     return "not the file of an exercise", names.is_about_work(entry, loose[entry])
 
 
-def _only_folder(folder: Path) -> list[Path]:
-    """Return the only folder in a student's folder, as unpacking an archive often leaves it."""
-    inner = [entry for entry in folder.iterdir() if _is_student(entry)]
-    return inner if len(inner) == 1 else []
+def _chain(folder: Path, in_archive: bool) -> list[Path]:
+    """Return a student's folder, its `exercises/` or only folder, and so on inward.
+
+    Packing or unpacking a folder often puts others around it. The chain ends one folder after the
+    first that holds something to grade.
+    """
+    chain = [folder]
+    holds_work = False
+    while not holds_work and len(chain) <= archive.MAX_DEPTH:
+        holds_work = _holds_work(chain[-1], in_archive)
+        inner = _folders_in(chain[-1])
+        exercises = [entry for entry in inner if entry.name == "exercises"]
+        if not exercises and len(inner) != 1:
+            break
+        chain += exercises or inner
+    return chain
+
+
+def _holds_work(folder: Path, in_archive: bool) -> bool:
+    """Return whether something would be graded that lies in this folder itself."""
+    if exercise_files_in(folder) or _notebooks(folder):
+        return True
+    return not in_archive and any(archive.is_archive(entry.name) for entry in folder.iterdir())
+
+
+def _folders_in(folder: Path) -> list[Path]:
+    return [
+        entry
+        for entry in folder.iterdir()
+        if entry.is_dir() and not entry.is_symlink() and not _is_hidden(entry)
+    ]
 
 
 def _notebooks(folder: Path) -> list[Path]:
     return sorted(entry for entry in folder.glob("*.ipynb") if not entry.name.startswith("."))
 
 
-def _is_student(entry: Path) -> bool:
-    return entry.is_dir() and not entry.is_symlink() and not _is_hidden(entry)
-
-
 def _is_hidden(entry: Path) -> bool:
     return entry.name.startswith((".", "__"))
 
 
-def _exercise_files(folder: Path) -> dict[str, Path]:
-    """Return the files in a student's folder, in its `exercises/`, or in the one folder in it."""
-    return exercise_files_in(folder, folder / "exercises", *_only_folder(folder))
+def _exercise_files(chain: list[Path]) -> dict[str, Path]:
+    """Return the files in the first folder that has any. A link in its place is reported so."""
+    folders = []
+    for folder in chain:
+        exercises = folder / "exercises"
+        folders += [folder, exercises] if exercises.is_symlink() else [folder]
+    return exercise_files_in(*folders)

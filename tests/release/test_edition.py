@@ -5,18 +5,20 @@ from __future__ import annotations
 import ast
 import os
 import re
+import shutil
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import nbformat
 import pytest
 
+from grader import submission
 from grader.capstone import tasks
 from grader.course import building
 from grader.curriculum import EXERCISES, NAMES, stubs
 from grader.curriculum.project import ROOT
-from grader.release import edition
+from grader.release import edition, start
 from tests.tools import warm
 
 CORE = tuple(exercise.name for exercise in EXERCISES if exercise.core)
@@ -120,6 +122,23 @@ def test_its_readme_offers_only_what_can_be_trained_in_it(
     readme = (made.folder / "README.md").read_text(encoding="utf-8")
     assert re.findall(r"`(grader capstone.*?)`", readme) == offered
     assert "{{" not in readme
+
+
+@pytest.mark.parametrize("made_by", [start.make, edition.make])
+@pytest.mark.parametrize("packed", ["exercises", "the files", "the whole folder"])
+def test_what_its_readme_says_to_submit_can_be_graded(
+    tmp_path: Path, made_by: Callable[[Path, Sequence[str]], object], packed: str
+) -> None:
+    made_by(tmp_path / "work", ("masks", "attention"))
+    assert "a zip of the folder `exercises`, or the files" in (
+        tmp_path / "work" / "README.md"
+    ).read_text(encoding="utf-8")
+    inside = {"exercises": "work/exercises", "the files": "masks.py", "the whole folder": "work"}
+    root = tmp_path / "work" / "exercises" if packed == "the files" else tmp_path
+    (tmp_path / "class").mkdir()
+    shutil.make_archive(str(tmp_path / "class" / "ada"), "zip", root, inside[packed])
+    (ada,) = submission.contents(tmp_path / "class").submissions
+    assert ada.sources["masks"] == stubs.as_handed_out("masks")
 
 
 def test_what_it_lacks_is_told_as_not_included(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -64,6 +65,56 @@ def test_a_students_folder_with_exercises_and_pictures_is_one_submission(tmp_pat
     contents = submission.contents(tmp_path)
     assert graded(contents) == {tmp_path.name: ["attention"]}
     assert contents.submissions[0].passed_over == ()
+
+
+@pytest.mark.parametrize("around", ["my-transformer/exercises", "x/y", "a/b/c/d/exercises"])
+@pytest.mark.parametrize("kept", ["folder", "zip", "zip in Moodle's folder"])
+def test_work_is_found_in_a_chain_of_folders(tmp_path: Path, around: str, kept: str) -> None:
+    write(tmp_path / "ada" / around / "attention.py")
+    write(tmp_path / "ada" / around.split("/")[0] / "README.md")
+    write(tmp_path / "ada" / around / "pictures" / "masks.svg")
+    students = tmp_path / "class"
+    moodle = students / "Ada_12_assignsubmission_file_"
+    moodle.mkdir(parents=True)
+    if kept == "folder":
+        (tmp_path / "ada").rename(students / "ada")
+    else:
+        target = students / "ada" if kept == "zip" else moodle / "work"
+        shutil.make_archive(str(target), "zip", tmp_path / "ada")
+    works = {work.name: work for work in submission.contents(students, Reading.CLASS).submissions}
+    ada = works["Ada_12" if "Moodle" in kept else "ada"]
+    assert ada.sources == {"attention": RIGHT}
+    assert ada.passed_over == ()
+
+
+def test_of_several_folders_within_one_none_is_chosen(tmp_path: Path) -> None:
+    for name in ("draft", "final"):
+        write(tmp_path / "ada" / "homework" / name / "attention.py")
+    (ada,) = submission.contents(tmp_path).submissions
+    assert not ada.sources
+    assert {entry.path: entry.reason for entry in ada.passed_over if entry.work} == {
+        "homework/draft": "there are several folders; submit one",
+        "homework/final": "there are several folders; submit one",
+    }
+
+
+def test_a_folder_too_deep_to_be_read_is_listed(tmp_path: Path) -> None:
+    write(tmp_path.joinpath("ada", *"abcdefghijklmno") / "attention.py")
+    (ada,) = submission.contents(tmp_path).submissions
+    assert not ada.sources
+    (passed,) = ada.passed_over
+    assert (passed.path, passed.work) == ("a/b/c/d/e/f/g/h/i/j/k/l/m", True)
+    assert "12 deep" in passed.reason
+
+
+def test_work_counts_before_what_lies_deeper(tmp_path: Path) -> None:
+    write(tmp_path / "ada" / "work.ipynb", NOTEBOOK)
+    write(tmp_path / "ada" / "my-transformer" / "exercises" / "masks.py", MASKS)
+    (ada,) = submission.contents(tmp_path).submissions
+    assert sorted(ada.sources) == ["attention"]
+    assert [(entry.path, entry.work) for entry in ada.passed_over] == [
+        ("my-transformer/exercises", True)
+    ]
 
 
 def test_folders_that_are_not_taken_for_students_are_listed(tmp_path: Path) -> None:
