@@ -17,6 +17,11 @@ BY_PRODUCTS = {
     *("__MACOSX", "__pycache__", ".ipynb_checkpoints", ".git", ".github", ".idea", ".vscode"),
     *(".venv", ".pytest_cache", ".ruff_cache", ".mypy_cache", ".hypothesis"),
 }
+# What is named after an exercise and is never its answer: pictures, weights, tables, notes.
+_NEVER_CODE = {
+    *("svg", "png", "jpg", "jpeg", "gif", "pyc", "pyi"),
+    *("pt", "pth", "npy", "npz", "json", "csv", "toml", "log", "md", "html"),
+}
 _WORDS = re.compile(r"[a-z]+")
 
 
@@ -25,6 +30,16 @@ def namesake(stem: str) -> str | None:
     words = [word for word in _WORDS.findall(stem.lower()) if word not in _NOISE]
     joined = "".join(words)
     return next((name for name in curriculum.NAMES if name.replace("_", "") == joined), None)
+
+
+def of_copy(name: str) -> str | None:
+    """Return the exercise whose answer a file that is not read may hold, by its name.
+
+    `masks.py.1` is what `grader reset` keeps of masks; `masks.py.bak`, `masks.py~` and `masks.txt`
+    come from editors.
+    """
+    stem, _, ending = name.lower().rstrip("~").partition(".")
+    return None if ending in _NEVER_CODE else namesake(stem)
 
 
 def defined(source: str) -> tuple[str, ...]:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import hashlib
 import tempfile
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
 from grader import curriculum
+from grader.curriculum import stubs
 from grader.feedback.results import PassedOver
 from grader.submission import archive, cells, names
 from grader.submission.cells import Cell
@@ -31,6 +32,7 @@ from grader.submission.files import (
 from grader.submission.notebook import Layout, layout
 
 _BESIDE = "other files there are graded"
+_NOT_CODE = "not a Python file, a notebook or an archive"
 _TOO_DEEP = f"folders more than {archive.MAX_DEPTH} deep are not read; submit the files themselves"
 
 
@@ -207,7 +209,10 @@ def _work(name: str, folder: Path, guess_names: bool, in_archive: bool) -> Submi
         PassedOver(shown(str(entry.relative_to(folder))), *reason)
         for entry in entries
         if entry not in read
-        and (reason := _reason(entry, bool(used), in_archive, loose, files, guess_names))
+        and (
+            reason := _reason(entry, bool(used), in_archive, loose, files, guess_names)
+            or _reason_copy(entry, submission.sources)
+        )
     ]
     return replace(
         submission,
@@ -316,7 +321,7 @@ def _reason(
     if entry.name.lower().endswith(AS_TEXT):
         return "its name must end in .py", True
     if not graded and entry.suffix.lower() in DOCUMENTS:
-        return "not a Python file, a notebook or an archive", True
+        return _NOT_CODE, True
     return None
 
 
@@ -338,6 +343,20 @@ def _reason_loose(
     if seems:
         return f"{', '.join(f'{seem}.py' for seem in seems)} is graded", True
     return "not the file of an exercise", names.is_about_work(entry, loose[entry])
+
+
+def _reason_copy(entry: Path, sources: Mapping[str, str]) -> tuple[str, bool] | None:
+    """Return why a copy of an exercise's file is not graded: it is work where nothing else is."""
+    exercise = None if entry.is_dir() or _is_hidden(entry) else names.of_copy(entry.name)
+    if exercise is None:
+        return None
+    if exercise in sources and not stubs.is_untouched(sources[exercise]):
+        return f"{exercise}.py is graded", False
+    if entry.suffix.lower() in DOCUMENTS:
+        return _NOT_CODE, True
+    if exercise not in sources:
+        return f"it may be {exercise}.py; rename it if it is", True
+    return f"{exercise}.py is the original file; rename this one if it is the work", True
 
 
 def _chain(folder: Path, in_archive: bool) -> list[Path]:

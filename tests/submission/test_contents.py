@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from grader import submission
+from grader.cli.reset import reset
+from grader.curriculum import stubs
 from grader.submission import Reading
 
 RIGHT = "def attention(): ...\n"
@@ -164,6 +166,57 @@ def test_of_a_student_with_a_pdf_alone_it_is_said(tmp_path: Path) -> None:
     (ada,) = submission.contents(tmp_path).submissions
     assert ada.absent["masks"] == "There is no file masks.py. What was submitted: ps1, report.pdf."
     assert [(entry.path, entry.work) for entry in ada.passed_over] == [("ps1/report.pdf", True)]
+
+
+COPIES = ["masks.py.1", "masks.py.bak", "masks.py~", "masks.txt", "masks", "masks_old.orig"]
+
+
+@pytest.mark.parametrize("name", COPIES)
+@pytest.mark.parametrize("archived", [False, True])
+def test_a_copy_of_an_exercises_file_is_listed(tmp_path: Path, name: str, archived: bool) -> None:
+    stub = stubs.as_handed_out("masks")
+    for student, masks in {"has": MASKS, "lacks": None, "reset": stub}.items():
+        write(tmp_path / student / "attention.py")
+        write(tmp_path / student / name, MASKS)
+        if masks is not None:
+            write(tmp_path / student / "masks.py", masks)
+        if archived:
+            shutil.make_archive(str(tmp_path / student), "zip", tmp_path / student)
+            shutil.rmtree(tmp_path / student)
+    passed = {
+        work.name: [(entry.path, entry.reason, entry.work) for entry in work.passed_over]
+        for work in submission.contents(tmp_path, Reading.CLASS).submissions
+    }
+    assert passed == {
+        "has": [(name, "masks.py is graded", False)],
+        "lacks": [(name, "it may be masks.py; rename it if it is", True)],
+        "reset": [(name, "masks.py is the original file; rename this one if it is the work", True)],
+    }
+
+
+def test_what_grader_reset_keeps_is_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(tmp_path / "ada" / "exercises" / "masks.py", MASKS)
+    monkeypatch.chdir(tmp_path / "ada")
+    reset(["masks"])
+    (ada,) = submission.contents(tmp_path).submissions
+    assert [(entry.path, entry.work) for entry in ada.passed_over] == [
+        ("exercises/masks.py.1", True)
+    ]
+
+
+def test_what_is_only_named_like_an_exercise_is_not_listed(tmp_path: Path) -> None:
+    for name in (
+        "masks.svg",
+        "masks.md",
+        "transformer.pt",
+        "tokens.json",
+        "test_masks.py.bak",
+        "notes.txt",
+    ):
+        write(tmp_path / "ada" / name)
+    write(tmp_path / "ada" / "attention.py")
+    (ada,) = submission.contents(tmp_path).submissions
+    assert ada.passed_over == ()
 
 
 @pytest.mark.parametrize("name", ["Masks.py", "masks (1).py", "masks_final_v2.py", "homework.py"])
