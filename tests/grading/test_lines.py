@@ -168,17 +168,21 @@ def test_what_an_assert_demands_is_dropped_and_not_turned_round() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "becomes", "raised", "told"),
+    ("kind", "was", "becomes", "raised", "told"),
     [
-        ("name", "n", "", False),
-        ("name", "m.lower()", "", True),
-        ("comparison", "m > 0", "", False),
-        ("transpose", "m.mT", "AssertionError", False),
-        ("transpose", "m.mT", "RuntimeError", True),
+        ("name", "m", "n", "", False),
+        ("name", "m", "m.lower()", "", True),
+        ("comparison", "m", "m > 0", "", False),
+        ("transpose", "m", "m.mT", "AssertionError", False),
+        ("transpose", "m", "m.mT", "RuntimeError", True),
+        ("operator", "m + self.norm.eps", "m * self.norm.eps", "", False),
+        ("operator", "m * w + bias", "(m * w) * bias", "", False),
+        ("operator", "m + w", "m * w", "", True),
+        ("operator", "m * bias", "m + bias", "", True),
     ],
 )
-def test_what_may_pass_a_single_check_by_chance_is_not_told(
-    kind: str, becomes: str, raised: str, told: bool
+def test_what_may_pass_a_check_by_chance_is_not_told(
+    kind: str, was: str, becomes: str, raised: str, told: bool
 ) -> None:
     """An edit that leads away says less than the line that raised, or than silence."""
     place = Place("layer_norm.py", 2, "assert m.shape == n.shape")
@@ -188,9 +192,9 @@ def test_what_may_pass_a_single_check_by_chance_is_not_told(
         CheckResult(name, "It agrees.", status, 0.0, 1.0, finding) for name in ("first", "second")
     )
     result = ExerciseResult("layer_norm", status, 0.0, 2.0, None, checks)
-    edit = Edit(1, kind, "m", becomes, 0, 1, becomes, 1, file="layer_norm")
+    edit = Edit(1, kind, was, becomes, 0, 1, becomes, 1, file="layer_norm")
     fix = Fix((edit,), frozenset({"first"}))
-    source = {"layer_norm": "x = m\nassert m.shape == n.shape\n"}
+    source = {"layer_norm": f"x = {was}\nassert m.shape == n.shape\n"}
     assert bool(suspects(fix, result, source)) is told
     assert suspects(replace(fix, whole=True), result, source)
 

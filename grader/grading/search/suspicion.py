@@ -17,8 +17,10 @@ from grader.grading.explanation import quoted
 from grader.grading.search.search import Fix
 from grader.remote.session import clean
 
-# Edits that may merely avoid an exception.
 NAME = r"[\w.]+"
+# Every formula adds these.
+ADDED = r"\+ [\w.]*(?:eps(?:ilon)?|bias)$"
+# Edits that may merely avoid an exception.
 AROUND = ("comparison", "condition", "name", "unguarded")
 
 
@@ -70,7 +72,8 @@ def _by_chance(fix: Fix, passing: Sequence[CheckResult], result: ExerciseResult)
     """Return whether to show nothing for edits that leave something wrong.
 
     A single check may pass with another variable or another comparison by chance; and if the
-    student's own `assert` raised, a line that meets its demand is not the cause.
+    student's own `assert` raised, a line that meets its demand is not the cause. Nor is a `+` in
+    front of eps or a bias, which belongs there.
     """
     if fix.whole or len(passing) == _wrong(result):
         return False
@@ -83,7 +86,8 @@ def _by_chance(fix: Fix, passing: Sequence[CheckResult], result: ExerciseResult)
         for place in check.finding.places
     )
     demanded = any((place.file, place.line) not in edited for place in raised)
-    return demanded or ((renamed or edit.kind == "comparison") and len(passing) == 1)
+    added = edit.kind == "operator" and bool(re.search(ADDED, edit.was))
+    return demanded or added or ((renamed or edit.kind == "comparison") and len(passing) == 1)
 
 
 def quotes(diagnosis: Diagnosis, edit: Edit) -> bool:
