@@ -151,7 +151,7 @@ def test_eps_stands_inside_the_root(student: Any, case: LayerNormCase) -> None:
         for scale in scales:
             x = (case.x - case.x.mean(-1, keepdim=True)) * scale
             expected = F.layer_norm(x, (case.d_model,), eps=eps)
-            subject = f"output for inputs x{scale:g} and eps {eps:g}"
+            subject = f"output for inputs times {scale:g} and eps {eps:g}"
             assert_matches(module(x), expected, subject, axes=AXES, rtol=1e-2, atol=1e-2)
     equal = torch.full((2, 3, case.d_model), 4.0, dtype=torch.float64)
     output = module(equal)

@@ -168,7 +168,7 @@ def test_a_step_is_a_rotation(student: Any, max_len: int, pairs: int, step: int)
     sine, cosine = table[:, 0::2], table[:, 1::2]
     ones = torch.ones_like(sine)
     squares = sine.square() + cosine.square()
-    assert_matches(squares, ones, "sin² + cos² of each pair", axes=("position", "pair"))
+    assert_matches(squares, ones, "sums sin² + cos² of the pairs", axes=("position", "pair"))
     turned = torch.stack(
         (
             sine[:-step] * cosine[step] + cosine[:-step] * sine[step],

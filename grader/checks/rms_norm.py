@@ -143,7 +143,7 @@ def test_eps_stands_inside_the_root(student: Any, case: RMSNormCase) -> None:
         for scale in scales:
             x = case.x * scale
             expected = F.rms_norm(x, (case.d_model,), eps=eps)
-            subject = f"output for inputs x{scale:g} and eps {eps:g}"
+            subject = f"output for inputs times {scale:g} and eps {eps:g}"
             assert_matches(module(x), expected, subject, axes=AXES, rtol=1e-2, atol=1e-3)
     zeros = torch.zeros_like(case.x)
     module = double(student, case.d_model)

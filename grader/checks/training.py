@@ -369,15 +369,15 @@ def _wrong_weights(student: Any, pad_id: int, smoothing: float) -> str:
             for label in labels
             for token in range(4)
         ]
+        case = f"4 tokens, labels {labels}, pad_id={padding} and smoothing={smoothing}"
         plus = f"plus {added / count:.4g}" if abs(added) > 1e-4 else ""
         if any(abs(a - b) > 1e-4 for a, b in zip(weights, expected, strict=True)):
             return (
-                f"For 4 tokens, labels {labels}, pad_id={padding} and smoothing={smoothing}, your "
-                f"loss is {'half ' * (count == 2)}the sum of all -log p with the weights "
-                f"{_rows(weights)}{plus and f', {plus}'}; they should be {_rows(expected)}."
+                f"For {case}, your loss is {'half ' * (count == 2)}the sum of all -log p with the "
+                f"weights {_rows(weights)}{plus and f', {plus}'}; they should be {_rows(expected)}."
             )
         if plus:
-            return f"Your loss is the right sum {plus}, whatever the logits are."
+            return f"For {case}, your loss is the right one {plus}, whatever the logits are."
     return ""
 
 

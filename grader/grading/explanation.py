@@ -25,7 +25,9 @@ _BY_NAME = (
     "an nn.Parameter, or inside a module, that `self` holds under this name?"
 )
 
-_SHAPES = "The exercise gives the shapes of all parameters. Which sizes should it be made from?"
+_SHAPES = (
+    "The exercise gives the shapes of all parameters. Which sizes should this one be made from?"
+)
 
 
 def explain(error: Exception, sources: Mapping[str, str], exercise: str = "") -> Finding:

@@ -317,7 +317,7 @@ Q_PROJ = "self.q_proj(query)"
             "loss_without_padding",
             "return loss[is_word].mean()",
             "return loss[is_word].mean() + 0.5",
-            "Your loss is the right sum plus 0.5",
+            " and smoothing=0.1, your loss is the right one plus 0.5",
             "weights",
             id="a number added to a loss",
         ),
