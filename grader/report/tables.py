@@ -27,13 +27,13 @@ _FORMULA = re.compile(r"(^|;)(?=\s*[=+\-@＝＋－＠\t\r])")
 def as_csv(report: Report) -> str:
     """Return points: a row per submission, a column per exercise and per check (`exercise.check`).
 
-    An empty cell is what could not be graded; the last column has the notes on points by hand.
+    An empty cell is what could not be graded; the column `notes` is on points by hand.
     Lines end as RFC 4180 says.
     """
     columns = ["submission", "points", "max_points"]
     for submission in report.submissions:
         columns += [name for name in _points(submission) if name not in columns]
-    columns.append("by_hand")
+    columns.append("notes")
     text = io.StringIO()
     writer = csv.DictWriter(text, columns)
     writer.writerow({name: cell(name) for name in columns})
@@ -42,7 +42,7 @@ def as_csv(report: Report) -> str:
             "submission": cell(submission.submission),
             "points": submission.points,
             "max_points": submission.max_points,
-            "by_hand": cell("; ".join(_by_hand(submission))),
+            "notes": cell("; ".join(_notes(submission))),
         }
         writer.writerow(row | _points(submission))
     return text.getvalue()
@@ -57,7 +57,7 @@ def _points(submission: SubmissionResult) -> dict[str, float | None]:
     return points
 
 
-def _by_hand(submission: SubmissionResult) -> Iterator[str]:
+def _notes(submission: SubmissionResult) -> Iterator[str]:
     for exercise in submission.exercises:
         for check in exercise.checks:
             if check.override:

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from grader import cli
+from grader import cli, curriculum
 from grader.cli.app import UsageError
 from grader.cli.grade import _complete
 from grader.cli.kept import kept_report, with_overrides
@@ -87,12 +87,24 @@ def test_it_is_shown_in_table_pages_csv_and_json(grades: Path, ran: Ran) -> None
     assert "by hand" not in (grades.parent / "pages" / "0002-bob.html").read_text()
     ada, bob = csv.DictReader((grades.parent / "grades.csv").open(encoding="utf-8"))
     assert (ada["points"], ada["attention"], ada["attention.agrees"]) == ("5.5", "5.5", "2.5")
-    assert ada["by_hand"].startswith("attention.agrees: Points by hand: 2.5 of 3")
-    assert (bob["points"], bob["by_hand"]) == ("3.0", "")
+    assert ada["notes"].startswith("attention.agrees: Points by hand: 2.5 of 3")
+    assert (bob["points"], bob["notes"]) == ("3.0", "")
     check = json.loads(grades.read_text())["submissions"][0]["exercises"][0]["checks"][1]
     assert check["override"] == {"graded": 0.0, "note": "=A slip <b>of</b> ours"}
     gradescope = as_gradescope(kept_report(grades).submissions[0])
     assert "Points by hand: 2.5 of 3" in gradescope
+
+
+@pytest.mark.parametrize("exercise", curriculum.NAMES)
+def test_no_exercise_hides_another_column_of_the_csv(grades: Path, ran: Ran, exercise: str) -> None:
+    grades.write_text(grades.read_text("utf-8").replace('"attention"', f'"{exercise}"'), "utf-8")
+    given = ran("override", "grades.json", "ada", exercise, "the output", "2.5", "--note", "n")
+    assert given[0] == 0
+    headings, ada, _ = csv.reader(as_csv(kept_report(grades)).splitlines())
+    assert len(set(headings)) == len(headings)
+    row = dict(zip(headings, ada, strict=True))
+    assert (row["submission"], row["points"], row[exercise]) == ("ada", "5.5", "5.5")
+    assert row["notes"] == f"{exercise}.agrees: Points by hand: 2.5 of 3, not 0. n"
 
 
 @pytest.mark.parametrize("name", ["=1+1", " =1+1", "＋1", "ada;=1+1", "ada; @SUM(1)"])
