@@ -302,7 +302,8 @@ def _reason(
         if entry.name.startswith((".", "__")):
             return f"a folder that begins with {start_of_name(entry)} is not read", True
         if graded:
-            return _BESIDE, True
+            is_kit = entry.name == "grader" and (entry / "pytest_plugin.py").is_file()
+            return ("a folder of the student's edition", False) if is_kit else (_BESIDE, True)
         several = len(_folders_in(entry.parent)) > 1
         return ("there are several folders; submit one" if several else _TOO_DEEP), True
     if entry.name.startswith("."):

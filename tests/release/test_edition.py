@@ -139,6 +139,7 @@ def test_what_its_readme_says_to_submit_can_be_graded(
     shutil.make_archive(str(tmp_path / "class" / "ada"), "zip", root, inside[packed])
     (ada,) = submission.contents(tmp_path / "class").submissions
     assert ada.sources["masks"] == stubs.as_handed_out("masks")
+    assert not any(entry.work for entry in ada.passed_over)
 
 
 def test_what_it_lacks_is_told_as_not_included(tmp_path: Path) -> None:
