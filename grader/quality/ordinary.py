@@ -7,12 +7,18 @@ none of them happens to use.
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any, get_args
+
+import torch
+import torch.nn.functional as F
+from torch import nn, optim
 
 from grader import curriculum
 from grader.curriculum import mistakes, ordinary, stubs
@@ -87,6 +93,7 @@ _ELEMENTARY = """
     unsafe_split unsafe_chunk unsafe_split_with_sizes unsqueeze var var_mean vdot view view_as
     view_as_complex view_as_real vstack where xlogy zero zeros zeros_like constant_pad_nd
     softplus linalg_vecdot embedding embedding_dense_backward linear gelu_backward sigmoid_backward
+    concatenate divide greater greater_equal less less_equal multiply negative positive subtract
     _assert_async _assert_scalar _conj _conj_physical
     _efficientzerotensor _has_compatible_shallow_copy_type _index_put_impl
     _local_scalar_dense _neg_view _pin_memory _reshape_alias _reshape_copy _shape_as_tensor
@@ -123,26 +130,54 @@ def make(tests: Path, exercises: Sequence[str] = curriculum.NAMES) -> dict[str, 
     return {**listed(called), **words(exercises, tests)}
 
 
-def words(exercises: Iterable[str], tests: Path) -> dict[str, Any]:
-    """Return the names of torch's that stand in right answers, and those that rules forbid."""
-    texts = [text for name in exercises for text in right_answers(name, tests)]
-    texts += [stubs.solution(name) for name in exercises]
-    known = {*_ELEMENTARY.split(), *(f"{name}_" for name in _ELEMENTARY.split())}
-    known |= {word for text in texts for word in words_of(text)}
-    known &= names_of_torch()
-    imports = {*_IMPORTS.split()} | {name for text in texts for name in ordinary.imported(text)}
-    special = {*_SPECIAL.split()} | {name for text in texts for name in ordinary.special(text)}
+def words(exercises: Sequence[str], tests: Path) -> dict[str, Any]:
+    """Return the names of torch's that stand in right answers, and those that rules forbid.
+
+    What computes something and is in few exercises is ordinary only there.
+    """
+    texts = {name: [*right_answers(name, tests), stubs.solution(name)] for name in exercises}
+    written = {
+        name: {word for text in texts[name] for word in words_of(_without_docstrings(text))}
+        & names_of_torch()
+        for name in texts
+    }
+    elementary = {*_ELEMENTARY.split(), *(f"{name}_" for name in _ELEMENTARY.split())}
+    known = (elementary & names_of_torch()).union(*written.values())
+    count = Counter(word for words in written.values() for word in words)
+    seldom = {word for word in _computing(known) - elementary if count[word] < SEVERAL}
+    every = list(chain.from_iterable(texts.values()))
+    imports = {*_IMPORTS.split()} | {name for text in every for name in ordinary.imported(text)}
+    special = {*_SPECIAL.split()} | {name for text in every for name in ordinary.special(text)}
     return {
         "imports": sorted(imports - _FINDERS),
         "special": sorted(special - _WAYS),
-        "words": sorted(known),
+        "words": sorted(known - seldom),
+        "words in": {exercise: sorted(seldom & written[exercise]) for exercise in texts},
         "words not in": {
             exercise: sorted(
                 (known - _METHODS) & {re.split(r"\W", name)[-1] for name in forbidden_in(exercise)}
             )
-            for exercise in exercises
+            for exercise in texts
         },
     }
+
+
+def _without_docstrings(source: str) -> str:
+    """Return a source without its docstrings: those of the stubs name what may not be used."""
+    lines = source.split("\n")
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            for number in range(node.lineno - 1, node.end_lineno or node.lineno):
+                lines[number] = ""
+    return "\n".join(lines)
+
+
+def _computing(words: set[str]) -> set[str]:
+    """Return those of these words that name an operator, or something in `nn`, `F` or `optim`."""
+    operators = {
+        name.partition("::")[2].partition(".")[0] for name in torch._C._dispatch_get_all_op_names()
+    }
+    return words & operators.union(vars(nn), vars(F), vars(optim))
 
 
 def listed(called: dict[str, set[str]]) -> dict[str, Any]:

@@ -114,6 +114,45 @@ def test_whatever_names_something_unusual_is_watched(line: str) -> None:
     assert needs_watching("layer_norm", [f"import torch\n{line}\n"])
 
 
+# What other exercises call, or what the text of this one mentions.
+ELSEWHERE = {
+    "masks": "mask = F.scaled_dot_product_attention(q, q, torch.eye(n), is_causal=True) > 0",
+    "linear": "y = F.conv1d(x.mT, self.weight[..., None], self.bias).mT",
+    "rope": "y = nn.Transformer(4, 2)",
+}
+
+
+@pytest.mark.parametrize("exercise", ELSEWHERE)
+def test_what_only_other_exercises_call_is_watched(exercise: str) -> None:
+    assert needs_watching(exercise, [f"import torch\n{ELSEWHERE[exercise]}\n"])
+
+
+# Ways to a causal mask out of attention.
+ATTENDED = (
+    "F.scaled_dot_product_attention(q, q, eye, is_causal=True)",
+    "torch.ops.aten._scaled_dot_product_attention_math(q, q, eye, is_causal=True)[0]",
+    "torch.ops.aten._scaled_dot_product_flash_attention_for_cpu(q, q, eye, 0.0, True)[0]",
+)
+
+
+@pytest.mark.parametrize("call", ATTENDED)
+def test_a_mask_that_attention_has_made_has_a_remark(
+    call: str, host: Host, recordings: Recordings
+) -> None:
+    made = f"""{stubs.reference_source("masks")}
+import torch.nn.functional as F
+
+
+def causal_mask(length, device=None):
+    q = torch.zeros(1, 1, length, length, device=device)
+    eye = torch.eye(length, device=device)[None, None]
+    return {call} > 0
+"""
+    judge = Judge(("masks",), recordings, host)
+    (result,) = judge.grade(Submission("eve", {"masks": made})).exercises
+    assert any("attention" in remark for remark in result.remarks)
+
+
 def test_in_a_notebook_what_an_answer_calls_in_other_cells_is_read_too(host: Host) -> None:
     cells = [
         "def seldom(x):\n    return torch.linalg.pinv(x)",
