@@ -64,8 +64,8 @@ class _OtherwiseError(Exception):
 class _Before:
     """A diagnosis, with all that it rests on besides the replies to the checks.
 
-    That is the source, and the replies to the questions that were asked. Code may answer these
-    differently from the checks, and that must not change what a classmate is told.
+    That is the source, and the replies to the questions that were asked. Two answers with the same
+    replies to the checks may reply differently to these; then each has a diagnosis of its own.
     """
 
     reading: Reading

@@ -26,6 +26,7 @@ from grader.curriculum.rules import rule
 from grader.grading.ordinary_calls import names_of_torch, words_of
 from grader.grading.recording import Recording, Recordings
 from grader.grading.student_process import PROGRAM, StudentProcess
+from grader.recognition.likeness import is_text
 from grader.remote.budget import Budget
 from grader.remote.channel import Times
 from grader.remote.guard import operators_meant
@@ -166,7 +167,7 @@ def _without_docstrings(source: str) -> str:
     """Return a source without its docstrings: those of the stubs name what may not be used."""
     lines = source.split("\n")
     for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+        if isinstance(node, ast.stmt) and is_text(node):
             for number in range(node.lineno - 1, node.end_lineno or node.lineno):
                 lines[number] = ""
     return "\n".join(lines)
