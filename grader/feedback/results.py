@@ -53,7 +53,7 @@ class CheckResult:
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """Known mistakes that explain what is wrong; several look the same from here.
+    """A mistake, known or proven by the source; several names where they look the same from here.
 
     `message` says what is wrong and asks the question that leads on. `shows` quotes the student's
     own numbers and line. `hints` go further, each a step: where to read, then what to write but for

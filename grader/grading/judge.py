@@ -27,7 +27,7 @@ from grader.grading.diagnosis.own_words import in_own_words
 from grader.grading.diagnosis.reading import Reading
 from grader.grading.exercise_run import Doubt, ExerciseRun, RightReplies, check_result
 from grader.grading.question import Outcome, Question
-from grader.grading.raised import raised_lines
+from grader.grading.raised import with_raised
 from grader.grading.recording import Recording, Recordings
 from grader.grading.search.search import Search
 from grader.grading.search.suspicion import quotes, suspects
@@ -321,14 +321,14 @@ class Judge:
         wrong = replace(wrong, diagnoses=tuple(diagnoses))
         if searches:
             wrong = self._with_lines(wrong, diagnosed.unexplained, examination.process)
-            wrong = replace(wrong, lines=told_as_unread(wrong, source))
+        mistakes = [name for diagnosis in wrong.diagnoses for name in diagnosis.mistakes]
+        wrong = told_as_unread(wrong, source)
         if not diagnosed.unexplained:
             return wrong
-        lines = raised_lines(examination.raised, wrong, source, diagnosed.unexplained)
-        wrong = replace(wrong, lines=lines)
-        mistakes = [name for diagnosis in wrong.diagnoses for name in diagnosis.mistakes]
         named = library.leaves_unread(mistakes)
-        return replace(wrong, lines=(*wrong.lines, *without_effect(wrong, source, named)))
+        wrong = with_raised(examination.raised, wrong, source, diagnosed.unexplained)
+        more = without_effect(wrong, source, named)
+        return replace(wrong, diagnoses=(*wrong.diagnoses, *more))
 
     def _with_lines(
         self, result: ExerciseResult, unexplained: Sequence[str], process: StudentProcess

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 from pathlib import PurePosixPath
 from typing import Any
 
 from torch import Tensor
 
 from grader import curriculum
+from grader.feedback import text
 from grader.feedback.finding import Place
-from grader.feedback.results import ExerciseResult, SuspectLine
+from grader.feedback.results import Diagnosis, ExerciseResult
 from grader.recognition.functions import Functions
 from grader.recognition.likeness import parsed
 from grader.recognition.raised_line import Fact
@@ -19,8 +21,8 @@ from grader.recognition.raising import at_call, at_raise
 from grader.remote.session import StudentError, clean
 from grader.remote.source_lines import source_lines
 
-KIND = "raised"
-MAX_LINES = 2
+RAISES = "raises"
+MAX_NAMED = 2
 _PLAIN = (Tensor, bool, int, float, str, type(None))
 
 
@@ -35,17 +37,17 @@ def fact_of(error: StudentError, source: str, exercise: str) -> Fact | None:
     return at_raise(str(error), source, error.line, entries, values)
 
 
-def raised_lines(
+def with_raised(
     errors: Mapping[str, StudentError],
     result: ExerciseResult,
     source: str,
     unexplained: Collection[str],
-) -> tuple[SuspectLine, ...]:
-    """Return the result's lines, before them those that raised in a check nothing explains.
+) -> ExerciseResult:
+    """Return the result with what is wrong at lines that raised in a check nothing explains.
 
     A line that the search found only because an edit of it goes round such a one is left out.
     """
-    exercise, found = result.exercise, dict[int, SuspectLine]()
+    exercise, found = result.exercise, dict[int, Diagnosis]()
     hints = {line.place.line: line.hints for line in result.lines}
     explained: set[str] = set()
     for check, error in errors.items():
@@ -53,25 +55,29 @@ def raised_lines(
         if fact is not None:
             explained.add(check)
             place = place_of(fact, source, exercise)
-            suspect = SuspectLine(
-                place, KIND, fact.asks, hints.get(fact.line, ()), tells=fact.tells
-            )
-            found.setdefault(fact.line, suspect)
-    named = {
+            named = proven(RAISES, fact.tells, fact.asks, place, hints.get(fact.line, ()))
+            found.setdefault(fact.line, named)
+    quoted = {
         int(number)
         for diagnosis in result.diagnoses
         for number in re.findall(r"\bline (\d+)\b", diagnosis.shows)
     }
-    raised = [line for number, line in sorted(found.items()) if number not in named][:MAX_LINES]
-    shown = {line.place.line for line in raised}
-    return (
-        *raised,
-        *(
-            line
-            for line in result.lines
-            if line.place.line not in shown and not (line.checks and explained >= {*line.checks})
-        ),
+    new = {line: found[line] for line in sorted(found) if line not in quoted}
+    told = dict([*new.items()][:MAX_NAMED])
+    lines = tuple(
+        line
+        for line in result.lines
+        if line.place.line not in told and not (line.checks and explained >= {*line.checks})
     )
+    return replace(result, diagnoses=(*result.diagnoses, *told.values()), lines=lines)
+
+
+def proven(
+    name: str, tells: str, asks: str, place: Place, hints: tuple[str, ...] = ()
+) -> Diagnosis:
+    """Return a mistake that is certain at a line of the student's, whatever else is wrong."""
+    message = "\n".join(filter(None, (tells, asks)))
+    return Diagnosis((name,), message, hints, f"Look at {text.place(place)}")
 
 
 def place_of(fact: Fact, source: str, exercise: str) -> Place:

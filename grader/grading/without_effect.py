@@ -1,8 +1,8 @@
-"""Facts for which no known mistake is needed: what is never used, or not what it seems to be.
+"""Mistakes that the source alone proves: what is never used, or not what it seems to be.
 
 Right code reads every argument that an exercise gives it, drops no result, and leaves the next call
 what this one found. So where code is wrong and the known mistakes do not explain all of it, these
-lines are shown.
+are named as well.
 """
 
 from __future__ import annotations
@@ -18,8 +18,9 @@ from functools import cache
 from grader import curriculum
 from grader.curriculum import stubs
 from grader.feedback.finding import Place
-from grader.feedback.results import ExerciseResult, SuspectLine
+from grader.feedback.results import Diagnosis, ExerciseResult
 from grader.grading.explanation import quoted
+from grader.grading.raised import RAISES, proven
 from grader.recognition.dead_ends import (
     changed_in_forward,
     dropped,
@@ -34,8 +35,8 @@ from grader.recognition.misplaced import misplaced
 from grader.recognition.python_traps import misused_self, python_traps
 from grader.recognition.unused import kept_only
 
-KIND = "without effect"
-MAX_LINES = 2
+MAX_NAMED = 2
+_DROPPED = "result-dropped"
 _NOTHING_READS = "No line reads {arguments}, so {what} here."
 _KEPT = "`{name}` is kept in `{attribute}`, which no line reads, so it changes nothing here."
 _ASKS_ARGUMENT = "What should change with {it}, and which line of your code makes it change?"
@@ -54,8 +55,8 @@ _ASKS_NEXT = "What does a second call, with a different input, find there?"
 
 def without_effect(
     result: ExerciseResult, source: str, named: AbstractSet[str] = frozenset()
-) -> tuple[SuspectLine, ...]:
-    """Return the lines of a wrong answer whose arguments or results nothing uses.
+) -> tuple[Diagnosis, ...]:
+    """Return what nothing uses in a wrong answer, or what isn't what it seems to be.
 
     Arguments that were `named` already, each after its function, and lines that are shown in the
     result are not told again.
@@ -64,28 +65,33 @@ def without_effect(
     shown = {line.place.line for line in result.lines}
     for diagnosis in result.diagnoses:
         shown |= {int(line) for line in re.findall(r"\bline (\d+)\b", diagnosis.shows)}
-    lines = [
-        *((line, tells, _ASKS_SELF) for tells, line in misused_self(source)),
-        *_of_dropouts(result, source),
-        *((line, tells, _ASKS_KEY) for tells, line in misnamed_keys(source)),
-        *((line, tells, _ASKS) for tells, line in dropped(source)),
-        *((line, tells, _ASKS_FILLED) for tells, line in never_filled(source)),
+    raises = any(diagnosis.mistakes == (RAISES,) for diagnosis in result.diagnoses)
+    known = any(diagnosis.mistakes != (RAISES,) for diagnosis in result.diagnoses)
+    found = [
+        *(("self-misused", line, tells, _ASKS_SELF) for tells, line in misused_self(source)),
+        *(("dropout-added", *each) for each in _of_dropouts(result, source)),
+        *(("unknown-key", line, tells, _ASKS_KEY) for tells, line in misnamed_keys(source)),
+        *((_DROPPED, line, tells, _ASKS) for tells, line in dropped(source)),
+        *(("never-filled", line, tells, _ASKS_FILLED) for tells, line in never_filled(source)),
         # A known mistake says it more precisely, if there is one.
-        *((n, tells, "") for tells, n in _misplaced(exercise, source) if not result.diagnoses),
-        *((n, tells, _ASKS_PYTHON) for tells, n in python_traps(source) if not result.diagnoses),
-        *((line, tells, _ASKS_NEXT) for tells, line in kept_from_first_call(source)),
-        *((line, tells, _ASKS_NEXT) for tells, line in changed_in_forward(source)),
-        *_of_arguments(exercise, source, named),
-        # A slip in a name is one fault: the part that then goes unused is not another.
-        *((line, tells, _ASKS) for tells, line in unused_layers(source) if not result.lines),
+        *(("exchanged", n, tells, "") for tells, n in _misplaced(exercise, source) if not known),
+        *(("python", n, tells, _ASKS_PYTHON) for tells, n in python_traps(source) if not known),
+        *(("kept", line, tells, _ASKS_NEXT) for tells, line in kept_from_first_call(source)),
+        *(("changed", line, tells, _ASKS_NEXT) for tells, line in changed_in_forward(source)),
+        *(("argument-unread", *each) for each in _of_arguments(exercise, source, named)),
     ]
+    if not (result.lines or raises):
+        # A slip in a name is one fault: the part that then goes unused is not another.
+        found += [("part-unused", line, tells, _ASKS) for tells, line in unused_layers(source)]
     return tuple(
-        SuspectLine(
-            Place(f"{exercise}.py", line, quoted(source, line)), KIND, asks=asks, tells=tells
-        )
-        for line, tells, asks in lines
+        proven(name, tells, asks, _place(exercise, line, source))
+        for name, line, tells, asks in found
         if line not in shown
-    )[:MAX_LINES]
+    )[:MAX_NAMED]
+
+
+def _place(exercise: str, line: int, source: str) -> Place:
+    return Place(f"{exercise}.py", line, quoted(source, line))
 
 
 def _of_dropouts(result: ExerciseResult, source: str) -> Iterator[tuple[int, str, str]]:
@@ -110,23 +116,24 @@ def _misplaced(exercise: str, source: str) -> list[tuple[str, int]]:
     return misplaced(source, map(stubs.reference_source, curriculum.find(exercise).needs))
 
 
-def told_as_unread(result: ExerciseResult, source: str) -> tuple[SuspectLine, ...]:
-    """Return the suspect lines, with those that raise for a result which nothing reads said so.
+def told_as_unread(result: ExerciseResult, source: str) -> ExerciseResult:
+    """Return the result with suspect lines that raise for a result which nothing reads named so.
 
     There, the edit that helps merely keeps the line from raising.
     """
     if not result.lines:
-        return ()
+        return result
     raised = {
         place.line for check in result.checks if check.finding for place in check.finding.places
     }
     unread = {line: tells for tells, line in dropped(source) if line in raised}
-    return tuple(
-        replace(line, kind=KIND, asks=_ASKS, tells=unread[line.place.line], hints=())
-        if line.place.line in unread
-        else line
+    named = [
+        proven(_DROPPED, unread[line.place.line], _ASKS, line.place)
         for line in result.lines
-    )
+        if line.place.line in unread
+    ]
+    left = tuple(line for line in result.lines if line.place.line not in unread)
+    return replace(result, diagnoses=(*result.diagnoses, *named), lines=left)
 
 
 def _of_arguments(

@@ -1,4 +1,4 @@
-"""Lines that raised are shown with what is wrong there, and with what the exercise gave."""
+"""What is wrong at a line that raised is named, with what the exercise gave."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import torch
 from grader.feedback.finding import Place, Status
 from grader.feedback.results import Diagnosis, ExerciseResult, SuspectLine
 from grader.grading.explanation import explain
-from grader.grading.raised import fact_of, raised_lines
+from grader.grading.raised import fact_of, with_raised
 from grader.remote.session import StudentError
 
 DROPOUT = """
@@ -58,17 +58,18 @@ def test_the_finding_of_a_check_says_the_same() -> None:
     assert finding.places == (Place("dropout.py", 10, "b, n, d = x.shape"),)
 
 
-def test_lines_that_raised_come_before_those_of_the_search_and_take_their_place() -> None:
+def test_what_is_wrong_at_a_line_that_raised_is_named_and_its_edit_is_a_hint() -> None:
     errors = {"one": REFUSED, "two": UNPACKED, "three": UNPACKED}
     there = [SuspectLine(Place("dropout.py", line), "axis", "?", ("edit",)) for line in (6, 7)]
     result = replace(RESULT, lines=tuple(there))
-    lines = raised_lines(errors, result, DROPOUT, ["one", "two"])
-    assert [(line.place.line, line.hints) for line in lines] == [
-        (6, ("edit",)),
-        (10, ()),
-        (7, ("edit",)),
+    told = with_raised(errors, result, DROPOUT, ["one", "two"])
+    assert [named.hints for named in told.diagnoses] == [("edit",), ()]
+    assert [named.shows for named in told.diagnoses] == [
+        'Look at dropout.py, line 6: raise ValueError("too large")',
+        "Look at dropout.py, line 10: b, n, d = x.shape",
     ]
-    assert [line.place.line for line in raised_lines(errors, result, DROPOUT, [])] == [6, 7]
+    assert [line.place.line for line in told.lines] == [7]
+    assert with_raised(errors, result, DROPOUT, []) == result
 
 
 def test_what_only_goes_round_a_line_that_raised_is_left_out() -> None:
@@ -77,11 +78,12 @@ def test_what_only_goes_round_a_line_that_raised_is_left_out() -> None:
         for line, checks in ((7, ("two",)), (8, ("two", "four")))
     )
     result = replace(RESULT, lines=(round_it, beside))
-    lines = raised_lines({"two": UNPACKED}, result, DROPOUT, ["two", "four"])
-    assert [line.place.line for line in lines] == [10, 8]
+    told = with_raised({"two": UNPACKED}, result, DROPOUT, ["two", "four"])
+    assert len(told.diagnoses) == 1
+    assert [line.place.line for line in told.lines] == [8]
 
 
 def test_a_line_that_is_shown_beside_a_named_mistake_is_not_told_again() -> None:
     named = Diagnosis(("p-of-one",), "", (), shows="dropout.py, line 6: `raise ValueError`")
     result = replace(RESULT, diagnoses=(named,))
-    assert raised_lines({"one": REFUSED}, result, DROPOUT, ["one"]) == ()
+    assert with_raised({"one": REFUSED}, result, DROPOUT, ["one"]) == result
