@@ -266,11 +266,7 @@ def _sources(folder: Path, task: Task) -> dict[str, str]:
     for name in task.entries:
         if name in student.problems:
             raise UsageError(f"{name}: {student.problems[name]}")
-    # The kit's own answers import one another from where they lie.
-    return {
-        name: source.replace("from solutions.", "from exercises.")
-        for name, source in student.sources.items()
-    }
+    return student.sources
 
 
 @contextmanager

@@ -93,7 +93,7 @@ def stub(source: str, name: str) -> str:
         lines[region.begin : region.end + 1] = _raising(region.indent, message)
     banner = f"# Put your code where NotImplementedError is. Then: pytest exercises/test_{name}.py"
     text = with_rule("\n".join(lines), name)
-    body = _for_exercises(f"{banner}\n{text}").rstrip("\n") + "\n"
+    body = for_exercises(f"{banner}\n{text}").rstrip("\n") + "\n"
     return f"{body}\n\n{_SEAL}{_hash(body)}\n"
 
 
@@ -184,7 +184,7 @@ def reference_source(name: str, solutions_dir: Path = SOLUTIONS) -> str:
 
     Raises `StubError` when there is none.
     """
-    return _for_exercises(solution(name, solutions_dir))
+    return for_exercises(solution(name, solutions_dir))
 
 
 def write(
@@ -239,7 +239,8 @@ def _read(path: Path) -> str | None:
         return None
 
 
-def _for_exercises(source: str) -> str:
+def for_exercises(source: str) -> str:
+    """Return a file whose imports from `solutions`, if it has any, are from `exercises`."""
     return _IMPORT.sub("from exercises", source)
 
 

@@ -19,6 +19,7 @@ from grader import cli
 from grader.cli.kept import kept_report
 from grader.curriculum import mistakes, stubs
 from grader.curriculum.mistakes import variants
+from grader.curriculum.project import SOLUTIONS
 from grader.grading import run, workers
 from grader.sandbox import jail
 from grader.submission import left_out
@@ -135,6 +136,12 @@ def test_work_that_is_passed_over_is_in_the_output_the_report_and_the_exit_statu
     assert f"  gina, {'h' * 200}: the submission is empty" in done.stdout
     assert "fred, masks: masks.py could not be read: it is not UTF-8 text." in done.stdout
     assert "emil, masks: " in done.stdout
+
+
+def test_the_kits_own_solutions_are_a_submission(grader: Grader) -> None:
+    options = ("--exercise", "multi_head", "--isolation", "process", "--seed", "7")
+    done = grader("grade", str(SOLUTIONS), *options)
+    assert "15 of 15 points" in done.stdout, done.stdout
 
 
 @pytest.mark.full(seconds=3)
