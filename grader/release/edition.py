@@ -6,9 +6,10 @@ a test holds that none of them needs anything beyond.
 
 from __future__ import annotations
 
+import re
 import shutil
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
@@ -61,6 +62,8 @@ TRAININGS = {
     "sums": "to train your own language model to add",
     "prose": "to train your own language model to write",
 }
+# A lesson's link to an exercise.
+_LINK = re.compile(r"\[(\w+)\]\(\1\.py\)")
 _HEAD = f"{PROVIDED}# You may read it, and `pytest exercises/` uses it.\n\n"
 
 
@@ -170,8 +173,11 @@ def _write_exercises(folder: Path, assigned: Sequence[str], solved: Sequence[str
     folder.mkdir()
     kit = EXERCISES
     tests = [f"test_{name}.py" for name in assigned]
-    for name in ("__init__.py", "conftest.py", *LESSONS, *tests):
+    for name in ("__init__.py", "conftest.py", *tests):
         shutil.copyfile(kit / name, folder / name)
+    for name in LESSONS:
+        text = (kit / name).read_text(encoding="utf-8")
+        (folder / name).write_text(_linked(text, {*assigned, *solved}), encoding="utf-8")
     copy_pictures(folder)
     for name in assigned:
         (folder / f"{name}.py").write_text(stubs.as_handed_out(name), encoding="utf-8")
@@ -185,6 +191,11 @@ def copy_pictures(folder: Path) -> None:
     (folder / stubs.PICTURES).mkdir()
     for picture in (EXERCISES / stubs.PICTURES).iterdir():
         shutil.copyfile(picture, folder / stubs.PICTURES / picture.name)
+
+
+def _linked(text: str, included: Set[str]) -> str:
+    """Return a lesson in which exercises that are not included are named without a link."""
+    return _LINK.sub(lambda link: link[0] if link[1] in included else link[1], text)
 
 
 def _solved(name: str) -> str:

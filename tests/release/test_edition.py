@@ -125,6 +125,21 @@ def test_its_readme_offers_only_what_can_be_trained_in_it(
 
 
 @pytest.mark.parametrize("made_by", [start.make, edition.make])
+def test_every_link_in_its_texts_leads_to_a_file(
+    tmp_path: Path, made_by: Callable[[Path, Sequence[str]], object]
+) -> None:
+    made_by(tmp_path / "work", ("masks", "encoder"))
+    texts = [tmp_path / "work" / "README.md", *(tmp_path / "work" / "exercises").glob("*.md")]
+    links = {
+        (text, link)
+        for text in texts
+        for link in re.findall(r"\]\((?!https?:)([^)#]+)", text.read_text(encoding="utf-8"))
+    }
+    assert (tmp_path / "work" / "exercises" / "README.md", "sublayer.py") in links
+    assert not [(text, link) for text, link in links if not (text.parent / link).is_file()]
+
+
+@pytest.mark.parametrize("made_by", [start.make, edition.make])
 @pytest.mark.parametrize("packed", ["exercises", "the files", "the whole folder"])
 def test_what_its_readme_says_to_submit_can_be_graded(
     tmp_path: Path, made_by: Callable[[Path, Sequence[str]], object], packed: str
