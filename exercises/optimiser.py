@@ -94,9 +94,9 @@ And a schedule with 4 steps of warm-up, 12 in all:
 
 ## What may not be used
 
-`torch.optim.AdamW`, `torch.optim.lr_scheduler`, `nn.utils.clip_grad_norm_` and
-`nn.utils.get_total_norm`. Write the update yourself; the base class `torch.optim.Optimizer`, norms
-and `torch._foreach_…` are fine.
+`torch.optim.AdamW`, `torch.optim.lr_scheduler`, `nn.utils.clip_grad_norm_`,
+`nn.utils.clip_grads_with_norm_` and `nn.utils.get_total_norm`. Write the update yourself; the base
+class `torch.optim.Optimizer`, norms and `torch._foreach_…` are fine.
 
 ## Where to read
 
@@ -203,4 +203,4 @@ def cosine_rate(step: int, max_rate: float, min_rate: float, warmup: int, total:
     raise NotImplementedError("optimiser: cosine_rate is not written yet")
 
 
-# Made by grader stubs, 28866b2b64fe
+# Made by grader stubs, bc86120091f3

@@ -263,10 +263,8 @@ _OPTIMISERS: Targets = {
         "torch.optim.lr_scheduler:OneCycleLR._annealing_cos",
         "torch.optim.swa_utils:SWALR._cosine_anneal",
     ),
-    "nn.utils.clip_grad_norm_": (
-        "torch.nn.utils.clip_grad:clip_grad_norm_",
-        "torch.nn.utils.clip_grad:_clip_grads_with_norm_",
-    ),
+    "nn.utils.clip_grad_norm_": ("torch.nn.utils.clip_grad:clip_grad_norm_",),
+    "nn.utils.clip_grads_with_norm_": ("torch.nn.utils.clip_grad:_clip_grads_with_norm_",),
     "nn.utils.get_total_norm": ("torch.nn.utils.clip_grad:_get_total_norm",),
 }
 
@@ -565,6 +563,11 @@ _RULES = (
                 "aten::feature_alpha_dropout_",
             ),
             "torch.native_dropout": ("aten::native_dropout",),
+            # With the identity for values, its dropout_p is dropout.
+            "torch.nn.functional.scaled_dot_product_attention": (
+                "aten::scaled_dot_product_attention",
+                "aten::_scaled_dot_product_attention_math",
+            ),
         },
         "Draw the zeros and rescale yourself; `torch.rand` and `torch.bernoulli` are fine.",
         probe="F.dropout(x)",
