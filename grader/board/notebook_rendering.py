@@ -74,8 +74,12 @@ def as_text(outcome: Outcome, in_full: bool = False) -> str:
 
 
 def _failing(outcome: Outcome) -> list[list[Result]]:
-    """Return the tests that do not pass, those that say the same together."""
-    return grouped(result for result in outcome.results if result.status is not Status.PASSED)
+    """Return the tests that say what is wrong, those that say the same together.
+
+    What is wrong in code that is written comes before what is to do.
+    """
+    telling = [result for result in outcome.results if result.finding is not None]
+    return grouped(sorted(telling, key=lambda result: result.status is Status.TODO))
 
 
 def _rest(groups: list[list[Result]]) -> str:

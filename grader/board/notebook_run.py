@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import linecache
 import warnings
 from collections.abc import MutableMapping, Sequence
@@ -19,7 +20,7 @@ from grader.board.probe import run_test
 from grader.board.progress import Progress
 from grader.board.result import Result
 from grader.board.workspace import public_tests
-from grader.curriculum import closure, find
+from grader.curriculum import find
 from grader.curriculum.hint_limit import HintLimit
 from grader.feedback.finding import Status
 from grader.feedback.text import WORDS
@@ -30,6 +31,7 @@ from grader.remote.source_lines import source_lines
 class Outcome:
     """What the public tests of an exercise found. `missing` are names that are not defined.
 
+    Tests that use one of those are to do, without a finding.
     `hints` are those given so far; `no_hint` says why there are none.
     """
 
@@ -43,9 +45,9 @@ class Outcome:
     def status(self) -> Status:
         """Passed, failed or to do."""
         statuses = {result.status for result in self.results}
-        if self.missing or (Status.TODO in statuses and Status.FAILED not in statuses):
-            return Status.TODO
-        return Status.FAILED if statuses - {Status.PASSED} else Status.PASSED
+        if Status.FAILED in statuses:
+            return Status.FAILED
+        return Status.TODO if Status.TODO in statuses else Status.PASSED
 
     @property
     def right(self) -> bool:
@@ -55,12 +57,10 @@ class Outcome:
     @property
     def headline(self) -> str:
         """The outcome in one line."""
-        if self.missing:
-            return f"{self.exercise}: {not_defined(self.missing)}"
         rights = sum(result.status is Status.PASSED for result in self.results)
-        return (
-            f"{self.exercise}: {WORDS[self.status]}, {rights} of {len(self.results)} tests passed."
-        )
+        passed = f"{WORDS[self.status]}, {rights} of {len(self.results)} tests passed."
+        lacking = f" {not_defined(self.missing)}" if self.missing else ""
+        return f"{self.exercise}: {passed}{lacking}"
 
 
 def not_defined(names: Sequence[str]) -> str:
@@ -79,19 +79,20 @@ def run(
     allows.
     """
     missing = tuple(name for name in find(exercise).entries if name not in namespace)
-    if missing:
-        return Outcome(exercise, (), missing)
     in_file = public_tests(tests)
     workspace = NotebookWorkspace(namespace, in_file, limit)
     module = _module(exercise, tests, namespace)
     progress = Progress(exercise, tuple(test.name for test in in_file))
     for test in in_file:
+        if not {*missing}.isdisjoint(test.uses):
+            progress.add(Result(exercise, test.name, test.title, status=Status.TODO))
+            continue
         rules = watch(workspace, exercise)
         result = run_test(test, module.__getitem__, exercise, workspace, rules)
         result.where = ""
         progress.add(result)
     point(exercise, progress.failures(), workspace, partial(workspace.module, exercise))
-    return Outcome(exercise, tuple(progress.in_order()))
+    return Outcome(exercise, tuple(progress.in_order()), missing)
 
 
 def hinted(
@@ -112,17 +113,19 @@ def hinted(
 
 
 def _module(exercise: str, tests: str, namespace: dict[str, Any]) -> dict[str, Any]:
-    """Return the test module's namespace: the notebook's answers, then the tests' own names."""
-    names = [entry for name in (*closure(exercise), exercise) for entry in find(name).entries]
-    module = {name: namespace[name] for name in names if name in namespace}
-    module["__name__"] = f"tests_of_{exercise}"
+    """Return the test module's namespace: what it uses of the notebook's, then its own names."""
     tree = ast.parse(tests)
     tree.body = [node for node in tree.body if not _imports_an_exercise(node)]
+    used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    module = {name: namespace[name] for name in (used & namespace.keys()) - vars(builtins).keys()}
+    module["__name__"] = f"tests_of_{exercise}"
     file = f"<public tests of {exercise}>"
     linecache.cache[file] = (len(tests), None, source_lines(tests), file)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        exec(compile(tree, file, "exec", dont_inherit=True), module)
+        # An annotation may name what is not defined yet.
+        flags = annotations.compiler_flag
+        exec(compile(tree, file, "exec", flags, dont_inherit=True), module)
     return module
 
 

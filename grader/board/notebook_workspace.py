@@ -50,7 +50,7 @@ class NotebookWorkspace(Workspace):
 
     def module(self, exercise: str) -> SimpleNamespace:
         """Return the names of an exercise as a module would hold them."""
-        names = find(exercise).entries
+        names = [name for name in find(exercise).entries if name in self.namespace]
         return SimpleNamespace(**{name: self.namespace[name] for name in names})
 
     def source(self, exercise: str) -> str:

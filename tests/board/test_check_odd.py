@@ -12,6 +12,7 @@ from grader.board.magics import _outcome
 from grader.board.notebook_rendering import as_html, as_text
 from grader.curriculum import find
 from grader.feedback.finding import Status
+from solutions import subwords, training
 
 CODES = "\x1b[2J\x1b]0;owned\x07\x9b2J\u202e<script>alert(1)</script>"
 
@@ -75,6 +76,27 @@ def test_what_raises_while_it_is_explained_is_told_as_it_was_raised(
     outcome = _outcome("masks", "", dict.fromkeys(find("masks").entries, ODD["codes in a text"]))
     assert outcome.status is Status.FAILED
     assert "ValueError" in as_text(outcome)
+
+
+def test_what_is_not_defined_yet_keeps_no_other_function_from_being_tested() -> None:
+    names = {**vars(training), "teacher_forcing": lambda target: (target, target)}
+    del names["noam_rate"]
+    outcome = _outcome("training", "", names)
+    statuses = [result.status for result in outcome.results]
+    assert [statuses.count(status) for status in (Status.PASSED, Status.FAILED)] == [8, 1]
+    assert as_text(outcome).startswith(
+        "training: wrong, 8 of 10 tests passed. noam_rate is not defined. Run its cell first."
+    )
+    assert "The shape of your decoder's input" in as_text(outcome)
+    nothing = _outcome("masks", "", {})
+    sentence = "padding_mask, causal_mask and target_mask are not defined. Run their cells first."
+    assert sentence in as_text(nothing)
+    assert nothing.status is Status.TODO
+
+
+def test_the_tests_see_what_the_exercise_gives_besides_its_functions() -> None:
+    """The tests of subwords use its regular expression, too."""
+    assert _outcome("subwords", "", vars(subwords)).right
 
 
 def test_only_the_first_test_that_fails_is_explained_unless_all_are_asked_for() -> None:
