@@ -11,6 +11,8 @@ has to say is the reason of a skip.
 
 from __future__ import annotations
 
+import difflib
+import os
 import secrets
 from collections.abc import Generator, Iterable, Iterator
 from importlib.util import find_spec
@@ -79,11 +81,29 @@ def pytest_load_initial_conftests(early_config: pytest.Config, args: list[str]) 
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Get ready to check what `--submission` names."""
+    """Get ready to check what `--submission` names. A file that is not there is asked about."""
+    if not config.option.pyargs:
+        for argument in config.args:
+            path = config.invocation_params.dir / argument.partition("::")[0]
+            near = None if path.exists() else _nearest(path)
+            if near is not None:
+                shown = os.path.relpath(near, config.invocation_params.dir)
+                raise pytest.UsageError(f"There is no {argument}. Did you mean {shown}?")
     if config.getoption("submission"):
         if find_spec("grader.checks") is None:
             raise pytest.UsageError("A student's edition holds no hidden checks.")
         config.pluginmanager.register(HiddenChecks(config), _PLUGIN)
+
+
+def _nearest(path: Path) -> Path | None:
+    """Return the test file whose name is nearest to a path's, beside it or among the exercises."""
+    folders = (path.parent, path.parent / "exercises")
+    tests = {_tested(test): test for folder in folders for test in folder.glob("test_*.py")}
+    return next(map(tests.get, difflib.get_close_matches(_tested(path), tests, 1)), None)
+
+
+def _tested(path: Path) -> str:
+    return path.stem.removeprefix("test_")
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:

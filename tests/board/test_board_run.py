@@ -97,6 +97,18 @@ def test_an_untouched_desk_fits_one_screen(untouched: WorkspaceRun) -> None:
     assert len(lines) < 24
 
 
+@pytest.mark.parametrize(
+    "mistyped", ["exercises/test_layernorm.py", "exercises/LayerNorm.py", "layernorm"]
+)
+def test_a_test_file_that_is_mistyped_is_told_with_the_nearest(
+    untouched: WorkspaceRun, mistyped: str
+) -> None:
+    status, lines = untouched.pytest(mistyped)
+    assert status == pytest.ExitCode.USAGE_ERROR
+    question = f"There is no {mistyped}. Did you mean exercises/test_layer_norm.py?"
+    assert lines == [f"ERROR: {question}", ""]
+
+
 @pytest.mark.full(seconds=17)
 def test_what_nobody_asked_for_blocks_nothing(untouched: WorkspaceRun) -> None:
     """The core eight are done although embedding, sublayer and decoder are still stubs.
