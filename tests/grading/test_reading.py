@@ -212,8 +212,6 @@ def test_what_right_answers_have_as_well_speaks_for_no_mistake() -> None:
         ("language_model", "length-of-the-batch", "past = len(self.blocks)"),
         ("layer_norm", "unbiased-variance", "std = ((x - mean) ** 2).mean(-1).sqrt()"),
         ("linear", "weight-the-other-way-round", "w = torch.randn(out_features, out_features)"),
-        ("linear", "bias-is-no-parameter", "self.weight = nn.Parameter(w)"),
-        ("linear", "no-bias-at-all", "self.bias = torch.zeros(n)"),
     ],
 )
 def test_a_line_that_speaks_against_a_mistake_rules_it_out(
