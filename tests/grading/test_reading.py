@@ -179,7 +179,7 @@ def test_what_right_answers_have_as_well_speaks_for_no_mistake() -> None:
         ("attention", "three-axes-only", "s = s.masked_fill(mask == 0, low)\nout = w + v"),
         ("attention", "key-transposed-on-wrong-axes", "s = einsum('...qd,...kd->...qk', q, k)"),
         ("attention", "sums-without-their-axis", "out = (w[..., None] * value).sum(-2)"),
-        ("attention", "exp-of-the-scores", "weights = torch.sigmoid(scores)"),
+        ("attention", "softmax-that-overflows", "weights = torch.sigmoid(scores)"),
         ("by_hand", "batch-second-taken-for-granted", "if layer.self_attn.batch_first:\n    y = x"),
         ("by_hand", "batch-first-taken-for-granted", "if layer.self_attn.batch_first:\n    y = x"),
         ("by_hand", "softmax-over-the-heads", "p = e / e"),
