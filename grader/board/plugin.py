@@ -95,8 +95,11 @@ class Board:
         self, module_path: Path, parent: pytest.Collector
     ) -> TestFile | None:
         """Collect a test file of the workspace so that a broken import stops nothing else."""
-        if self.workspace.exercise_of(module_path) is None:
+        exercise = self.workspace.exercise_of(module_path)
+        if exercise is None:
             return None
+        if not self.workspace.tests(exercise):
+            self._progress(exercise)  # no test of it will be counted, and its row is shown
         file: TestFile = TestFile.from_parent(parent, path=module_path)
         file.workspace, file.hung = self.workspace, self.hung
         return file
@@ -143,7 +146,9 @@ class Board:
 
     def _progress(self, exercise: str) -> Progress:
         if exercise not in self.progress:
-            self.progress[exercise] = Progress(exercise, tuple(self.workspace.tests(exercise)))
+            tests = tuple(self.workspace.tests(exercise))
+            changed = self.workspace.has_changed_tests(exercise)
+            self.progress[exercise] = Progress(exercise, tests, changed=changed)
         return self.progress[exercise]
 
     # Running

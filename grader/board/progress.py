@@ -12,7 +12,7 @@ from grader.curriculum import NAMES, closure, find
 from grader.feedback.finding import Status
 from grader.feedback.text import WORDS
 
-DONE, PART, BLOCKED = "done", "passed so far", "blocked"
+DONE, PART, BLOCKED, CHANGED = "done", "passed so far", "blocked", "tests changed"
 WRONG, TODO, NOT_RUN = (WORDS[status] for status in (Status.FAILED, Status.TODO, Status.NOT_RUN))
 
 
@@ -24,13 +24,17 @@ def has_hidden_checks() -> bool:
 
 @dataclass
 class Progress:
-    """One exercise: the tests of its file, how many were selected, and what came of them."""
+    """One exercise: the tests of its file, how many were selected, and what came of them.
+
+    With tests that were `changed` since they were handed out, it is never done.
+    """
 
     exercise: str
     tests: tuple[str, ...]
     selected: int = 0
     results: dict[str, Result] = field(default_factory=dict)
     blocked_by: tuple[str, ...] = ()
+    changed: bool = False
 
     def add(self, result: Result) -> None:
         """Take in the result of one test; a failure of its setup or teardown outweighs a pass."""
@@ -64,13 +68,15 @@ class Progress:
 
     @property
     def status(self) -> str:
-        """One of done, wrong, to do, blocked, passed so far (not all tests ran) and not run."""
+        """Its state in a word or two; "passed so far" where not all tests ran."""
         statuses = {WORDS[result.status] for result in self.results.values()}
         if self.blocked_by:
             return BLOCKED
         for status in (WRONG, TODO):
             if status in statuses:
                 return status
+        if self.changed:
+            return CHANGED
         if self.rights() >= max(len(self.tests), 1):
             return DONE
         return PART if self.results else NOT_RUN
@@ -124,7 +130,7 @@ def next_exercise(by_exercise: dict[str, Progress], assigned: Sequence[str] = NA
     counted = [name for name in order if name in assigned] or order
     blockers = {need for name in counted for need in by_exercise[name].blocked_by}
     return _first(blockers) or _first(
-        n for n in counted if by_exercise[n].status in (TODO, NOT_RUN)
+        n for n in counted if by_exercise[n].status in (TODO, NOT_RUN, CHANGED)
     )
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from grader.board.progress import (
     BLOCKED,
+    CHANGED,
     DONE,
     NOT_RUN,
     PART,
@@ -38,6 +39,7 @@ STYLES: dict[str, dict[str, bool]] = {
     "cell": {"red": True},
     TODO: {},
     BLOCKED: {"yellow": True},
+    CHANGED: {"yellow": True},
     NOT_RUN: {"light": True},
 }
 WIDTH = 80
@@ -223,7 +225,9 @@ def _note(progress: Progress) -> str:
 def _next(by_exercise: dict[str, Progress], workspace: Workspace) -> Iterator[Line]:
     name = next_exercise(by_exercise, workspace.assigned)
     everything = workspace.shown(workspace.folder)
-    if name:
+    if name in by_exercise and by_exercise[name].status == CHANGED:
+        yield from restoring(name, workspace)
+    elif name:
         code, tests = (
             workspace.shown(workspace.code_path(name)),
             workspace.shown(workspace.test_path(name)),
@@ -251,6 +255,13 @@ def _next(by_exercise: dict[str, Progress], workspace: Workspace) -> Iterator[Li
         yield [(f"  grader grade {everything} --isolation process", "code")]
     else:
         yield [("All public tests pass. ", "title"), ("Every assigned exercise is written.", "")]
+
+
+def restoring(name: str, workspace: Workspace) -> Iterator[Line]:
+    """Yield what to do about tests that are not those that were handed out."""
+    file = workspace.shown(workspace.test_path(name))
+    yield [(f"{file} is not as it was handed out. ", "title"), ("To restore it:", "")]
+    yield [(f"  grader reset test_{name}", "code")]
 
 
 def message(exercise: str, group: list[Result], width: int) -> Iterator[Line]:

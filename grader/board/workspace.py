@@ -14,10 +14,11 @@ from pathlib import Path
 from types import FrameType, TracebackType
 
 from grader.board.statements import fills, made, shown
-from grader.curriculum import NAMES
+from grader.curriculum import NAMES, CurriculumError
 from grader.curriculum.assignment import assigned, limit_of_hints
 from grader.curriculum.hint_limit import HintLimit
-from grader.curriculum.stubs import is_untouched
+from grader.curriculum.stubs import HANDED_OUT as HANDED_OUT_FILES
+from grader.curriculum.stubs import is_untouched, tests_as_handed_out
 from grader.feedback.finding import Place
 from grader.recognition.likeness import parsed
 
@@ -111,6 +112,23 @@ class Workspace:
     def tests(self, exercise: str) -> dict[str, PublicTest]:
         """Return the public tests of an exercise by name, in the order of the file."""
         return {test.name: test for test in _tests_in(self.test_path(exercise))}
+
+    def has_changed_tests(self, exercise: str) -> bool:
+        """Return whether the tests that an edition handed out are no longer all there.
+
+        Comments, layout and tests that were added don't count.
+        """
+        if not HANDED_OUT_FILES.is_dir():
+            return False
+        try:
+            original = tests_as_handed_out(exercise)
+        except CurriculumError:
+            return False
+        try:
+            present = self.test_path(exercise).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError):
+            return True
+        return not _statements(original).items() <= _statements(present).items()
 
     def reread(self) -> None:
         """Forget what the test files held."""
@@ -343,6 +361,13 @@ def public_tests(source: str | bytes) -> tuple[PublicTest, ...]:
                 PublicTest(*place, tuple(uses), tuple(calls), " ".join(text.split()), whole)
             )
     return tuple(tests)
+
+
+@lru_cache(maxsize=64)
+def _statements(source: str) -> dict[str, str]:
+    """Return what a file does, by the names that it defines; the last definition counts."""
+    dumps = {node: ast.dump(node) for node in parsed(source).body}
+    return {getattr(node, "name", dump): dump for node, dump in dumps.items()}
 
 
 def _names(node: ast.AST) -> list[str]:

@@ -20,12 +20,18 @@ def reset(
         Path, typer.Option("--exercises", metavar="DIR", help="The folder with your files.")
     ] = Path("exercises"),
 ) -> None:
-    """Restore the original file of an exercise; what you wrote is kept beside it."""
+    """Restore the original file of an exercise; what you wrote is kept beside it.
+
+    `grader reset test_masks` restores the tests of masks.
+    """
     terminal = Terminal()
     if not folder.is_dir():
         raise UsageError(f"There is no folder {folder} here. Name it: --exercises DIR")
-    for name in exercises_named(exercise):
-        path, fresh = folder / f"{name}.py", stubs.as_handed_out(name)
+    exercises_named([name.removeprefix("test_") for name in exercise])
+    for name in dict.fromkeys(exercise):
+        of, is_tests = name.removeprefix("test_"), name.startswith("test_")
+        fresh = stubs.tests_as_handed_out(of) if is_tests else stubs.as_handed_out(of)
+        path = folder / f"{name}.py"
         if path.exists() and path.read_bytes() == fresh.encode():
             terminal.say(f"{path} is the original file.")
             continue

@@ -143,6 +143,13 @@ def as_handed_out(name: str) -> str:
     return stub(solution(name), name)
 
 
+def tests_as_handed_out(name: str) -> str:
+    """Return the public tests of an exercise as a student gets them. Raises `CurriculumError`."""
+    if HANDED_OUT.is_dir():
+        return as_handed_out(f"test_{name}")
+    return (EXERCISES / f"test_{name}.py").read_text(encoding="utf-8")
+
+
 def is_mark(line: str) -> bool:
     """Return whether a line of a solution only says where an answer begins or ends."""
     return line.strip() in (BEGIN, END)

@@ -158,6 +158,8 @@ def _write_package(folder: Path, assigned: Sequence[str], solved: Sequence[str])
     originals.mkdir(parents=True)
     for name in assigned:
         (originals / f"{name}.txt").write_text(stubs.as_handed_out(name), encoding="utf-8")
+        tests = stubs.tests_as_handed_out(name)
+        (originals / f"test_{name}.txt").write_text(tests, encoding="utf-8")
     for name in solved:
         (originals / f"{name}.txt").write_text(_solved(name), encoding="utf-8")
     known = package / prepared.FOLDER.relative_to(PACKAGE)

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from rich.console import Console
 from rich.text import Text
 
-from grader.board.progress import BLOCKED, DONE, PART, TODO, Progress, has_hidden_checks
-from grader.board.rendering import Line, fitted, message, messages, wrapped
+from grader.board.progress import BLOCKED, CHANGED, DONE, PART, TODO, Progress, has_hidden_checks
+from grader.board.rendering import Line, fitted, message, messages, restoring, wrapped
 from grader.board.result import Result
 from grader.board.workspace import Workspace
 from grader.curriculum import find
@@ -124,6 +124,8 @@ def verdict(progress: Progress, workspace: Workspace, width: int, after: str) ->
     status = progress.status if progress.status != DONE else PART
     passed = f"{progress.rights()} of {len(progress.tests)} tests passed"
     yield [(f"{name}: ", "title"), (status, status), (f", {passed}.{after}", "")]
+    if progress.status == CHANGED:
+        yield from restoring(name, workspace)
 
 
 def hidden_verdict(progress: Progress, hidden: Hidden, width: int, after: str) -> Iterator[Line]:

@@ -277,7 +277,8 @@ class Watch:
 
     def _fresh(self, name: str) -> Progress:
         tests = tuple(self.workspace.tests(name))
-        return Progress(name, tests, selected=len(tests))
+        changed = self.workspace.has_changed_tests(name)
+        return Progress(name, tests, selected=len(tests), changed=changed)
 
     def _ask(
         self, exercises: Sequence[str], hint: dict[str, Any] | None = None, picture: str = ""

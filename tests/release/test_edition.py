@@ -235,6 +235,29 @@ def test_a_student_works_in_it(tmp_path: Path) -> None:
         assert "edition/exercises/attention.py" in archive.namelist()
 
 
+def test_an_exercise_whose_tests_were_changed_is_not_done(tmp_path: Path) -> None:
+    """With an emptied test, or none at all; a test that was added doesn't count."""
+    made = edition.make(tmp_path / "edition", ["linear", "masks", "rope"])
+    student, folder = Student(made.folder), made.folder / "exercises"
+    for name in made.exercises:
+        (folder / f"{name}.py").write_text(stubs.reference_source(name), "utf-8")
+    emptied = folder / "test_masks.py"
+    head, _, rest = emptied.read_text("utf-8").partition("def test_padding_is_hidden() -> None:\n")
+    rest = rest.partition("\n\n\n")[2]
+    emptied.write_text(f"{head}def test_padding_is_hidden(): ...\n\n\n{rest}", "utf-8")
+    (folder / "test_rope.py").write_text("# later\n", "utf-8")
+    with (folder / "test_linear.py").open("a", encoding="utf-8") as added:
+        added.write("\n\ndef test_mine() -> None:\n    assert Linear(2, 3)\n")
+    _, output = student.run("pytest")
+    states = dict(re.findall(r"^  (linear|masks|rope) +(\S+ \S+)", output, re.M))
+    assert states == {"linear": "all public", "masks": "tests changed", "rope": "tests changed"}
+    assert "All public tests pass in 1 of 3 exercises." in output
+    assert "exercises/test_masks.py is not as it was handed out. To restore it:" in output
+    assert student.run("grader", "reset", "test_masks", "test_rope")[0] == 0
+    status, output = student.run("pytest")
+    assert (status, output.count("all public tests pass")) == (0, 3), output
+
+
 CELLS = """
 import json, sys
 from pathlib import Path
