@@ -59,7 +59,7 @@ WHOLLY = 6.0  # and if the whole statement is then the right answer's
 SAID = 2.0  # how much likelier an edit is of a kind that the exception is about
 WAVE = 24  # edits that are tried on one check before the next has its turn
 TARGETS = 2  # failing checks that edits are tried on where a right answer is nearly the same
-CONFIRMING, CONFIRMED_IN = 24, 2  # edits of one line, and failing checks, to confirm a line with
+CONFIRMING, CONFIRMED_IN = 14, 2  # edits of one line, and failing checks, to confirm a line with
 STEPS = 3  # edits that help a little, each of which is combined with the others
 
 
