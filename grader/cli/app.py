@@ -155,7 +155,8 @@ def with_nbgrader() -> Iterator[None]:
         yield
     except ModuleNotFoundError as error:
         raise UsageError(
-            f"{error.name} is not installed. In the kit's folder: pip install -e '.[grader]'"
+            f"{error.name} is not installed. In the kit's folder: "
+            "pip install -c constraints.txt -e '.[grader]'"
         ) from None
     finally:
         if skipped:

@@ -128,7 +128,7 @@ def _fitted(plan: Plan, submissions: Iterable[Submission]) -> Plan:
     if find_spec("IPython") is None:
         raise WorkforceError(
             "Notebooks are run by IPython, which is not installed. In the kit's folder: "
-            "pip install -e '.[grader]'"
+            "pip install -c constraints.txt -e '.[grader]'"
         )
     return replace(plan, program=WITH_NOTEBOOKS, expected=expected)
 

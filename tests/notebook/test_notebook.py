@@ -285,7 +285,7 @@ def test_without_ipython_notebooks_are_refused_with_the_command_that_installs_it
 ) -> None:
     monkeypatch.setattr(workers, "find_spec", lambda _: None)
     plan = workers.Plan(("masks",), 7, "process", 1)
-    with pytest.raises(workers.WorkforceError, match="pip install"):
+    with pytest.raises(workers.WorkforceError, match=r"pip install -c constraints\.txt"):
         next(workers.grade([notebook(code("x = 1"))], plan))
 
 
