@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 import collections.abc
-import difflib
 import dis
 import inspect
 import re
@@ -26,29 +25,6 @@ from grader.recognition.misplaced import EXCHANGED, ONE, SEVERAL
 
 _NO_FUNCTION = ", where a function or a layer belongs"
 _UNRAISED = "`{name}(…)` only creates the error: `raise {name}(…)` raises it."
-_NO_SUPER = (
-    "`{owner}.__init__` doesn't call `super().__init__(…)`, which sets up what every `{base}` has."
-)
-_NOT_KEPT = (
-    "`{owner}.__init__` takes `{name}` and does not keep it. Other methods see only what it "
-    "assigns to `self`."
-)
-_NEVER_MADE = (
-    "No line of `{owner}.__init__` assigns `self.{name}`. It takes {takes}: which of them does "
-    "`{name}` come from?"
-)
-_MADE_LATER = (
-    "`{owner}.__init__` does not assign `self.{name}`. `{owner}.{method}` does, on a line that did "
-    "not run before this. Does one method rely on another being called first?"
-)
-_MADE_IN_BRANCH = (
-    "`{owner}.__init__` assigns `self.{name}` only under `if {test}`. What should it be otherwise?"
-)
-_OTHER_SPELLING = "`{owner}` has no `{name}`, but it has `{near}`. Is one of them misspelled?"
-_ASKED_FOR = (
-    "`{owner}` has no `{name}`, which the exercise asks for. `__init__` assigns {made}: is one of "
-    "them meant?"
-)
 _LIST_EDITS = {"append", "extend", "insert", "pop", "clear", "remove"}
 _MADE = "It came from {call}."
 # Return annotations of functions that may return None.
@@ -223,82 +199,6 @@ def without_raise(source: str) -> tuple[str, int] | None:
         if isinstance(name, ast.Name) and name.id.endswith("Error"):
             return _UNRAISED.format(name=name.id), made.lineno
     return None
-
-
-def without_super(source: str, headline: str) -> tuple[str, int] | None:
-    """Return a sentence on an `__init__` that doesn't call its base class's, and its line.
-
-    It is that of the class whose object, says `headline`, has no such attribute.
-    """
-    for owner in parsed(source).body:
-        if not isinstance(owner, ast.ClassDef) or not owner.bases:
-            continue
-        if f"'{owner.name}' object has no attribute" not in headline:
-            continue
-        for node in owner.body:
-            if isinstance(node, ast.FunctionDef) and node.name == "__init__":
-                called = {part.attr for part in ast.walk(node) if isinstance(part, ast.Attribute)}
-                if "__init__" in called:
-                    return None
-                base = ast.unparse(owner.bases[0])
-                return _NO_SUPER.format(owner=owner.name, base=base), node.body[-1].lineno
-    return None
-
-
-def missing_attribute(source: str, headline: str) -> tuple[str, int, str] | None:
-    """Return a sentence on an attribute that `headline` says is missing, a line, and its method.
-
-    The line is the one that assigns it, or a similar name, or else the first one of `__init__`. A
-    class is skipped if it is not in the source, inherits from one that is, or has no `__init__`.
-    """
-    match = re.search(r"'(\w+)' object has no attribute '(\w+)'", headline)
-    tree = parsed(source)
-    classes = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
-    owner = classes.get(match[1]) if match is not None else None
-    if match is None or owner is None or any(getattr(b, "id", "") in classes for b in owner.bases):
-        return None
-    makers = [n for n in owner.body if isinstance(n, ast.FunctionDef) and n.name == "__init__"]
-    methods = {node.name for node in owner.body if isinstance(node, ast.FunctionDef)}
-    name = match[2]
-    if not makers or name in methods:
-        return None
-    maker, words = makers[0], {"owner": owner.name, "name": name}
-    inside = f"{owner.name}.__init__"
-    made = {
-        node.attr: node.lineno
-        for node in ast.walk(maker)
-        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)
-    }
-    if name in made:
-        for node in ast.walk(maker):
-            lines = {getattr(part, "lineno", 0) for part in ast.walk(node)}
-            if isinstance(node, ast.If) and not node.orelse and made[name] in lines:
-                sentence = _MADE_IN_BRANCH.format(**words, test=ast.unparse(node.test))
-                return sentence, made[name], inside
-        return None
-    for method in (node for node in owner.body if isinstance(node, ast.FunctionDef)):
-        for node in ast.walk(method):
-            if not isinstance(node, ast.Attribute) or not isinstance(node.ctx, ast.Store):
-                continue
-            if ast.unparse(node) == f"self.{name}":
-                sentence = _MADE_LATER.format(**words, method=method.name)
-                return sentence, node.lineno, f"{owner.name}.{method.name}"
-    # `norm1` is no misspelling of `norm2`.
-    close = difflib.get_close_matches(name, made, n=3, cutoff=0.8)
-    near = [one for one in close if re.sub(r"\d", "", one) != re.sub(r"\d", "", name)]
-    read = {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
-    if not near and name not in read and made:
-        names = ", ".join(f"`{one}`" for one in made)
-        return _ASKED_FOR.format(**words, made=names), maker.lineno, inside
-    if near:
-        return _OTHER_SPELLING.format(**words, near=near[0]), made[near[0]], inside
-    takes = [argument.arg for argument in (*maker.args.args[1:], *maker.args.kwonlyargs)]
-    if name in takes:
-        return _NOT_KEPT.format(**words), maker.lineno, inside
-    if not takes:
-        return None
-    sentence = _NEVER_MADE.format(**words, takes=", ".join(f"`{one}`" for one in takes))
-    return sentence, maker.lineno, inside
 
 
 def kept_by_methods(source: str, line: int) -> list[str]:

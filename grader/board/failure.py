@@ -15,12 +15,10 @@ from grader.board.causes import (
     cutting,
     exchanged_arguments,
     kept_by_methods,
-    missing_attribute,
     off_the_graph,
     width_of_layer,
     without_raise,
     without_return,
-    without_super,
 )
 from grader.board.forbidden import RuledOutError
 from grader.board.left_on import HEADLINE, HELP, LeftOnError
@@ -36,6 +34,7 @@ from grader.feedback.tensors import type_name
 from grader.recognition.raised_line import Fact
 from grader.recognition.raising import at_call, at_raise
 from grader.recognition.spelling import suggestion
+from grader.recognition.unset import missing_attribute, without_super
 
 _ENDLESS = "Your code didn't finish and was stopped. Is there an infinite loop?"
 _OWN_RAISE = (
@@ -204,12 +203,11 @@ def _explain_error(
         return replace(_FLAKY, places=places)
     result.is_tests_own = _is_of_test(error, workspace)
     line = _one_line(error)
-    left_out = without_super(workspace.source(result.exercise), line)
+    left_out = without_super(line, workspace.source(result.exercise))
     if left_out is not None:
         result.names_cause = True
-        sentence, number = left_out
-        place = workspace.line(result.exercise, number, "__init__")
-        return Finding(sentence, help=line, places=(place,))
+        place = workspace.line(result.exercise, left_out.line, "__init__")
+        return Finding(left_out.tells, help=line, places=(place,))
     missing_part = missing_attribute(workspace.source(result.exercise), line)
     if missing_part is not None:
         result.names_cause = True

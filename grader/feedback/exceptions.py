@@ -21,6 +21,7 @@ WHICH_MASK = (
 )
 _WHOSE = "The last axis is that of the keys, the one before it that of the queries. " + WHICH_MASK
 _MULTIPLIES = r"(?=.*(?:matmul|bmm|\w @|\) @|\] @))"
+_UNKNOWN = re.compile(r"(?:attribute|name) '(\w+)'")
 SOMETHING_IS_NONE = "Something is None that should have a value."
 _NOT_GIVEN = "`{0}` is None if it is not given. Check `if {0} is not None` first."
 _TWO_RESULTS = (
@@ -86,6 +87,15 @@ HINTS: tuple[Hint, ...] = (
         r"(?:self|mat2) must be a matrix",
         "`mm` multiplies two matrices, and one of these has more axes, or fewer. `@` takes any "
         "number of axes in front.",
+        at=r"\bmm\(",
+        asks="How many axes can each of the two have?",
+    ),
+    Hint(
+        r"batch[12] must be a 3D tensor",
+        "`bmm` multiplies two tensors that both have three axes, and one of these has more, or "
+        "fewer. `@` takes any number of axes in front.",
+        at=r"\bbmm\(",
+        asks="How many axes can each of the two have?",
     ),
     Hint(
         r"mat1 and mat2 shapes cannot be multiplied \((\w+) and (\w+)\)",
@@ -202,6 +212,7 @@ HINTS: tuple[Hint, ...] = (
         r"\"bitwise_\w+\" not implemented for '\w+'|operator\.invert\) is only implemented on",
         "`&`, `|` and `~` are for booleans, and these are floating-point numbers. A comparison "
         "such as `!= 0` makes booleans, and so does `.bool()`.",
+        asks="Which part of this line isn't made of booleans?",
     ),
     Hint(
         r"only one element tensors can be converted",
@@ -253,6 +264,39 @@ HINTS: tuple[Hint, ...] = (
         "under torch.no_grad().",
     ),
     Hint(
+        r"cannot assign 'torch\.\w+' as parameter '(\w+)'",
+        "`{0}` is a parameter, and only another nn.Parameter can take its place: a plain tensor, "
+        "such as a transposed one or `.data`, can't.",
+        asks="Which object should take its place, and is anything done to it on the way?",
+    ),
+    Hint(
+        r"'(\w+)' object is not an iterator",
+        "`next` goes on with an iterator, and a {0} isn't one.",
+        at=r"\bnext\(",
+        asks="Where would `next` remember how far it has come?",
+    ),
+    Hint(
+        r"^StopIteration",
+        "`next` has come to the end: an iterator can be gone through once.",
+        at=r"\bnext\(",
+        asks="How many times is `next` called, and what should come after the last item?",
+    ),
+    Hint(
+        r"expected Tensor as element \d+ in argument 0, but got (\w+)",
+        "This joins tensors, and its list holds a {0} instead.",
+        asks="What turns numbers into a tensor?",
+    ),
+    Hint(
+        r'can only concatenate (list|tuple) \(not "(\w+)"\)',
+        "`+` joins a {0} to another {0}, and here the other side is of the type {1}.",
+        asks="What is on each side of `+`, and what should it be?",
+    ),
+    Hint(
+        r"^IndexError: index (-?\d+) is out of range$",
+        "The list of layers has no number {0}: the first one has the number 0.",
+        asks="How many layers does the list hold?",
+    ),
+    Hint(
         r"does not require grad and does not have a grad_fn",
         "The result has lost its connection to the parameters: is there a `detach`, `.data`, "
         "`.item()`, torch.tensor(...) or torch.no_grad() on the way?",
@@ -284,6 +328,7 @@ HINTS: tuple[Hint, ...] = (
     Hint(
         r"string argument without an encoding",
         "`bytes` needs to know how to encode the characters. `text.encode()` uses UTF-8.",
+        asks="Are these characters or numbers, and which of the two does `bytes` need here?",
     ),
     Hint(
         r"unhashable type: '(list|dict|set)'",
@@ -351,11 +396,13 @@ HINTS: tuple[Hint, ...] = (
     ),
     Hint(
         r"'Tensor' object has no attribute '(\w+)'",
-        "A tensor has no `{0}`. Is it spelled right?",
+        "A tensor has no `{0}`.",
+        asks="Is it spelled right, or is it a function such as `torch.{0}`?",
     ),
     Hint(
         r"module '([\w.]+)' has no attribute '(\w+)'",
-        "`{0}` has no `{1}`. Is it spelled right?",
+        "`{0}` has no `{1}`.",
+        asks="How is it spelled in the documentation?",
     ),
     Hint(
         r"'([A-Z]\w*)' object has no attribute '(to|eval|train|parameters|named_parameters|"
@@ -364,12 +411,23 @@ HINTS: tuple[Hint, ...] = (
         "nn.Module?",
     ),
     Hint(
+        r"'Parameter' object is not callable",
+        "A parameter is a tensor, and a tensor can't be called. Square brackets pick rows of it.",
+        asks="What should be done with it here?",
+    ),
+    Hint(
+        r"'(str|list|tuple|dict|bool)' object is not callable",
+        "A {0} is called like a function, here or in what this line calls. Which name in this line "
+        "holds one, and what should it hold?",
+    ),
+    Hint(
         r"'(?!Tensor|NoneType)([A-Z]\w*)' object is not callable",
         "{0} cannot be called. Every nn.Module can: does its class inherit from nn.Module?",
     ),
     Hint(
         r"'(\w+)' object has no attribute '(\w+)'",
-        "{0} has no `{1}`. Is it spelled right, and made in __init__?",
+        "{0} has no `{1}`.",
+        asks="Is it spelled right, and if it is your own, made in __init__?",
     ),
     Hint(
         r"(\w+(?:\.\w+)?)\(\) (?:got an unexpected keyword argument|missing \d+ required|"
@@ -379,7 +437,8 @@ HINTS: tuple[Hint, ...] = (
     Hint(r"^UnboundLocalError", "A name is used before it gets a value in this function."),
     Hint(
         r"^NameError: name '(\w+)' is not defined",
-        "Python does not know the name `{0}` here. Is it spelled right, or is an import missing?",
+        "Python does not know the name `{0}` here.",
+        asks="Is it spelled right, or is an import missing?",
     ),
     Hint(
         r"^ModuleNotFoundError: No module named 'exercises\.(\w+)'",
@@ -446,15 +505,34 @@ def hint_for(error: str, line: str = "", spelled: str = "") -> str:
 
     `spelled` is said of a name that is spelled wrong, unless more is known of the error.
     """
-    known = _first(SLIPS, error, line) or torch_call(error, line)
-    return known or spelled or _first(HINTS, error, line)
+    means, asks, _ = _meant(error, line, spelled)
+    return f"{means} {asks}".rstrip()
 
 
-def _first(hints: tuple[Hint, ...], error: str, line: str) -> str:
-    """Return what the first hint that matches says; "" if none does."""
+def certain(error: str, line: str, spelled: str = "") -> tuple[str, str] | None:
+    """Return what is certainly wrong at that line, and a question; None if it may be right."""
+    unknown = _UNKNOWN.search(error)
+    if unknown and unknown[1] not in line:  # in what the line calls
+        return None
+    means, asks, is_certain = _meant(error, line, spelled)
+    return (means, asks) if is_certain else None
+
+
+def _meant(error: str, line: str, spelled: str) -> tuple[str, str, bool]:
+    """Return what an error means, a question, and whether that is certain."""
+    known = _first(SLIPS, error, line)
+    if known is not None:
+        return known
+    of_torch = torch_call(error, line) or spelled
+    return (of_torch, "", True) if of_torch else _first(HINTS, error, line) or ("", "", False)
+
+
+def _first(hints: tuple[Hint, ...], error: str, line: str) -> tuple[str, str, bool] | None:
+    """Return what the first hint that matches says; None if none does."""
     for hint in hints:
         matched, there = re.search(hint.pattern, error), re.search(hint.at, line)
         if matched and there:
             groups = [group for group in matched.groups() + there.groups() if group is not None]
-            return hint.means.format(*groups, "", "")
-    return ""
+            means, asks = (text.format(*groups, "", "") for text in (hint.means, hint.asks))
+            return means, asks, bool(asks)
+    return None

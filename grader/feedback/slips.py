@@ -15,11 +15,15 @@ class Hint:
 
     A hint with `at` is given only where the student's line holds that pattern as well; its groups
     count on from those of `pattern`.
+
+    A hint with a question, `asks`, is certain: it is true of the line whatever else is wrong, and
+    leads to the fix even if the line is right and one before it wrong.
     """
 
     pattern: str
     means: str
     at: str = ""
+    asks: str = ""
 
 
 _METHOD = "builtin_function_or_method|method_descriptor|method\\b"
@@ -33,23 +37,27 @@ SLIPS: tuple[Hint, ...] = (
     Hint(
         r"'torch\.Size' object is not callable",
         f"`shape` is a tuple, not a function: it takes square brackets or none. {_SIZE_OF}",
+        asks="Which of its sizes do you want here, or all of them?",
     ),
     Hint(
         rf"(?:{_METHOD})",
         f"`size` is a function: without brackets it isn't called. {_SIZE_OF}",
         at=r"\.size(?![\w(])",
+        asks="Which of the sizes do you want here, or all of them?",
     ),
     Hint(
-        rf"^TypeError.*(?:{_METHOD})",
+        rf"^(?:Type|Attribute)Error.*(?:{_METHOD})",
         "`{0}` is a function: without `()` it isn't called.",
         at=r"\.(dim|numel|item|tolist|float|long|bool|t|exp|log|sqrt|square|clone|detach|sum|mean|"
         r"max|min|any|all|lower|upper|split|strip|encode|decode|items|keys|values|parameters)"
         r"(?![\w(])",
+        asks="What does the call need in its brackets?",
     ),
     Hint(
         r"zeros\(\)|ones\(\)|empty\(\)|randn?\(\)|full\(\)",
         f"`size` is a function: without brackets it isn't called. {_SIZE_OF}",
         at=r"\.size(?![\w(])",
+        asks="Which of the sizes do you want here, or all of them?",
     ),
     Hint(
         r"must be (?:real number|Number), not torch\.Size|"
@@ -71,6 +79,7 @@ SLIPS: tuple[Hint, ...] = (
         r"transpose\(\) (?:missing|takes|received)",
         "`transpose` takes the two axes that it swaps: `transpose(-2, -1)`. For another order of "
         "all axes there is `permute`.",
+        asks="Which two axes should be swapped here?",
     ),
     Hint(
         r"permute\(.*number of dimensions in the tensor input does not match.*"
@@ -78,15 +87,21 @@ SLIPS: tuple[Hint, ...] = (
         "`permute` takes all axes of the tensor in their new order, here {0} of them. "
         "`transpose` swaps two.",
     ),
-    Hint(r"'torch\.return_types\.(max|min)'|not torch\.return_types\.(max|min)", _TWO_OF),
+    Hint(
+        r"'torch\.return_types\.(max|min)'|not torch\.return_types\.(max|min)",
+        _TWO_OF,
+        asks="Which of the two does this line need?",
+    ),
     Hint(
         r"softmax\(\) missing \d+ required",
         "`softmax` needs the axis along which its results sum to one: `dim=-1` is the last.",
+        asks="Along which axis should they sum to one?",
     ),
     Hint(
         r"unsqueeze\(\) missing|unsqueeze\(\) takes",
         "`unsqueeze` needs the position of the new axis of size 1: `unsqueeze(0)` puts it first, "
         "`unsqueeze(-1)` last.",
+        asks="How many axes should be added here, and where?",
     ),
     Hint(
         r"'(?:int|float)' object is not iterable",
@@ -105,6 +120,12 @@ SLIPS: tuple[Hint, ...] = (
     Hint(
         r"failed to unpack the object .* got float|'float' object cannot be interpreted",
         "A size is a whole number, and `/` gives a fraction. `//` divides whole numbers.",
+        at=r"[^/]/[^/]",
+        asks="Which of the two stands in this line?",
+    ),
+    Hint(
+        r"failed to unpack the object .* got float|'float' object cannot be interpreted",
+        "A size is a whole number, and this is a fraction. Where does it come from?",
     ),
     Hint(
         r"^KeyError: None$",
@@ -138,6 +159,7 @@ SLIPS: tuple[Hint, ...] = (
         r"Softmax|Tanh|Linear|Embedding|LayerNorm|Sequential)\b)",
         "`{0}(…)` makes the layer; a second pair of brackets applies it, as in `{0}()(x)`. Is it "
         "made once, in __init__, and called with a tensor in `forward`?",
+        asks="Where is the layer made, and where is it applied?",
     ),
     Hint(
         r"argument '\w+' \(position \d+\) must be Tensor, not (?!tuple|NoneType|list|int|float|str|"
@@ -154,6 +176,7 @@ SLIPS: tuple[Hint, ...] = (
         r"Tensors must have same number of dimensions: got (\d+) and (\d+)",
         "Tensors can be joined only if they have the same number of axes; these have {0} and {1}. "
         "`unsqueeze` adds one; an index, as in `x[:, -1]`, takes one away.",
+        asks="Which of them lacks an axis, or has one too many?",
     ),
     Hint(
         r"Sizes of tensors must match except in dimension (\d+)\. Expected size (\d+) but got "
@@ -164,6 +187,7 @@ SLIPS: tuple[Hint, ...] = (
     Hint(
         r"cat\(\): argument 'tensors' .* must be tuple of Tensors, not Tensor|cat\(\) received",
         "`cat` takes its tensors in one list: `torch.cat([a, b], dim=…)`.",
+        asks="Where do its brackets begin and end in your line?",
     ),
     Hint(
         r"expected sequence of length (\d+) at dim \d+ \(got (\d+)\)",
@@ -173,6 +197,7 @@ SLIPS: tuple[Hint, ...] = (
         r"The shape of the mask .* does not match the shape of the indexed tensor",
         "Square brackets take a mask of the tensor's own shape only. `masked_fill` and "
         "`torch.where` broadcast a smaller one.",
+        asks="What shape does your mask have, and what shape the tensor?",
     ),
     Hint(
         r"too many indices for tensor of dimension (\d+)",
@@ -204,15 +229,18 @@ SLIPS: tuple[Hint, ...] = (
     Hint(
         r"ModuleList\.extend should be called with an iterable, but got (?:type )?(\w+)",
         "nn.ModuleList takes a list of layers, such as `[Layer() for _ in range(n)]`.",
+        asks="What should the list hold here?",
     ),
     Hint(
         r"([\w.]+) is not a Module subclass",
         "A list of modules holds layers that are made, with brackets: `Layer(…)`, not `Layer`.",
+        asks="What does your list hold?",
     ),
     Hint(
         r"Module \[(ModuleList|ModuleDict)\] is missing the required",
         "An nn.{0} only keeps modules and cannot be called. Loop over it with `for`, or pick one "
         "with square brackets.",
+        asks="What should happen to x in each of the layers?",
     ),
     Hint(
         r"'Tensor' object has no attribute 'len'",
@@ -221,6 +249,7 @@ SLIPS: tuple[Hint, ...] = (
     Hint(
         r"'Tensor' object has no attribute 'append'",
         "A tensor has a fixed size. `torch.cat` joins two into one; a list can be appended to.",
+        asks="What do you collect here, in a list or in a tensor?",
     ),
     Hint(
         r"'list' object has no attribute '(\w+)'",
@@ -230,6 +259,7 @@ SLIPS: tuple[Hint, ...] = (
     Hint(
         r"'(?:int|float)' object has no attribute '(\w+)'",
         "This is a plain Python number, without `{0}`. Did it come from `.item()`, `len` or `sum`?",
+        asks="Where does it become a plain number?",
     ),
     Hint(
         r"can't concat int to bytes|for \+: 'int' and 'bytes'|expected a bytes-like object, int",

@@ -12,12 +12,15 @@ from torch import Tensor
 
 from grader import curriculum
 from grader.feedback import text
+from grader.feedback.exceptions import certain
 from grader.feedback.finding import Place
 from grader.feedback.results import Diagnosis, ExerciseResult
 from grader.recognition.functions import Functions
 from grader.recognition.likeness import parsed
 from grader.recognition.raised_line import Fact
-from grader.recognition.raising import at_call, at_raise
+from grader.recognition.raising import at_call, at_raise, convolution
+from grader.recognition.spelling import suggestion
+from grader.recognition.unset import missing_attribute, without_super
 from grader.remote.session import StudentError, clean
 from grader.remote.source_lines import source_lines
 
@@ -29,12 +32,33 @@ _PLAIN = (Tensor, bool, int, float, str, type(None))
 def fact_of(error: StudentError, source: str, exercise: str) -> Fact | None:
     """Return what is wrong at the line of an exercise's source that raised; None if unknown."""
     entries = curriculum.find(exercise).entries
+    if "ParameterShapeError" in error.kinds:
+        return convolution(error.text.partition(" ")[0], source)
+    if "AttributeError" in error.kinds and (unset := _unset(str(error), source)):
+        return unset
     if error.line is None:
         return at_call(str(error), source, entries)
     if PurePosixPath(error.file or "").stem != exercise:
         return None
     values = _values(error.asked, source, entries) if error.asked else {}
-    return at_raise(str(error), source, error.line, entries, values)
+    return at_raise(str(error), source, error.line, entries, values) or _meant(error, source)
+
+
+def _unset(error: str, source: str) -> Fact | None:
+    """Return why an object of the student's has no such attribute; None if unknown."""
+    left_out = without_super(error, source)
+    missing = missing_attribute(source, error) if left_out is None else None
+    return Fact(missing[0], "", missing[1]) if missing else left_out
+
+
+def _meant(error: StudentError, source: str) -> Fact | None:
+    """Return what the error itself proves at its line; None if the line may be right."""
+    lines, line = source_lines(source), error.line or 0
+    if not 0 < line <= len(lines):
+        return None
+    spelled = suggestion(str(error), source, line)
+    known = certain(str(error), lines[line - 1], spelled)
+    return None if known is None else Fact(*known, line)
 
 
 def with_raised(

@@ -114,6 +114,16 @@ class Given:
             self._called[key] = self.code.calls(function, self._is_entry(function))
         return self._called[key]
 
+    def made(
+        self, value: ast.expr, function: Function, at: ast.stmt
+    ) -> tuple[ast.expr, ast.stmt] | None:
+        """Return what a name was made from before a statement, and where; None if that may vary."""
+        before = _stores(value.id, function.node, at) if isinstance(value, ast.Name) else None
+        if not before or before[-1] not in function.node.body:
+            return None
+        made = _assigned(ast.unparse(value), before[-1])
+        return None if made is None else (made, before[-1])
+
     def dimension(
         self, size: ast.expr, function: Function, at: ast.stmt, depth: int = 0
     ) -> tuple[str, int] | None:

@@ -6,6 +6,8 @@ import ast
 import re
 from collections.abc import Iterator
 
+from torch import Tensor
+
 from grader.recognition.functions import Function
 from grader.recognition.given import shape_of, whole_number
 from grader.recognition.raised_line import (
@@ -21,8 +23,15 @@ from grader.recognition.raised_line import (
 )
 
 _MOST_STEPS = 5  # from one name to the next, between what is given and what is made of it
+_REDUCES = {"sum", "mean", "max", "min", "amax", "amin", "var", "std", "norm", "logsumexp"}
+_MAKES = {f"{kind}{of}" for kind in ("zeros", "ones", "empty", "full") for of in ("", "_like")}
+_MAKES |= {f"new_{kind}" for kind in ("zeros", "ones", "empty", "full")}
 _ASKS_AXES = "How many axes may `{}` have? Which of them does this line need?"
 _UNPACK = re.compile(r"(?:not enough|too many) values to unpack \(expected (\d+)(?:, got (\d+))?\)")
+_SIZES = re.compile(
+    r"The size of tensor a \((\d+)\) must match the size of tensor b \((\d+)\) at "
+    r"non-singleton dimension (\d+)"
+)
 _EXPAND = re.compile(
     r"expanded size of the tensor \((\d+)\) must match the existing size \((\d+)\) at "
     r"non-singleton dimension (\d+)\.\s+Target sizes: \[([\d, ]*)\]\.\s+Tensor sizes: \[([\d, ]*)\]"
@@ -150,11 +159,15 @@ def indexed(raised: Raised) -> Fact | None:
             named = [
                 p for p in parts if not (isinstance(p, ast.Constant) and p.value in (None, ...))
             ]
+            is_given = raised.origin(node.value)
             if len(named) > int(said[1]) and all(
-                isinstance(p, ast.Slice) or whole_number(p) is not None for p in named
+                isinstance(p, ast.Slice)
+                or whole_number(p) is not None
+                or (is_given and isinstance(p, ast.Name))
+                for p in named
             ):
                 found.append((node, len(named)))
-    if len(found) != 1:
+    if len({(ast.unparse(node.value), count) for node, count in found}) != 1:
         return None
     node, count = found[0]
     name = ast.unparse(node.value)
@@ -299,6 +312,145 @@ def _width(part: ast.Slice) -> int | None:
     return None
 
 
+def combined(raised: Raised) -> Fact | None:
+    """`x / x.sum(-1)`, and `x / x.sum(-1).reshape(-1, 1)`: a number per row that lost its axes."""
+    said = _SIZES.search(raised.error)
+    for node in raised.nodes() if said else ():
+        if not isinstance(node, ast.BinOp):
+            continue
+        for number, (part, whole) in enumerate(
+            ((node.right, node.left), (node.left, node.right)), start=1
+        ):
+            made = raised.given.made(part, raised.function, raised.statement)
+            value = made[0] if made else part
+            is_flat, reduced = _is_flat(value), _reduced(value)
+            if said is None or (not is_flat and reduced is None):
+                continue
+            name = ast.unparse(whole)
+            shown = f"`{written(value)}`" + (f" (line {made[1].lineno})" if made else "")
+            if is_flat:
+                return Fact(
+                    f"{shown} puts the numbers of all axes on one, {said[3 - number]} of them, "
+                    f"where `{name}` has {said[number]}.",
+                    f"Which axes does each of these numbers need, so that it meets its own part of "
+                    f"`{name}`?",
+                )
+            if reduced is not None and ast.unparse(reduced) == name:
+                return Fact(
+                    f"{shown} drops the axis that it goes along, and `{name}` still has it. So "
+                    "their axes don't fit together.",
+                    "How can that axis stay, with size 1?",
+                )
+    return None
+
+
+def _is_flat(value: ast.expr) -> bool:
+    """Return whether an expression is `x.reshape(-1)`, `x.view(-1, 1)` or `x.flatten()`."""
+    if not isinstance(value, ast.Call) or not isinstance(value.func, ast.Attribute):
+        return False
+    sizes = [whole_number(size) for size in value.args]
+    if value.func.attr in ("view", "reshape"):
+        return sizes[:1] == [-1] and all(size == 1 for size in sizes[1:])
+    return value.func.attr == "flatten" and not sizes and not value.keywords
+
+
+def _reduced(value: ast.expr) -> ast.expr | None:
+    """Return the tensor of which an expression is the sum, mean or maximum without an axis."""
+    is_first = isinstance(value, ast.Subscript) and whole_number(value.slice) == 0
+    if isinstance(value, ast.Subscript | ast.Attribute) and (
+        is_first or getattr(value, "attr", "") == "values"
+    ):
+        value = value.value
+    if not isinstance(value, ast.Call) or not isinstance(value.func, ast.Attribute):
+        return None
+    of_torch = ast.unparse(value.func.value) == "torch" and value.args
+    arguments = value.args[1:] if of_torch else value.args
+    named = {keyword.arg for keyword in value.keywords}
+    goes_along_one = len(arguments) == 1 or (not arguments and "dim" in named)
+    if value.func.attr not in _REDUCES or not goes_along_one or named - {"dim", "correction"}:
+        return None
+    return value.args[0] if of_torch else value.func.value
+
+
+def made_like(raised: Raised) -> Fact | None:
+    """`output = torch.zeros_like(query)`, which `weights @ value` doesn't fit."""
+    said = _SIZES.search(raised.error) or _EXPAND.search(raised.error)
+    if not said:
+        return None
+    sizes = {int(said[1]), int(said[2])}
+    shapes = {
+        name: tuple(value.shape)
+        for name, value in raised.values.items()
+        if isinstance(value, Tensor) and value.dim()
+    }
+    for statement in _behind(raised):
+        like = _like(statement, raised)
+        alike = shapes.get(like[0], ())[:-2]
+        widths = {
+            name
+            for name, shape in shapes.items()
+            if shape[-1] in sizes - {like[1]} and shape[:-2] == alike and _is_whole(raised)
+        }
+        elsewhere = {size for shape in shapes.values() for size in shape[:-1]}
+        if like[1] not in sizes or len(widths) != 1 or sizes & elsewhere:
+            continue
+        other = widths.pop()
+        held = ast.unparse(statement.targets[0])
+        return Fact(
+            f"`{held}` is made like `{like[0]}`, with size {like[1]} on its last axis. Here it "
+            f"meets numbers with the {shapes[other][-1]} features of `{other}`.",
+            f"From which tensor should `{held}` get the size of its last axis?",
+            statement.lineno,
+        )
+    return None
+
+
+def _is_whole(raised: Raised) -> bool:
+    """Return whether a statement doesn't write into a part of the last axis only."""
+    targets = raised.statement.targets if isinstance(raised.statement, ast.Assign) else []
+    parts = [part for node in targets if isinstance(node, ast.Subscript) for part in [node.slice]]
+    last = [part.elts[-1] if isinstance(part, ast.Tuple) else part for part in parts]
+    return all(ast.unparse(part) in (":", "...") for part in last)
+
+
+def _behind(raised: Raised) -> list[ast.Assign]:
+    """Return the statements before the raising one that what it uses was made from."""
+    function = raised.function
+    wanted = _names(raised.statement, function)
+    for _ in range(_MOST_STEPS):
+        for target, source in _bindings(function.node):
+            if _names(target, function) & wanted:
+                wanted |= _names(source, function)
+    return [
+        node
+        for node in ast.walk(function.node)
+        if isinstance(node, ast.Assign)
+        and len(node.targets) == 1
+        and isinstance(node.targets[0], ast.Name)
+        and node.lineno <= raised.statement.lineno
+        and _names(node.targets[0], function) & wanted
+    ]
+
+
+def _like(statement: ast.Assign, raised: Raised) -> tuple[str, int]:
+    """Return the given tensor whose shape a statement copies, and its width; ("", -1) if none."""
+    made = statement.value
+    if not isinstance(made, ast.Call) or not made.args:
+        return "", -1
+    called = ast.unparse(made.func).rpartition(".")[2]
+    copied = made.args[0] if called.endswith("_like") else shape_of(made.args[0])
+    name = ""
+    if copied is not None and called in _MAKES:
+        name = raised.given.origin(copied, raised.function, statement)
+    elif called in _MAKES and not isinstance(made.args[-1], ast.Starred):
+        found = raised.given.dimension(made.args[-1], raised.function, statement)
+        shape = raised.shape(found[0]) if found else None
+        if found and shape and found[1] in (-1, len(shape) - 1):
+            name = found[0]
+    shape = raised.shape(name)
+    return (name, shape[-1]) if shape else ("", -1)
+
+
 def viewed(raised: Raised) -> Fact | None:
     """`value.reshape(-1, n, d)` with a size of the query."""
     if not re.search(r"shape '\[.*?\]' is invalid for input of size", raised.error):
@@ -390,6 +542,12 @@ def of_other_rank(raised: Raised) -> Fact | None:
                 f"{ALLOWED}",
                 asks,
             )
+        if raised.origin(index):
+            return Fact(
+                f"`{ast.unparse(tensor)}` has another number of axes than `{code}`, which says "
+                "what to pick or where to write. Both need the same number.",
+                f"Which axis does `{code}` lack?",
+            )
         if isinstance(tensor, ast.Call) and ast.unparse(tensor.func) == "torch.zeros":
             return Fact(
                 f"`{written(tensor)}` always has the same number of axes, whatever `{name}` has. "
@@ -400,6 +558,6 @@ def of_other_rank(raised: Raised) -> Fact | None:
 
 
 SHAPES = (
-    unpacked, reordered, subscripts, pattern, counted, indexed, slot, viewed, in_order, of_two_axes,
-    of_other_rank,
+    unpacked, reordered, subscripts, pattern, counted, indexed, slot, made_like, combined, viewed,
+    in_order, of_two_axes, of_other_rank,
 )  # fmt: skip

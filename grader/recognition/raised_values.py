@@ -23,6 +23,8 @@ def none(raised: Raised) -> Fact | None:
             used = [node.operand]
         elif isinstance(node, ast.BinOp):
             used = [node.left, node.right]
+        elif isinstance(node, ast.Call) and "not callable" in raised.error:
+            used = [node.func]
         elif isinstance(node, ast.Call) and re.match(r"(?:torch|F|nn)\.", ast.unparse(node.func)):
             used = [*node.args, *(keyword.value for keyword in node.keywords)]
         for operand in used:
@@ -40,11 +42,12 @@ def none_of_own(raised: Raised) -> Fact | None:
     """`y + self.bias` where `__init__` made `self.bias` None."""
     if "NoneType" not in raised.error:
         return None
+    is_called = "not callable" in raised.error
     attributes = [
         operand
         for node in raised.nodes()
-        if isinstance(node, ast.BinOp)
-        for operand in (node.left, node.right)
+        if isinstance(node, ast.Call if is_called else ast.BinOp)
+        for operand in ([node.func] if isinstance(node, ast.Call) else [node.left, node.right])
         if isinstance(operand, ast.Attribute) and _may_be_none(operand, raised)
     ]
     if len(attributes) != 1:
@@ -63,7 +66,8 @@ def _may_be_none(attribute: ast.Attribute, raised: Raised) -> bool:
     if owner is None or code != f"self.{attribute.attr}":
         return False
     setting = re.compile(
-        rf"^(?:{code}(?:: [^\n=]*)? = None|self\.register_\w+\(['\"]{attribute.attr}['\"], None\))$"
+        rf"^(?:{code}(?:: [^\n=]*)? = (?:.+ else )?None"
+        rf"|self\.register_\w+\(['\"]{attribute.attr}['\"], None\))$"
     )
     nodes = {
         method.node.name: [
@@ -249,6 +253,12 @@ def in_place(raised: Raised) -> Fact | None:
                 "the caller.",
                 "How do you write this so that it makes a new tensor?",
             )
+        if isinstance(tensor, ast.Attribute) and ast.unparse(tensor.value) == "self":
+            return Fact(
+                f"`{written(raised.statement)}` changes the parameter `{ast.unparse(tensor)}` in "
+                "place while autograd records, which it doesn't allow.",
+                "Can its numbers be made before they become a parameter?",
+            )
     return None
 
 
@@ -390,8 +400,21 @@ def truth_of_a_tensor(raised: Raised) -> Fact | None:
         asked: ast.expr | None = None
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
             asked = node.operand
-        elif isinstance(node, ast.If | ast.IfExp) and isinstance(node.test, ast.Name):
+        elif isinstance(node, ast.BoolOp) and isinstance(node.values[0], ast.Call | ast.Compare):
+            word = "and" if isinstance(node.op, ast.And) else "or"
+            return Fact(
+                f"`{written(node)}`: Python's `{word}` asks whether its first part is true as a "
+                "whole, and that is a tensor with many answers.",
+                "Which operator combines two tensors number by number?",
+            )
+        elif isinstance(node, ast.If | ast.IfExp | ast.While):
             asked = node.test
+            if isinstance(asked, ast.Compare) and _compares_numbers(asked):
+                return Fact(
+                    f"This line asks whether `{written(asked)}` is true. That is a tensor with an "
+                    "answer for each of its numbers, not a single one.",
+                    "What should happen for each of them? Which function chooses number by number?",
+                )
         if isinstance(asked, ast.Name | ast.Attribute):
             code = ast.unparse(asked)
             return Fact(
@@ -400,6 +423,10 @@ def truth_of_a_tensor(raised: Raised) -> Fact | None:
                 f"What is it that you want to know of `{code}`?",
             )
     return None
+
+
+def _compares_numbers(test: ast.Compare) -> bool:
+    return not any(isinstance(op, ast.Is | ast.IsNot | ast.In | ast.NotIn) for op in test.ops)
 
 
 def _is_number(node: ast.expr) -> bool:

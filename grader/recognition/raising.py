@@ -10,6 +10,7 @@ and one before it wrong.
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import replace
@@ -18,6 +19,7 @@ from grader.curriculum.rules import listed
 from grader.recognition.functions import Functions
 from grader.recognition.given import Given
 from grader.recognition.likeness import parsed
+from grader.recognition.raised_calls import CALLS
 from grader.recognition.raised_line import Fact, Raised
 from grader.recognition.raised_shapes import SHAPES
 from grader.recognition.raised_values import VALUES
@@ -44,10 +46,10 @@ def at_raise(
     function, statement = place
     raised = Raised(error[:_LONGEST], statement, function, given, values or {})
     try:
-        fact = next(filter(None, (kind(raised) for kind in (*SHAPES, *VALUES))), None)
+        fact = next(filter(None, (kind(raised) for kind in (*SHAPES, *VALUES, *CALLS))), None)
     except RecursionError:
         return None
-    return None if fact is None else replace(fact, line=line)
+    return None if fact is None else replace(fact, line=fact.line or line)
 
 
 def at_call(error: str, source: str, entries: Collection[str]) -> Fact | None:
@@ -66,5 +68,22 @@ def at_call(error: str, source: str, entries: Collection[str]) -> Fact | None:
                 f"argument with that name. It has {listed(own) if own else 'none'}.",
                 "What names does the exercise give the arguments?",
                 function.node.lineno,
+            )
+    return None
+
+
+def convolution(parameter: str, source: str) -> Fact | None:
+    """Return that a layer, whose parameter has another shape than it should, is a convolution."""
+    parts = {f"self.{part}" for part in parameter.split(".")}
+    for node in ast.walk(parsed(source)):
+        if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.Call):
+            continue
+        called = ast.unparse(node.value.func)
+        if re.search(r"\bConv\dd$", called) and parts & set(map(ast.unparse, node.targets)):
+            return Fact(
+                f"`{ast.unparse(node.targets[0])}` is a convolution: the weight of `{called}` has "
+                "an axis more than a map from features to features needs.",
+                "Which layer of torch.nn applies one matrix to the features of every token?",
+                node.lineno,
             )
     return None

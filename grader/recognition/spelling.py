@@ -48,7 +48,13 @@ def suggestion(error: str, source: str, line: int) -> str:
         name, tree = found[1], parsed(source)
         if wanted := _IMPORTS.get(name) or _of_exercises(name):
             return f"`{name}` is not defined here. Is `{wanted}` missing?"
-        near = _of_self(name, tree, line) or _near(name, _visible(tree, line))
+        near = _of_self(name, tree, line)
+        if not near and _is_of_init(name, tree, line):
+            return (
+                f"`{name}` is an argument of `__init__`, and no other method sees it. Does "
+                "`__init__` keep it?"
+            )
+        near = near or _near(name, _visible(tree, line))
         return f"`{name}` is not defined here. Did you mean `{near}`?" if near else ""
     if found := _ATTRIBUTE.match(error):
         owner, name = found.groups()
@@ -89,6 +95,17 @@ def _of_self(name: str, tree: ast.Module, line: int) -> str:
     place = Functions(tree).at(line)
     owner = place[0].owner if place else None
     return f"self.{name}" if owner is not None and name in {*_attributes(owner)} else ""
+
+
+def _is_of_init(name: str, tree: ast.Module, line: int) -> bool:
+    """Return whether the `__init__` of the class around a line has an argument of that name."""
+    functions = Functions(tree)
+    place = functions.at(line)
+    owner = place[0].owner if place else None
+    return owner is not None and any(
+        function.owner is owner and function.node.name == "__init__" and name in function.parameters
+        for function in functions.all
+    )
 
 
 def _attributes(owner: ast.ClassDef) -> Iterator[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import pytest
 import torch
 
 from grader.feedback.finding import Place, Status
@@ -87,3 +88,39 @@ def test_a_line_that_is_shown_beside_a_named_mistake_is_not_told_again() -> None
     named = Diagnosis(("p-of-one",), "", (), shows="dropout.py, line 6: `raise ValueError`")
     result = replace(RESULT, diagnoses=(named,))
     assert with_raised({"one": REFUSED}, result, DROPOUT, ["one"]) == result
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "line", "tells"),
+    [
+        ("NameError", "name 'p' is not defined", 10, "`p` is an argument of `__init__`"),
+        ("NameError", "name 'torch' is not defined", 10, "`torch` is not defined here."),
+        ("AttributeError", "'Tensor' object has no attribute 'shap'", 10, "A tensor has no `shap`"),
+        (
+            "AttributeError",
+            "'Dropout' object has no attribute 'q'",
+            10,
+            "No line of `Dropout.__init__` assigns `self.q`.",
+        ),
+        ("TypeError", "'torch.Size' object is not callable", 10, "`shape` is a tuple"),
+        # The line that is called here may be the wrong one.
+        ("AttributeError", "'Tensor' object has no attribute 'other'", 10, ""),
+        ("TypeError", "'tuple' object has no attribute 'size'", 10, ""),
+    ],
+)
+def test_what_an_error_proves_by_itself_is_told(
+    kind: str, text: str, line: int, tells: str
+) -> None:
+    source = DROPOUT.replace("self.p = p", "pass").replace("x.shape", "p.shap() + q + torch")
+    error = StudentError([kind], text, "exercises/dropout.py", line)
+    fact = fact_of(error, source, "dropout")
+    assert (fact.tells if fact else "").startswith(tells)
+    assert bool(fact) == bool(tells)
+
+
+def test_an_init_that_does_not_call_that_of_its_base_is_told() -> None:
+    source = DROPOUT.replace("super().__init__()", "pass")
+    text = "'Dropout' object has no attribute '_modules'"
+    fact = fact_of(StudentError(["AttributeError"], text, None, None), source, "dropout")
+    assert fact is not None
+    assert fact.tells.startswith("`Dropout.__init__` doesn't call `super().__init__(…)`")

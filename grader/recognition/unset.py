@@ -1,0 +1,109 @@
+"""Why an object of a student's class has no such attribute: no line that ran has set it."""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import re
+
+from grader.recognition.likeness import parsed
+from grader.recognition.raised_line import Fact, written
+
+_NOT_KEPT = (
+    "`{owner}.__init__` takes `{name}` and does not keep it. Other methods see only what it "
+    "assigns to `self`."
+)
+_NEVER_MADE = (
+    "No line of `{owner}.__init__` assigns `self.{name}`. It takes {takes}: which of them does "
+    "`{name}` come from?"
+)
+_MADE_LATER = (
+    "`{owner}.__init__` does not assign `self.{name}`. `{owner}.{method}` does, on a line that did "
+    "not run before this. Does one method rely on another being called first?"
+)
+_MADE_IN_BRANCH = (
+    "`{owner}.__init__` assigns `self.{name}` only under `if {test}`. What should it be otherwise?"
+)
+_OTHER_SPELLING = "`{owner}` has no `{name}`, but it has `{near}`. Is one of them misspelled?"
+_ASKED_FOR = (
+    "`{owner}` has no `{name}`, which the exercise asks for. `__init__` assigns {made}: is one of "
+    "them meant?"
+)
+
+
+def without_super(error: str, source: str) -> Fact | None:
+    """Return that an object lacks what its base class's `__init__`, never called, would make."""
+    for owner in parsed(source).body:
+        if not isinstance(owner, ast.ClassDef) or not owner.bases:
+            continue
+        if f"'{owner.name}' object has no attribute" not in error:
+            continue
+        for node in owner.body:
+            if isinstance(node, ast.FunctionDef) and node.name == "__init__":
+                called = {part.attr for part in ast.walk(node) if isinstance(part, ast.Attribute)}
+                base = ast.unparse(owner.bases[0])
+                if "__init__" in called:
+                    return None
+                return Fact(
+                    f"`{owner.name}.__init__` doesn't call `super().__init__(…)`, which sets up "
+                    f"what every `{base}` has.",
+                    "Which line has to be the first of `__init__`?",
+                    node.body[-1].lineno,
+                )
+    return None
+
+
+def missing_attribute(source: str, headline: str) -> tuple[str, int, str] | None:
+    """Return a sentence on an attribute that `headline` says is missing, a line, and its method.
+
+    The line is the one that assigns it, or a similar name, or else the first one of `__init__`. A
+    class is skipped if it is not in the source, inherits from one that is, or has no `__init__`.
+    """
+    match = re.search(r"'(\w+)' object has no attribute '(\w+)'", headline)
+    tree = parsed(source)
+    classes = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
+    owner = classes.get(match[1]) if match is not None else None
+    if match is None or owner is None or any(getattr(b, "id", "") in classes for b in owner.bases):
+        return None
+    makers = [n for n in owner.body if isinstance(n, ast.FunctionDef) and n.name == "__init__"]
+    methods = {node.name for node in owner.body if isinstance(node, ast.FunctionDef)}
+    name = match[2]
+    if not makers or name in methods:
+        return None
+    maker, words = makers[0], {"owner": owner.name, "name": name}
+    inside = f"{owner.name}.__init__"
+    made = {
+        node.attr: node.lineno
+        for node in ast.walk(maker)
+        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)
+    }
+    if name in made:
+        for node in ast.walk(maker):
+            lines = {getattr(part, "lineno", 0) for part in ast.walk(node)}
+            if isinstance(node, ast.If) and not node.orelse and made[name] in lines:
+                sentence = _MADE_IN_BRANCH.format(**words, test=written(node.test))
+                return sentence, made[name], inside
+        return None
+    for method in (node for node in owner.body if isinstance(node, ast.FunctionDef)):
+        for node in ast.walk(method):
+            if not isinstance(node, ast.Attribute) or not isinstance(node.ctx, ast.Store):
+                continue
+            if ast.unparse(node) == f"self.{name}":
+                sentence = _MADE_LATER.format(**words, method=method.name)
+                return sentence, node.lineno, f"{owner.name}.{method.name}"
+    # `norm1` is no misspelling of `norm2`.
+    close = difflib.get_close_matches(name, made, n=3, cutoff=0.8)
+    near = [one for one in close if re.sub(r"\d", "", one) != re.sub(r"\d", "", name)]
+    read = {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+    if not near and name not in read and made:
+        names = ", ".join(f"`{one}`" for one in made)
+        return _ASKED_FOR.format(**words, made=names), maker.lineno, inside
+    if near:
+        return _OTHER_SPELLING.format(**words, near=near[0]), made[near[0]], inside
+    takes = [argument.arg for argument in (*maker.args.args[1:], *maker.args.kwonlyargs)]
+    if name in takes:
+        return _NOT_KEPT.format(**words), maker.lineno, inside
+    if not takes:
+        return None
+    sentence = _NEVER_MADE.format(**words, takes=", ".join(f"`{one}`" for one in takes))
+    return sentence, maker.lineno, inside
