@@ -31,7 +31,7 @@ _MADE = "It came from {call}."
 _MAY_BE_NONE = re.compile(r"\b(?:None|Optional|Any|object)\b")
 _CUT = (
     "The result has no connection to the parameters. Your code has {names}: is the result computed "
-    "with {it}?"
+    "under {it}?"
 )
 # How messages name the attributes that detach a result from the graph.
 _OFF_THE_GRAPH = {

@@ -44,7 +44,7 @@ NEAR = 3.0  # how much likelier it is on the line that raised
 LIKELY = 10.0  # and on the one that a known mistake is most like: there all edits come first
 LATER = 3.0  # how much less likely it is if it may only undo a mistake of another line
 # Edits that may pass a single test by chance, or because a line doesn't run any more.
-_DOUBTFUL = ("comparison", "condition", "constant", "name", "unguarded")
+_DOUBTFUL = ("comparison", "condition", "constant", "index", "name", "unguarded")
 _FILE = "<edited>"
 _MORE = ("one more test passes", "{} more tests pass", "all tests pass")
 

@@ -116,7 +116,7 @@ KINDS: dict[str, Kind] = {
         said=(CALLS,),
     ),
     "extra call": Kind(
-        "With one fewer call in {it}",
+        "Without one of the calls in {it}",
         "What does each call on this line do, and is every one of them needed?",
         drops=True,
         said=(BOOLEANS, DTYPES, SIZES, AXES),
@@ -268,7 +268,7 @@ KINDS: dict[str, Kind] = {
         "With the other sign for {it}", "Is the sign right? Try the line on one small number."
     ),
     "statement order": Kind(
-        "With two statements in the other order here",
+        "With this statement and another one in the other order",
         "Should this line come before or after the next one?",
     ),
     "transpose": Kind(

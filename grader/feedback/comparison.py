@@ -162,7 +162,7 @@ def assert_unchanged(given: Tensor, before: Tensor, name: str, *, axes: Sequence
     if not torch.equal(given, before):
         wrong = given.detach() != before
         error = Mismatch(
-            f"Your code modifies {name} in place: {_share_of(wrong)} changed.",
+            f"Your code changes {name}: {_share_of(wrong)} been modified in place.",
             cut_grid(given.detach(), before, wrong, axes, MODIFIED),
             _IN_PLACE,
         )

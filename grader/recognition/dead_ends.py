@@ -90,7 +90,7 @@ def dropped(source: str) -> list[tuple[str, int]]:
     own = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
     pure = {node.name for node in own if _is_pure(node)} | _imported(tree)
     kinds = (
-        partial(_dropped, silent=silent, pure=pure),
+        partial(_dropped, silent=silent | _in_place(tree), pure=pure),
         _alone,
         _unread,
         _first_passes,
@@ -99,6 +99,18 @@ def dropped(source: str) -> list[tuple[str, int]]:
         _ungiven,
     )
     return _in_order(sentence for node in functions for kind in kinds for sentence in kind(node))
+
+
+def _in_place(tree: ast.Module) -> set[str]:
+    """Return the attributes that hold a layer which works in place."""
+    return {
+        target.attr
+        for node in walk(tree)
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call)
+        for target in node.targets
+        if isinstance(target, ast.Attribute)
+        and any(keyword.arg == "inplace" for keyword in node.value.keywords)
+    }
 
 
 def _imported(tree: ast.Module) -> set[str]:
@@ -227,16 +239,23 @@ def _returns(function: ast.FunctionDef) -> bool:
     return any(isinstance(node, kinds) and node.value for node in walk(function))
 
 
+# A function with one of these may be called for what it does, not for what it returns.
+_ACTS = (
+    ast.Global, ast.Nonlocal, ast.Yield, ast.YieldFrom, ast.Delete, ast.Raise, ast.Assert,
+)  # fmt: skip
+
+
 def _is_pure(function: ast.FunctionDef) -> bool:
     """Return whether all that a function does is to return something, as far as one can see.
 
-    It calls no other function of the file and changes nothing in place but what it made itself.
+    It calls no other function of the file, raises nothing of its own, and changes nothing in place
+    but what it made itself.
     """
     made = _stored(function)
     nodes = walk(function)
     changed: list[ast.expr] = []
     for node in nodes:
-        if isinstance(node, ast.Global | ast.Nonlocal | ast.Yield | ast.YieldFrom | ast.Delete):
+        if isinstance(node, _ACTS):
             return False
         if isinstance(node, ast.Attribute | ast.Subscript) and isinstance(node.ctx, ast.Store):
             changed.append(node.value)

@@ -458,7 +458,7 @@ def test_an_input_that_was_modified_is_told_first() -> None:
     assert [failure.test for failure in result.failures()] == ["b", "a"]
     assert (
         result.failures()[0].headline
-        == "Your code modifies x in place: 2 of 2 numbers have changed."
+        == "Your code changes x: 2 of 2 numbers have been modified in place."
     )
 
 

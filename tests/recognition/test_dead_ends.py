@@ -167,6 +167,7 @@ def test_a_new_value_that_is_neither_kept_nor_returned(body: str, names: str) ->
         ("same = tokens; same.append(pair); return same", False),
         ("print(tokens); return tokens", False),
         ("tokens += pair; return tokens", False),
+        ("assert pair > 0; return [pair, *tokens]", False),
     ],
 )
 def test_a_function_that_only_returns_something_is_not_called_for_its_effect(
@@ -175,6 +176,20 @@ def test_a_function_that_only_returns_something_is_not_called_for_its_effect(
     source = f"def joined(tokens, pair):\n    {body}\ndef encode(tokens):\n    joined(tokens, 1)\n"
     told = dropped(source + "    return tokens")
     assert told == ([("`joined(tokens, 1)` returns something, and nothing uses it.", 4)] * is_told)
+
+
+def test_a_layer_that_works_in_place_may_be_called_for_its_effect() -> None:
+    module = """
+class FeedForward(nn.Module):
+    def __init__(self, dropout):
+        self.dropout = nn.Dropout(dropout{in_place})
+
+    def forward(self, x):
+        self.dropout(x)
+        return x
+"""
+    assert len(dropped(module.format(in_place=""))) == 1
+    assert dropped(module.format(in_place=", inplace=True")) == []
 
 
 def test_so_is_one_of_another_exercise() -> None:
