@@ -21,7 +21,7 @@ WHICH_MASK = (
 )
 _WHOSE = "The last axis is that of the keys, the one before it that of the queries. " + WHICH_MASK
 _MULTIPLIES = r"(?=.*(?:matmul|bmm|\w @|\) @|\] @))"
-_UNKNOWN = re.compile(r"(?:attribute|name) '(\w+)'")
+_UNKNOWN = re.compile(r"(?:attribute|name) '(\w+)'|(\w+)\(\) received an invalid")
 SOMETHING_IS_NONE = "Something is None that should have a value."
 _NOT_GIVEN = "`{0}` is None if it is not given. Check `if {0} is not None` first."
 _TWO_RESULTS = (
@@ -230,6 +230,13 @@ HINTS: tuple[Hint, ...] = (
         "`requires_grad` is True or False and cannot be called. The method that sets it ends in _: "
         "`requires_grad_(False)`.",
         at=r"\.requires_grad\(",
+        asks="Should this line ask for it or set it?",
+    ),
+    Hint(
+        r"'bool' object is not callable",
+        "`training` is True or False and cannot be called: it says which mode a module is in.",
+        at=r"\.training\(",
+        asks="Which method of a module sets its mode?",
     ),
     Hint(
         r"(\w+)\(\): argument 'other' \(position 2\) must be Tensor, not (?:int|float)",
@@ -375,8 +382,8 @@ HINTS: tuple[Hint, ...] = (
     ),
     Hint(
         r"(\w+)\(\) received an invalid combination of arguments",
-        "These arguments don't fit torch's `{0}`. Is one missing, such as the axis, or is one of "
-        "another type than the function takes?",
+        "These arguments don't fit torch's `{0}`.",
+        asks="Is one missing, such as the axis, or is one of another type than the function takes?",
     ),
     Hint(r"'NoneType' object", _NOT_GIVEN, at=r"(?<![\w.])(?:(\w*mask\w*)[.\[]|(dropout)\()"),
     Hint(
@@ -512,7 +519,7 @@ def hint_for(error: str, line: str = "", spelled: str = "") -> str:
 def certain(error: str, line: str, spelled: str = "") -> tuple[str, str] | None:
     """Return what is certainly wrong at that line, and a question; None if it may be right."""
     unknown = _UNKNOWN.search(error)
-    if unknown and unknown[1] not in line:  # in what the line calls
+    if unknown and (unknown[1] or unknown[2]) not in line:  # in what the line calls
         return None
     means, asks, is_certain = _meant(error, line, spelled)
     return (means, asks) if is_certain else None

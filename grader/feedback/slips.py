@@ -27,6 +27,11 @@ class Hint:
 
 
 _METHOD = "builtin_function_or_method|method_descriptor|method\\b"
+_IS_SHAPE = (
+    r"must be (?:real number|Number), not torch\.Size|"
+    r"'torch\.Size' object cannot be interpreted|"
+    r"^TypeError: .*(?:got torch\.Size|'torch\.Size' and|(?:and|not) 'torch\.Size')"
+)
 _SIZE_OF = "`x.shape[1]` and `x.size(1)` are the size of axis 1."
 _TWO_OF = (
     "`{0}` with a `dim` returns two things, the values and their indices. `.values` takes the "
@@ -60,11 +65,21 @@ SLIPS: tuple[Hint, ...] = (
         asks="Which of the sizes do you want here, or all of them?",
     ),
     Hint(
-        r"must be (?:real number|Number), not torch\.Size|"
-        r"'torch\.Size' object cannot be interpreted|"
-        r"^TypeError: .*(?:got torch\.Size|'torch\.Size' and|(?:and|not) 'torch\.Size')",
+        _IS_SHAPE,
+        "A whole shape is used where one number is needed. `x.size(-1)` is the last of its sizes.",
+        at=r"\.(?:shape|size\(\))(?!\s*\[)",
+        asks="Which of its sizes do you want?",
+    ),
+    Hint(
+        _IS_SHAPE,
         "A shape was passed where one number is needed. Which of its sizes do you want? "
         "`x.size(-1)` is the last.",
+    ),
+    Hint(
+        r"same dtype, but got:? (?:long int|Long)\b",
+        "`one_hot` makes whole numbers, and a matrix product needs the same dtype on both sides.",
+        at=r"\bone_hot\(",
+        asks="Which dtype does the other side have?",
     ),
     Hint(
         r"^TypeError: (zeros|ones|empty|randn?)\(\) takes 1 positional",
@@ -213,6 +228,7 @@ SLIPS: tuple[Hint, ...] = (
     Hint(
         r"not enough values to unpack \(expected (\d+), got (\d+)\)|too many values to unpack",
         "`chunk` and `split` split axis 0 by default; with `dim=-1` they split the features.",
+        asks="Which axis should be split here?",
         at=r"\.(?:chunk|split)\(\s*\w+\s*\)",
     ),
     Hint(
@@ -269,6 +285,7 @@ SLIPS: tuple[Hint, ...] = (
         r"bytes-like object is required, not 'str'|can't concat str to bytes|"
         r"concatenate str \(not \"bytes\"\)|expected str instance, bytes|bytes-like object, str",
         "Text and bytes are mixed here. `encode` turns text into bytes, `decode` bytes into text.",
+        asks="Which of the two is each part of this line?",
     ),
     Hint(
         r"unsupported operand type\(s\) for .*'str'|can only concatenate str|"

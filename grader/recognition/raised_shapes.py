@@ -26,6 +26,7 @@ _MOST_STEPS = 5  # from one name to the next, between what is given and what is 
 _REDUCES = {"sum", "mean", "max", "min", "amax", "amin", "var", "std", "norm", "logsumexp"}
 _MAKES = {f"{kind}{of}" for kind in ("zeros", "ones", "empty", "full") for of in ("", "_like")}
 _MAKES |= {f"new_{kind}" for kind in ("zeros", "ones", "empty", "full")}
+_REORDERS = (".transpose", ".permute", ".swapaxes", ".t", ".movedim", "rearrange")
 _ASKS_AXES = "How many axes may `{}` have? Which of them does this line need?"
 _UNPACK = re.compile(r"(?:not enough|too many) values to unpack \(expected (\d+)(?:, got (\d+))?\)")
 _SIZES = re.compile(
@@ -490,6 +491,15 @@ def in_order(raised: Raised) -> Fact | None:
             return Fact(
                 f"`{written(call)}` needs the numbers of `{ast.unparse(tensor)}` in order in "
                 "memory. The exercise also gives tensors that were transposed.",
+                "Which method does the same and copies where it must?",
+            )
+        made = raised.given.made(tensor, raised.function, raised.statement)
+        value = made[0] if made else tensor
+        if isinstance(value, ast.Call) and ast.unparse(value.func).endswith(_REORDERS):
+            where = f" (line {made[1].lineno})" if made else ""
+            return Fact(
+                f"`{written(value)}`{where} changes the order of the axes, not that of the numbers "
+                f"in memory, and `view` needs the numbers in order: `{written(call)}`.",
                 "Which method does the same and copies where it must?",
             )
     return None

@@ -23,6 +23,8 @@ def none(raised: Raised) -> Fact | None:
             used = [node.operand]
         elif isinstance(node, ast.BinOp):
             used = [node.left, node.right]
+        elif isinstance(node, ast.Compare) and _compares_numbers(node):
+            used = [node.left, *node.comparators]
         elif isinstance(node, ast.Call) and "not callable" in raised.error:
             used = [node.func]
         elif isinstance(node, ast.Call) and re.match(r"(?:torch|F|nn)\.", ast.unparse(node.func)):
@@ -302,7 +304,8 @@ def largest_of_tensors(raised: Raised) -> Fact | None:
         if not isinstance(node, ast.Call) or ast.unparse(node.func) not in ("max", "min"):
             continue
         numbers = [_is_number(argument) for argument in node.args]
-        if len(numbers) == 2 and numbers.count(True) == 1:
+        is_given = len(numbers) == 1 and raised.origin(node.args[0])
+        if is_given or (len(numbers) == 2 and numbers.count(True) == 1):
             name = ast.unparse(node.func)
             return Fact(
                 f"`{written(node)}` is Python's own `{name}`, which compares a tensor as a whole, "

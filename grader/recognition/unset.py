@@ -6,6 +6,8 @@ import ast
 import difflib
 import re
 
+from torch import nn
+
 from grader.recognition.likeness import parsed
 from grader.recognition.raised_line import Fact, written
 
@@ -57,7 +59,8 @@ def missing_attribute(source: str, headline: str) -> tuple[str, int, str] | None
     """Return a sentence on an attribute that `headline` says is missing, a line, and its method.
 
     The line is the one that assigns it, or a similar name, or else the first one of `__init__`. A
-    class is skipped if it is not in the source, inherits from one that is, or has no `__init__`.
+    class is skipped if it is not in the source, inherits from one that is, or has no `__init__`, and
+    so is an attribute that every nn.Module has.
     """
     match = re.search(r"'(\w+)' object has no attribute '(\w+)'", headline)
     tree = parsed(source)
@@ -68,7 +71,7 @@ def missing_attribute(source: str, headline: str) -> tuple[str, int, str] | None
     makers = [n for n in owner.body if isinstance(n, ast.FunctionDef) and n.name == "__init__"]
     methods = {node.name for node in owner.body if isinstance(node, ast.FunctionDef)}
     name = match[2]
-    if not makers or name in methods:
+    if not makers or name in methods or hasattr(nn.Module, name):
         return None
     maker, words = makers[0], {"owner": owner.name, "name": name}
     inside = f"{owner.name}.__init__"

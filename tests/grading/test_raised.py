@@ -103,8 +103,15 @@ def test_a_line_that_is_shown_beside_a_named_mistake_is_not_told_again() -> None
             "No line of `Dropout.__init__` assigns `self.q`.",
         ),
         ("TypeError", "'torch.Size' object is not callable", 10, "`shape` is a tuple"),
+        (
+            "TypeError",
+            "shap() received an invalid combination of arguments - got ()",
+            10,
+            "These arguments",
+        ),
         # The line that is called here may be the wrong one.
         ("AttributeError", "'Tensor' object has no attribute 'other'", 10, ""),
+        ("TypeError", "pow() received an invalid combination of arguments - got ()", 10, ""),
         ("TypeError", "'tuple' object has no attribute 'size'", 10, ""),
     ],
 )

@@ -119,6 +119,16 @@ def one_line(line: str) -> str:
             "Python's `and` asks whether its first part is true as a whole",
         ),
         (
+            "RuntimeError: Boolean value of Tensor with more than one value is ambiguous "
+            "| y = query - max(query)",
+            "`max(query)` is Python's own `max`",
+        ),
+        (
+            "RuntimeError: view size is not compatible with input tensor's size and stride "
+            "| y = heads.transpose(1, 2).view(b, n, d)",
+            "`heads.transpose(1, 2)` changes the order of the axes, not that of the numbers",
+        ),
+        (
             "IndexError: too many indices for tensor of dimension 2 | m = mask[:, :, :, here]",
             "`mask[:, :, :, here]` names four axes, and `mask` has two.",
         ),
@@ -191,6 +201,12 @@ def test_what_is_made_like_the_wrong_tensor_is_told_where_it_is_made(
             "`out` is made like `query`, with size 5 on its last axis. Here it meets numbers with "
             "the 6 features of `value`."
         )
+
+
+def test_a_number_that_is_none_is_told_where_it_is_compared() -> None:
+    error = "TypeError: '<' not supported between instances of 'NoneType' and 'int'"
+    source = "def attention(x, k=None):\n    if k < 1:\n        return x\n"
+    assert told(error, source, 2, k=None).startswith("`k` may be None, as in this call.")
 
 
 def test_a_part_of_the_last_axis_is_not_its_width() -> None:
