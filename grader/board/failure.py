@@ -237,7 +237,7 @@ def _explain_error(
         result.shows_origin = bool(came)
         headline, help = _text(error).split("\nassert ")[0], f"{sentence} {came}".strip()
         return Finding(headline, help=help, places=(*lines, *places))
-    fact = _fact(line, frames, result.exercise, workspace)
+    fact = None if called else _fact(line, frames, result.exercise, workspace)
     if fact is not None:
         result.names_cause = True
         made_at = workspace.line(result.exercise, fact.line, "")

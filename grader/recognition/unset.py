@@ -59,8 +59,8 @@ def missing_attribute(source: str, headline: str) -> tuple[str, int, str] | None
     """Return a sentence on an attribute that `headline` says is missing, a line, and its method.
 
     The line is the one that assigns it, or a similar name, or else the first one of `__init__`. A
-    class is skipped if it is not in the source, inherits from one that is, or has no `__init__`, and
-    so is an attribute that every nn.Module has.
+    class is skipped if it is not in the source, inherits from one that is, or has no `__init__`. So
+    is an attribute that every nn.Module has.
     """
     match = re.search(r"'(\w+)' object has no attribute '(\w+)'", headline)
     tree = parsed(source)
