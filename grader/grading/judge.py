@@ -391,8 +391,9 @@ class Judge:
         def graded(check: str) -> Outcome | None:
             return examination.outcome(recordings[check])
 
-        source = examination.process.sources.get(examination.exercise, "")
-        reading = Reading(examination.exercise, source)
+        # A notebook's cells, too, say which form of a mistake the code has.
+        texts = examination.process.texts(examination.exercise).values()
+        reading = Reading(examination.exercise, "\n\n".join(texts))
         if None in replies.values():
             return diagnostician.diagnose(passed, examination.ask, graded, reading)
         key = (examination.exercise, *passed.items(), *replies.items())

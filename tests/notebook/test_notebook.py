@@ -494,3 +494,15 @@ def test_no_cell_takes_long_to_read(source: str) -> None:
     signal.setitimer(signal.ITIMER_PROF, 0)
     assert result.digest
     assert result.labels
+
+
+def test_a_mistake_is_named_in_the_form_that_the_cells_have(judge: Judge) -> None:
+    """Nothing is said of a `masked_fill` that is not there, as in a file."""
+    cell = code(
+        "def attention(query, key, value, mask=None, dropout=None):\n"
+        "    weights = (query @ key.mT / query.size(-1) ** 0.5).softmax(-1)\n"
+        "    weights = weights if dropout is None else dropout(weights)\n"
+        "    return weights @ value, weights\n"
+    )
+    result = graded(judge, "attention", cell)
+    assert [each.mistakes for each in result.diagnoses] == [("mask-ignored",)]
