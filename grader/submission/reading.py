@@ -188,6 +188,7 @@ def _class(entries: _Entries, guess_names: bool) -> Contents:
         *(PassedOver(work.name, work.unreadable, bool(work.problems))
           for work in submissions if work.unreadable),
     ]  # fmt: skip
+    submissions.sort(key=lambda work: work.name)
     return Contents(tuple(submissions), tuple(filter(None, passed_over)))
 
 

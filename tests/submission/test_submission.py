@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -55,6 +56,16 @@ def test_notebooks_and_folders_side_by_side_are_all_of_the_class(
     students = submission.find(tmp_path)
     assert [student.name for student in students] == ["ada", "bob", *notebooks]
     assert all("attention" in student.sources for student in students)
+
+
+def test_a_class_is_in_the_order_of_names(tmp_path: Path) -> None:
+    """Whether somebody submitted a folder, a notebook or an archive."""
+    write(tmp_path / "carl" / "attention.py")
+    write(tmp_path / "bob.ipynb", NOTEBOOK)
+    with zipfile.ZipFile(tmp_path / "ada.zip", "w") as packed:
+        packed.writestr("attention.py", RIGHT)
+    students = submission.find(tmp_path)
+    assert [student.name for student in students] == ["ada", "bob", "carl"]
 
 
 def test_a_notebook_with_a_folder_of_pictures_is_one_submission(tmp_path: Path) -> None:
