@@ -304,6 +304,11 @@ HINTS: tuple[Hint, ...] = (
         asks="How many layers does the list hold?",
     ),
     Hint(
+        r"Can't call numpy\(\) on Tensor that requires grad|[Uu]nsupported ScalarType",
+        "A tensor is turned into an array of NumPy here, which has no gradients and no bfloat16. "
+        "`detach` would cut the gradient off. What does torch have instead?",
+    ),
+    Hint(
         r"does not require grad and does not have a grad_fn",
         "The result has lost its connection to the parameters: is there a `detach`, `.data`, "
         "`.item()`, torch.tensor(...) or torch.no_grad() on the way?",

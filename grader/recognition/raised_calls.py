@@ -17,6 +17,7 @@ _ONE_NUMBER = (
     r"only one element tensors can be converted|"
     r"(?:a Tensor with (\d+) elements|only one-element tensors).* (?:to Scalar|to Python scalars)"
 )
+_DETACHED = " `detach`, which the error advises, would cut the gradient off."
 _EMPTY = {
     "stack": r"stack expects a non-empty TensorList",
     "cat": r"cat\(\): expected a non-empty list of Tensors",
@@ -30,11 +31,12 @@ def of_numpy(raised: Raised) -> Fact | None:
     if not re.search(_NO_ARRAY, raised.error):
         return None
     is_converted = "numpy()" in raised.error or "ScalarType" in raised.error
+    advice = _DETACHED if "detach()" in raised.error else ""
     for call in _calls(raised) if is_converted else ():
         if isinstance(call.func, ast.Attribute) and call.func.attr == "numpy":
             return Fact(
                 f"`{written(call)}` leaves torch: an array of NumPy has no gradients and no "
-                "bfloat16, and the exercise may need both.",
+                f"bfloat16, and the exercise may need both.{advice}",
                 "What do you need the array for, and what does torch have for that?",
             )
     for call in _calls(raised):
@@ -46,7 +48,7 @@ def of_numpy(raised: Raised) -> Fact | None:
         ):
             return Fact(
                 f"`{written(call)}` calls NumPy, which is made for arrays of its own. A tensor may "
-                "need gradients or be in bfloat16, and NumPy knows neither.",
+                f"need gradients or be in bfloat16, and NumPy knows neither.{advice}",
                 "Which function of torch does the same?",
             )
     return None

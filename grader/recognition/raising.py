@@ -3,9 +3,10 @@
     batch, seq = ids.shape              # takes two axes, and `ids` was given with one
     held[:, :, n:n + 1] = key           # makes room for one, and two were given at once
     assert length % block == 0          # demands what the exercise doesn't promise
+    total / torch.sqrt(4)               # uses a function as it can never be used
 
-Each is said only of what the exercise gave, unchanged: elsewhere the line that raised may be right
-and one before it wrong.
+What a line does with the numbers is said only of what the exercise gave, unchanged: elsewhere the
+line may be right and one before it wrong. Then a fact names the one before, or says nothing.
 """
 
 from __future__ import annotations

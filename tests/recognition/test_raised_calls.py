@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
+from grader.feedback.exceptions import hint_for
 from grader.recognition.raising import at_raise, convolution
 
 NUMPY = "RuntimeError: Can't call numpy() on Tensor that requires grad. Use tensor.detach()."
@@ -136,6 +137,12 @@ def one_line(line: str) -> str:
 )
 def test_what_a_line_uses_wrongly_is_told(line: str, tells: str) -> None:
     assert tells in one_line(line)
+
+
+def test_torchs_advice_to_cut_the_gradient_is_not_passed_on_alone() -> None:
+    said = "`detach`, which the error advises, would cut the gradient off."
+    assert one_line(f"{NUMPY} | y = np.tanh(query)").endswith(said)
+    assert "`detach` would cut the gradient off" in hint_for(NUMPY, "y = model(x)")
 
 
 @pytest.mark.parametrize(
