@@ -259,6 +259,12 @@ SLIPS: tuple[Hint, ...] = (
         asks="What should happen to x in each of the layers?",
     ),
     Hint(
+        r"'(?!Tensor|NoneType|Parameter)([A-Z]\w*)' object has no attribute '(size|shape|dim|ndim|"
+        r"dtype|device|transpose|view|reshape|float|mean|softmax)'",
+        "{0} has no `{1}`, which every tensor has. Is a layer used here where its result is "
+        "needed? Calling it with its input, as in `layer(x)`, gives that.",
+    ),
+    Hint(
         r"'Tensor' object has no attribute 'len'",
         f"A tensor has no `len`. {_SIZE_OF}",
     ),

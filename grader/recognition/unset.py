@@ -6,7 +6,7 @@ import ast
 import difflib
 import re
 
-from torch import nn
+from torch import Tensor, nn
 
 from grader.recognition.likeness import parsed
 from grader.recognition.raised_line import Fact, written
@@ -73,6 +73,12 @@ def missing_attribute(source: str, headline: str) -> tuple[str, int, str] | None
     name = match[2]
     if not makers or name in methods or hasattr(nn.Module, name):
         return None
+    if hasattr(Tensor, name) and not any(
+        ast.unparse(node) == f"self.{name}"
+        for node in ast.walk(owner)
+        if isinstance(node, ast.Attribute)
+    ):
+        return None  # something used the object as if it were a tensor
     maker, words = makers[0], {"owner": owner.name, "name": name}
     inside = f"{owner.name}.__init__"
     made = {

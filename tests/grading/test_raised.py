@@ -131,3 +131,10 @@ def test_an_init_that_does_not_call_that_of_its_base_is_told() -> None:
     fact = fact_of(StudentError(["AttributeError"], text, None, None), source, "dropout")
     assert fact is not None
     assert fact.tells.startswith("`Dropout.__init__` doesn't call `super().__init__(…)`")
+
+
+def test_a_layer_that_is_not_called_is_not_asked_for_the_size_of_a_tensor() -> None:
+    text = "'Dropout' object has no attribute 'size'"
+    error = StudentError(["AttributeError"], text, "exercises/dropout.py", 10)
+    assert fact_of(error, DROPOUT, "dropout") is None
+    assert "as in `layer(x)`" in explain(error, {"dropout": DROPOUT}, "dropout").headline
