@@ -24,12 +24,15 @@ def test_merges_by_hand() -> None:
 def test_pairs_are_counted_within_pieces() -> None:
     """No merge ends in a space: a space only comes at a piece's start.
 
-    More merges are asked for than there are pairs.
+    More merges are asked for than there are pairs. Punctuation is a part of its word.
     """
     expected = [(b" ", b"b"), (b" ", b"c"), (b" ", b"a")]
     help = f"The pieces are {PIECES.findall('a b a b c')}."
     assert_equals(train_merges("a b a b c", 10), expected, "train_merges('a b a b c', 10)", help)
     assert_equals(train_merges("", 3), [], "train_merges('', 3)")
+    expected = [(b"a", b"."), (b" ", b"a.")]
+    help = f"The pieces are {PIECES.findall('a. a.')}. Which are they for the exercise's pattern?"
+    assert_equals(train_merges("a. a.", 2), expected, "train_merges('a. a.', 2)", help)
 
 
 def test_overlapping_pairs() -> None:

@@ -39,6 +39,10 @@ def _words_and_spaces(text: str) -> list[str]:
     return re.findall(r"\S+|\s+", text)
 
 
+def _without_punctuation(text: str) -> list[str]:
+    return re.findall(r" ?\w+| ?[^\s\w]+|\s+", text)
+
+
 def _one_piece(text: str) -> list[str]:
     return [text]
 
@@ -108,7 +112,7 @@ def _tells_frequency(corpus: Corpus) -> bool:
 
 def _tells_pieces(corpus: Corpus) -> bool:
     """It matters that the text to encode is cut as in training, white space included."""
-    alternatives = (_one_piece, _words_and_spaces, _without_white_space)
+    alternatives = (_one_piece, _words_and_spaces, _without_white_space, _without_punctuation)
     result = [encoded(corpus.other, corpus.merges, pieces=pieces) for pieces in alternatives]
     return corpus.is_whole() and corpus.ids not in result and not _tells_any_order(corpus)
 
@@ -253,14 +257,14 @@ def test_applies_the_earliest_merge_first(student: Any, order: Corpus, often: Co
 
 @check(
     points=1,
-    inputs=corpora(_tells_pieces, letters="aÉ ", words=6, length=40, count=6, odd="   \n"),
+    inputs=corpora(_tells_pieces, letters="aÉ. ", words=6, length=40, count=6, odd="   \n"),
     examples=2,
 )
 def test_encodes_any_text(student: Any, corpus: Corpus) -> None:
     """The text is cut into the same pieces, and bytes that were never seen have their own ids.
 
-    Sees merges across pieces, white space that is lost, characters for bytes, and a `KeyError` for
-    what training did not contain. Without merges, a text is its bytes.
+    Sees merges across pieces, words cut from punctuation, white space that is lost, characters for
+    bytes, and a `KeyError` for what training did not contain. Without merges, a text is its bytes.
     """
     for text in _texts(corpus):
         result = student.encode(text, corpus.merges)
