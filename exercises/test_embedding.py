@@ -85,8 +85,8 @@ def test_padding_idx_reaches_the_table() -> None:
                 zeros = f"the rows {starts} start" if starts else "no row starts"
                 raise Mismatch(
                     f"With padding_idx={padding_idx}, the rows {learns} of {name} learn, and "
-                    f"{zeros} as zeros. {wanted} should learn, and only the padding row, if there is "
-                    "one, starts as zeros.",
+                    f"{zeros} as zeros. {wanted} should learn, and only the padding row, if "
+                    "there is one, starts as zeros.",
                     help="Is padding_idx passed on? What do `if 0` and `if None` do?",
                 )
 
