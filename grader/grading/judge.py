@@ -309,11 +309,11 @@ class Judge:
             if result.status in _ANSWERED
         }
         library = self._diagnostician(name).library
-        source = examination.process.sources.get(name, "")
-        diagnosed = self._diagnosed(examination, passed)
+        answer = examination.process.answer(name)
+        diagnosed = self._diagnosed(examination, passed, answer.text)
         confirms = partial(self._confirms, wrong, examination.process) if searches else None
         diagnoses = [
-            in_own_words(mistake, library, results, source, confirms, branch, others)
+            in_own_words(mistake, library, results, answer.text, confirms, branch, others)
             for mistake, branch, others in zip(
                 diagnosed.mistakes, diagnosed.configurations, diagnosed.others, strict=True
             )
@@ -322,13 +322,15 @@ class Judge:
         if searches:
             wrong = self._with_lines(wrong, diagnosed.unexplained, examination.process)
         mistakes = [name for diagnosis in wrong.diagnoses for name in diagnosis.mistakes]
-        wrong = told_as_unread(wrong, source)
-        if not diagnosed.unexplained:
-            return wrong
-        named = library.leaves_unread(mistakes)
-        wrong = with_raised(examination.raised, wrong, source, diagnosed.unexplained)
-        more = without_effect(wrong, source, named)
-        return replace(wrong, diagnoses=(*wrong.diagnoses, *more))
+        wrong = told_as_unread(wrong, answer.text)
+        if diagnosed.unexplained:
+            named = library.leaves_unread(mistakes)
+            errors = {check: answer.moved(error) for check, error in examination.raised.items()}
+            wrong = with_raised(errors, wrong, answer.text, diagnosed.unexplained)
+            more = without_effect(wrong, answer.text, named)
+            wrong = replace(wrong, diagnoses=(*wrong.diagnoses, *more))
+        placed = (replace(each, shows=answer.placed(each.shows)) for each in wrong.diagnoses)
+        return replace(wrong, diagnoses=tuple(placed))
 
     def _with_lines(
         self, result: ExerciseResult, unexplained: Sequence[str], process: StudentProcess
@@ -376,7 +378,9 @@ class Judge:
             [recording for recording in recordings if recording.check.name in right],
         )
 
-    def _diagnosed(self, examination: ExerciseRun, passed: Mapping[str, bool]) -> Diagnosed:
+    def _diagnosed(
+        self, examination: ExerciseRun, passed: Mapping[str, bool], source: str
+    ) -> Diagnosed:
         """Return the mistakes that explain the failures; equal replies are diagnosed once."""
         diagnostician = self._diagnostician(examination.exercise)
         replies = {
@@ -391,9 +395,7 @@ class Judge:
         def graded(check: str) -> Outcome | None:
             return examination.outcome(recordings[check])
 
-        # A notebook's cells, too, say which form of a mistake the code has.
-        texts = examination.process.texts(examination.exercise).values()
-        reading = Reading(examination.exercise, "\n\n".join(texts))
+        reading = Reading(examination.exercise, source)
         if None in replies.values():
             return diagnostician.diagnose(passed, examination.ask, graded, reading)
         key = (examination.exercise, *passed.items(), *replies.items())

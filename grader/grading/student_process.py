@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from pathlib import PurePosixPath
 from typing import Any
 
 from grader.curriculum import NAMES, closure, reference
@@ -12,7 +13,7 @@ from grader.grading.ordinary_calls import words_of
 from grader.remote.budget import Budget
 from grader.remote.channel import Channel, Times
 from grader.remote.modules import PACKAGE
-from grader.remote.session import CellNotes, cell_notes
+from grader.remote.session import CellNotes, StudentError, cell_notes
 from grader.sandbox.host import Host, HostError
 
 # The programs that a sandbox runs for grading, which serve a judge with a student's code: files, or
@@ -48,6 +49,44 @@ def _imported(source: str) -> set[str]:
     return {module for module, _ in found} | {
         word for _, names in found for word in words_of(names)
     }
+
+
+class AnswerText:
+    """The answer to an exercise as one text, whatever files or cells it is in."""
+
+    def __init__(self, exercise: str, texts: Mapping[str, str]) -> None:
+        self.exercise = exercise
+        self.text = "\n\n".join(texts.values())
+        self.ends: dict[str, int] = {}  # the last line of each file or cell, counted in the text
+        for name, text in texts.items():
+            start = max(self.ends.values(), default=-1) + 1
+            self.ends[name] = start + text.count("\n") + 1
+
+    def moved(self, error: StudentError) -> StudentError:
+        """Return the error as it would be in a file of the exercise that holds the text."""
+        name = PurePosixPath(error.file or "").stem
+        if error.line is None or name not in self.ends or name == self.exercise:
+            return error
+        line = self._start(name) + error.line
+        moved = StudentError(error.kinds, error.text, f"{self.exercise}.py", line)
+        moved.asked = error.asked
+        return moved
+
+    def placed(self, words: str) -> str:
+        """Return words in which "attention.py, line 20" is the line of the file or cell."""
+        return re.sub(rf"\b{self.exercise}\.py, line (\d+)\b", self._place, words)
+
+    def _place(self, found: re.Match[str]) -> str:
+        line = int(found[1])
+        for name, end in self.ends.items():
+            if line <= end:
+                return f"{name}.py, line {line - self._start(name)}"
+        return found[0]
+
+    def _start(self, name: str) -> int:
+        names = [*self.ends]
+        before = names[: names.index(name)]
+        return self.ends[before[-1]] + 1 if before else 0
 
 
 class StudentProcess:
@@ -130,6 +169,10 @@ class StudentProcess:
         cells, end = self.notebook["cells"], self.notebook["tests"][exercise]
         answers = (index for index in self.notebook["answers"][exercise] if index < end)
         return {f"cell_{index}": cells[index] or "" for index in answers}
+
+    def answer(self, exercise: str) -> AnswerText:
+        """Return the answer to an exercise as one text."""
+        return AnswerText(exercise, self.texts(exercise))
 
     def helpers(self, exercise: str) -> list[str]:
         """Return the texts of a notebook's other cells that seem to bind a name in an answer."""

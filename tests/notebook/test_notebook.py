@@ -506,3 +506,12 @@ def test_a_mistake_is_named_in_the_form_that_the_cells_have(judge: Judge) -> Non
     )
     result = graded(judge, "attention", cell)
     assert [each.mistakes for each in result.diagnoses] == [("mask-ignored",)]
+
+
+def test_what_raises_is_named_with_its_line_in_the_cell(judge: Judge) -> None:
+    third = MASKS[2].replace("    return", "    ids = torch.from_numpy(ids)\n    return")
+    result = graded(judge, "masks", *map(code, (MASKS[0], MASKS[1], third)))
+    (named,) = result.diagnoses
+    assert named.mistakes == ("raises",)
+    assert named.shows.endswith(", line 2: ids = torch.from_numpy(ids)")
+    assert "cell" in named.shows
