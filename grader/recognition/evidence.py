@@ -217,16 +217,16 @@ class Evidence:
         """Return which exceptions say little, as almost all calls of that function or class raise.
 
         Any fault before the line that raises would end in the same one. After weights that did not
-        fit, the exception says which.
+        fit, the exception says which. Where the right answer raises as well, which one it is counts.
         """
         known, student = self.known, self.student
-        called = (known.calls & known.whole & student.said).float()
+        called = (known.calls & known.whole & student.said & ~self.right.raised).float()
         none = torch.zeros(int(known.owners.max()) + 1)
         calls = none.index_add(0, known.owners, called)
         raised = none.index_add(0, known.owners, called * student.raised)
         often = raised >= ALMOST_ALL * calls.clamp(min=1)
         unfit = (known.last_loads >= 0) & student.raised[known.last_loads]
-        return self.crashed & ~self.accepted & ~unfit & often[known.owners]
+        return self.crashed & ~self.accepted & ~unfit & ~self.right.raised & often[known.owners]
 
     def take_out(self, explanation: Explanation) -> None:
         """Count this as explained from now on.
