@@ -6,6 +6,7 @@ Each kind says what was tried, and has a question about the line. Neither says w
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -46,6 +47,8 @@ class Kind:
         changes = self.changes
         if was.lstrip("-").isdecimal():  # there is nothing inside of a number
             changes = changes.replace(" in {it}", " in place of {it}")
+        if "(" in was and not re.search(r"\d|dim|axis", was):
+            changes = changes.replace("a different axis", "an axis given")
         return changes.format(it=f"`{was}`" if is_short else "this code")
 
 

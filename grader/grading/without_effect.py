@@ -141,25 +141,26 @@ def _of_arguments(
 ) -> Iterator[tuple[int, str, str]]:
     """Yield the line of each function that does not read some of its arguments, and the words."""
     by_line: defaultdict[int, list[str]] = defaultdict(list)
-    for whole, line in unused_arguments(source):
-        if whole in _arguments(exercise) - named:
-            by_line[line].append(whole)
     kept = kept_only(source)
-    for line, wholes in by_line.items():
-        names = {whole: whole.rpartition(".")[2] for whole in wholes}
-        unread = [f"`{names[whole]}`" for whole in wholes if whole not in kept]
-        sentences = [
-            _KEPT.format(attribute=kept[whole], name=names[whole])
-            for whole in wholes
-            if whole in kept
-        ]
-        if unread:
-            several = len(unread) > 1
-            listed = f"{', '.join(unread[:-1])} or {unread[-1]}" if several else unread[0]
-            what = "they change nothing" if several else "it changes nothing"
-            sentences.insert(0, _NOTHING_READS.format(arguments=listed, what=what))
-        asks = _ASKS_ARGUMENT.format(it="each of them" if len(wholes) > 1 else "it")
-        yield line, " ".join(sentences), asks
+    for whole, line in unused_arguments(source):
+        name = whole.rpartition(".")[2]
+        if whole not in _arguments(exercise) - named:
+            continue
+        if whole in kept:
+            attribute, there = kept[whole]
+            yield (
+                there,
+                _KEPT.format(attribute=attribute, name=name),
+                _ASKS_ARGUMENT.format(it="it"),
+            )
+        else:
+            by_line[line].append(f"`{name}`")
+    for line, unread in by_line.items():
+        several = len(unread) > 1
+        listed = f"{', '.join(unread[:-1])} or {unread[-1]}" if several else unread[0]
+        what = "they change nothing" if several else "it changes nothing"
+        asks = _ASKS_ARGUMENT.format(it="each of them" if several else "it")
+        yield line, _NOTHING_READS.format(arguments=listed, what=what), asks
 
 
 @cache

@@ -22,7 +22,7 @@ import ast
 import builtins
 import difflib
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from functools import partial
 from typing import TypeGuard
@@ -74,7 +74,7 @@ _SIZE = re.compile(r"(\.shape(\[[^\]]*\])?|\.size\([^)]*\)|^len\(.*\))$")
 _LAYER = "`self.{}` is made here and used nowhere."
 _FILLED = re.compile(r"[^\W_]_\(|\.data\b|parameters\(|\] = ")
 _NEVER_FILLED = "`self.{}` holds whatever was in memory: `{}` doesn't fill it, nor does any line."
-_LAYER_OF_LIST = "`self.{}` gets {} layers here, and no line uses `self.{}[{}]`."
+_LAYER_OF_LIST = "`self.{}` gets {} parts here, and no line uses `self.{}[{}]`."
 _UNGIVEN = "This {} doesn't read {}, so it ignores the argument it is called with."
 _MISNAMED = "The key `{}` is read here, but no line sets it. There is `{}`: is it spelled right?"
 _NEAR = 0.8  # how similar a misspelled key is to the right one
@@ -89,6 +89,7 @@ def dropped(source: str) -> list[tuple[str, int]]:
     tree = parsed(source)
     own = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
     pure = {node.name for node in own if _is_pure(node)} | _imported(tree)
+    pure -= _asked_to_raise(tree, own)
     kinds = (
         partial(_dropped, silent=silent | _in_place(tree), pure=pure),
         _alone,
@@ -99,6 +100,29 @@ def dropped(source: str) -> list[tuple[str, int]]:
         _ungiven,
     )
     return _in_order(sentence for node in functions for kind in kinds for sentence in kind(node))
+
+
+def _asked_to_raise(tree: ast.Module, own: Sequence[ast.FunctionDef]) -> set[str]:
+    """Return the functions that raise, and whose results the file uses elsewhere.
+
+    A call of such a one on a line of its own may be meant to raise.
+    """
+    raising = {
+        function.name
+        for function in own
+        if any(isinstance(node, ast.Raise | ast.Assert) for node in walk(function))
+    }
+    called = [node.func for node in walk(tree) if isinstance(node, ast.Call)]
+    alone = [
+        node.value.func
+        for node in walk(tree)
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)
+    ]
+    return {
+        node.id
+        for node in called
+        if isinstance(node, ast.Name) and node.id in raising and node not in alone
+    }
 
 
 def _in_place(tree: ast.Module) -> set[str]:
@@ -241,15 +265,14 @@ def _returns(function: ast.FunctionDef) -> bool:
 
 # A function with one of these may be called for what it does, not for what it returns.
 _ACTS = (
-    ast.Global, ast.Nonlocal, ast.Yield, ast.YieldFrom, ast.Delete, ast.Raise, ast.Assert,
+    ast.Global, ast.Nonlocal, ast.Yield, ast.YieldFrom, ast.Delete,
 )  # fmt: skip
 
 
 def _is_pure(function: ast.FunctionDef) -> bool:
     """Return whether all that a function does is to return something, as far as one can see.
 
-    It calls no other function of the file, raises nothing of its own, and changes nothing in place
-    but what it made itself.
+    It calls no other function of the file and changes nothing in place but what it made itself.
     """
     made = _stored(function)
     nodes = walk(function)

@@ -217,7 +217,7 @@ class Evidence:
         """Return which exceptions say little, as almost all calls of that function or class raise.
 
         Any fault before the line that raises would end in the same one. After weights that did not
-        fit, the exception says which. Where the right answer raises as well, which one it is counts.
+        fit, the exception says which; where the right answer raises as well, it is the answer.
         """
         known, student = self.known, self.student
         called = (known.calls & known.whole & student.said & ~self.right.raised).float()

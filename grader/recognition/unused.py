@@ -50,28 +50,32 @@ def unused(source: str) -> frozenset[str]:
     return frozenset(names)
 
 
-def kept_only(source: str) -> dict[str, str]:
-    """Return, by function and argument, the attribute that keeps it and that no line reads."""
+def kept_only(source: str) -> dict[str, tuple[str, int]]:
+    """Return, by function and argument, the attribute that keeps it, which no line reads.
+
+    With the attribute comes the line that sets it.
+    """
     tree = parsed(source)
     idle_in_modules = _idle_attributes(tree)
-    kept: dict[str, str] = {}
+    kept: dict[str, tuple[str, int]] = {}
     for owner in tree.body:
         if isinstance(owner, ast.ClassDef):
             idle = idle_in_modules if _is_module(owner) else frozenset[str]()
             for function in owner.body:
                 if isinstance(function, ast.FunctionDef):
                     kept |= {
-                        f"{owner.name}.{function.name}.{name}": attribute
-                        for name, attribute in _kept(function, idle)
+                        f"{owner.name}.{function.name}.{name}": (attribute, line)
+                        for name, attribute, line in _kept(function, idle)
                     }
     return kept
 
 
-def _kept(function: ast.FunctionDef, idle: AbstractSet[str]) -> Iterator[tuple[str, str]]:
-    """Yield each argument that only an unread attribute keeps, with that attribute."""
+def _kept(function: ast.FunctionDef, idle: AbstractSet[str]) -> Iterator[tuple[str, str, int]]:
+    """Yield each argument that only an unread attribute keeps, that attribute, and the line."""
     for statement in reversed(function.body):
         if _only_keeps(statement, idle):
-            yield ast.unparse(statement.value), ast.unparse(statement.targets[0])
+            attribute = ast.unparse(statement.targets[0])
+            yield ast.unparse(statement.value), attribute, statement.lineno
 
 
 def left_out(source: str) -> frozenset[str]:

@@ -626,7 +626,7 @@ def test_a_misspelled_name_is_told_with_what_it_should_be(read: Read) -> None:
             "encoder",
             "x = self.sublayers[0](x, lambda y: self.self_attn(y, y, y, mask))",
             "x = self.self_attn(x, x, x, mask)",
-            "`self.sublayers` gets 2 layers here, and no line uses `self.sublayers[0]`.",
+            "`self.sublayers` gets 2 parts here, and no line uses `self.sublayers[0]`.",
         ),
         (
             "decoder",

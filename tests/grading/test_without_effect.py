@@ -65,11 +65,10 @@ def test_what_a_named_mistake_is_about_is_not_told_again() -> None:
 
 def test_an_argument_kept_where_nothing_reads_it_and_a_lost_result_are_told() -> None:
     lost, ignored = without_effect(wrong("layer_norm"), NORM)
-    assert (line_of(lost), line_of(ignored)) == (9, 3)
+    assert (line_of(lost), line_of(ignored)) == (9, 6)
     assert tells(lost) == "`centred` gets a value here that nothing reads."
     assert tells(ignored) == (
-        "`d_model` is kept in `self.width`, which no line reads, so it changes nothing here. "
-        "`eps` is kept in `self.eps`, which no line reads, so it changes nothing here."
+        "`d_model` is kept in `self.width`, which no line reads, so it changes nothing here."
     )
     read = NORM.replace("x.std(-1)", "(x.std(-1) + self.eps)").replace("centred", "x")
     (ignored,) = without_effect(wrong("layer_norm"), read)

@@ -167,7 +167,7 @@ def test_a_new_value_that_is_neither_kept_nor_returned(body: str, names: str) ->
         ("same = tokens; same.append(pair); return same", False),
         ("print(tokens); return tokens", False),
         ("tokens += pair; return tokens", False),
-        ("assert pair > 0; return [pair, *tokens]", False),
+        ("assert pair > 0; return [pair, *tokens]", True),
     ],
 )
 def test_a_function_that_only_returns_something_is_not_called_for_its_effect(
@@ -176,6 +176,20 @@ def test_a_function_that_only_returns_something_is_not_called_for_its_effect(
     source = f"def joined(tokens, pair):\n    {body}\ndef encode(tokens):\n    joined(tokens, 1)\n"
     told = dropped(source + "    return tokens")
     assert told == ([("`joined(tokens, 1)` returns something, and nothing uses it.", 4)] * is_told)
+
+
+def test_a_function_whose_result_is_used_elsewhere_may_be_called_to_raise() -> None:
+    source = """
+def halved(x):
+    assert x > 0
+    return x / 2
+
+def sampled(x):
+    halved(x)
+    return {used}
+"""
+    assert len(dropped(source.format(used="x / 2"))) == 1
+    assert dropped(source.format(used="halved(1) * x")) == []
 
 
 def test_a_layer_that_works_in_place_may_be_called_for_its_effect() -> None:
