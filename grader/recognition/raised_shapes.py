@@ -505,6 +505,22 @@ def in_order(raised: Raised) -> Fact | None:
     return None
 
 
+def in_equal_parts(raised: Raised) -> Fact | None:
+    """`key.unflatten(-2, (-1, block))` of a length that `block` doesn't divide."""
+    said = re.search(
+        r"unflatten: Provided sizes \[.*\] don't multiply up .* \((\d+)\)", raised.error
+    )
+    for call, tensor in calls(raised, "unflatten") if said else ():
+        if said and raised.origin(tensor):
+            name = ast.unparse(tensor)
+            return Fact(
+                f"`{written(call)}` cuts an axis into equal parts. Here `{name}` has {said[1]} on "
+                f"that axis, which can't be cut so. {ALLOWED}",
+                "What should happen to the part that is left over?",
+            )
+    return None
+
+
 def of_two_axes(raised: Raised) -> Fact | None:
     """`x.t()` of more axes than two."""
     said = re.search(
@@ -569,5 +585,5 @@ def of_other_rank(raised: Raised) -> Fact | None:
 
 SHAPES = (
     unpacked, reordered, subscripts, pattern, counted, indexed, slot, made_like, combined, viewed,
-    in_order, of_two_axes, of_other_rank,
+    in_order, in_equal_parts, of_two_axes, of_other_rank,
 )  # fmt: skip

@@ -156,6 +156,11 @@ def one_line(line: str, **values: object) -> str:
             "passes a number as `descending`, which is True or False.",
         ),
         (
+            "RuntimeError: unflatten: Provided sizes [-1, 3] don't multiply up to the size of dim "
+            "2 (11) in the input tensor | x = key.unflatten(-2, (-1, 3))",
+            "`key.unflatten(-2, (-1, 3))` cuts an axis into equal parts. Here `key` has 11 on that",
+        ),
+        (
             "RuntimeError: t() expects a tensor with <= 2 dimensions, but self is 3D | x = key.t()",
             "`key.t()` is for two axes. Here `key` has three.",
         ),
