@@ -6,7 +6,7 @@ import re
 
 from grader.feedback.finding import Finding, Place
 from grader.feedback.results import ExerciseResult
-from grader.grading.explanation import quoted
+from grader.grading.own_line import quoted
 from grader.remote.session import CellNote, CellNotes
 from grader.submission.notebook import Layout
 

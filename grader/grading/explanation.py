@@ -12,12 +12,12 @@ from grader.feedback.exceptions import hint_for
 from grader.feedback.finding import Finding, Place
 from grader.feedback.mismatch import Mismatch
 from grader.grading.cpu_limit import TooSlow, cpu_limit
-from grader.grading.raised import fact_of, place_of
+from grader.grading.own_line import place_of, quoted
+from grader.grading.raised import fact_of
 from grader.recognition.spelling import suggestion
 from grader.remote.session import StudentError, Use, clean
 from grader.remote.source_lines import source_lines
 
-MAX_LINE = 160
 SECONDS = 1.0  # to read in a source what an error means; it takes milliseconds
 
 _BY_NAME = (
@@ -61,8 +61,8 @@ def _raised(error: StudentError, sources: Mapping[str, str], exercise: str) -> F
     places = _places(error, sources)
     source = sources.get(exercise, "")
     fact = fact_of(error, source, exercise) if source else None
-    places = places or ((place_of(fact, source, exercise),) if fact else ())
-    meaning = fact.tells if fact else _meaning(str(error), places, sources)
+    places = places or ((place_of(exercise, fact.line, source),) if fact else ())
+    meaning = clean(fact.tells) if fact else _meaning(str(error), places, sources)
     if meaning:
         return Finding(meaning, help=raised, places=places)
     return Finding(raised, places=places)
@@ -103,13 +103,6 @@ def _made(headline: str, exercise: str, source: str) -> tuple[Place, ...]:
         made = re.compile(rf"\s*self\.{re.escape(part)}\s*(?::[^=]*)?=(?!=)")
         lines = [n for n, line in enumerate(source_lines(source), 1) if made.match(line)]
         if lines:
-            places = (Place(f"{exercise}.py", line, quoted(source, line)) for line in lines)
+            places = (place_of(exercise, line, source) for line in lines)
             return tuple(places) if len(lines) == 1 else ()
     return ()
-
-
-def quoted(source: str, line: int) -> str:
-    """Return a line of a student's source, fit to show and not too long; "" where there is none."""
-    lines = source_lines(source)
-    own = lines[line - 1].strip() if 0 < line <= len(lines) else ""
-    return clean(own, MAX_LINE).replace("\n", " ")

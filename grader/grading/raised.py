@@ -15,6 +15,7 @@ from grader.feedback import text
 from grader.feedback.exceptions import certain
 from grader.feedback.finding import Place
 from grader.feedback.results import Diagnosis, ExerciseResult
+from grader.grading.own_line import place_of, quoted
 from grader.recognition.functions import Functions
 from grader.recognition.likeness import parsed
 from grader.recognition.raised_line import Fact
@@ -22,7 +23,6 @@ from grader.recognition.raising import at_call, at_raise, convolution
 from grader.recognition.spelling import suggestion
 from grader.recognition.unset import missing_attribute, without_super
 from grader.remote.session import StudentError, clean
-from grader.remote.source_lines import source_lines
 
 RAISES = "raises"
 MAX_NAMED = 2
@@ -53,11 +53,9 @@ def _unset(error: str, source: str) -> Fact | None:
 
 def _meant(error: StudentError, source: str) -> Fact | None:
     """Return what the error itself proves at its line; None if the line may be right."""
-    lines, line = source_lines(source), error.line or 0
-    if not 0 < line <= len(lines):
-        return None
-    spelled = suggestion(str(error), source, line)
-    known = certain(str(error), lines[line - 1], spelled)
+    line = error.line or 0
+    own = quoted(source, line)
+    known = certain(str(error), own, suggestion(str(error), source, line)) if own else None
     return None if known is None else Fact(*known, line)
 
 
@@ -78,15 +76,15 @@ def with_raised(
         fact = fact_of(error, source, exercise) if check in unexplained else None
         if fact is not None:
             explained.add(check)
-            place = place_of(fact, source, exercise)
+            place = place_of(exercise, fact.line, source)
             named = proven(RAISES, fact.tells, fact.asks, place, hints.get(fact.line, ()))
             found.setdefault(fact.line, named)
-    quoted = {
+    shown = {
         int(number)
         for diagnosis in result.diagnoses
         for number in re.findall(r"\bline (\d+)\b", diagnosis.shows)
     }
-    new = {line: found[line] for line in sorted(found) if line not in quoted}
+    new = {line: found[line] for line in sorted(found) if line not in shown}
     told = dict([*new.items()][:MAX_NAMED])
     lines = tuple(
         line
@@ -99,14 +97,12 @@ def with_raised(
 def proven(
     name: str, tells: str, asks: str, place: Place, hints: tuple[str, ...] = ()
 ) -> Diagnosis:
-    """Return a mistake that is certain at a line of the student's, whatever else is wrong."""
-    message = "\n".join(filter(None, (tells, asks)))
+    """Return a mistake that is certain at a line of the student's, whatever else is wrong.
+
+    What it tells may name as much as the student's code does.
+    """
+    message = "\n".join(clean(words) for words in (tells, asks) if words)
     return Diagnosis((name,), message, hints, f"Look at {text.place(place)}")
-
-
-def place_of(fact: Fact, source: str, exercise: str) -> Place:
-    """Return the line that a fact is about."""
-    return Place(f"{exercise}.py", fact.line, clean(source_lines(source)[fact.line - 1].strip()))
 
 
 def _values(request: Mapping[str, Any], source: str, entries: Collection[str]) -> dict[str, object]:

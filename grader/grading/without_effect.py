@@ -17,9 +17,8 @@ from functools import cache
 
 from grader import curriculum
 from grader.curriculum import stubs
-from grader.feedback.finding import Place
 from grader.feedback.results import Diagnosis, ExerciseResult
-from grader.grading.explanation import quoted
+from grader.grading.own_line import place_of
 from grader.grading.raised import RAISES, proven
 from grader.recognition.dead_ends import (
     changed_in_forward,
@@ -84,14 +83,10 @@ def without_effect(
         # A slip in a name is one fault: the part that then goes unused is not another.
         found += [("part-unused", line, tells, _ASKS) for tells, line in unused_layers(source)]
     return tuple(
-        proven(name, tells, asks, _place(exercise, line, source))
+        proven(name, tells, asks, place_of(exercise, line, source))
         for name, line, tells, asks in found
         if line not in shown
     )[:MAX_NAMED]
-
-
-def _place(exercise: str, line: int, source: str) -> Place:
-    return Place(f"{exercise}.py", line, quoted(source, line))
 
 
 def _of_dropouts(result: ExerciseResult, source: str) -> Iterator[tuple[int, str, str]]:

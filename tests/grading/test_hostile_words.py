@@ -6,6 +6,7 @@ import signal
 from types import SimpleNamespace
 
 import pytest
+import torch
 
 from grader.curriculum import stubs
 from grader.grading import explanation
@@ -24,6 +25,9 @@ _EXPANDED = (
     "The expanded size of the tensor (3) must match the existing size (2) at non-singleton "
     "dimension 99.  Target sizes: [2].  Tensor sizes: [2]"
 )
+_UNEQUAL = (
+    "The size of tensor a (3) must match the size of tensor b (4) at non-singleton dimension 1"
+)
 _RANGE = "Dimension out of range (expected to be in range of [-1, -100], but got 2)"
 SOURCES = {
     "an empty index": ("attention", _ATTENTION + " held = query[..., 1:]\n held[()] = query\n"),
@@ -38,6 +42,14 @@ SOURCES = {
     "what cannot be called": (
         "attention",
         _ATTENTION + " raise TypeError('shape() takes 1 positional argument')  # query.shape()\n",
+    ),
+    "a long line": (
+        "attention",
+        f"{_ATTENTION} raise RuntimeError('{_UNEQUAL}')  # {'view(' * 20_000}\n",
+    ),
+    "many names": (
+        "attention",
+        f"{_ATTENTION} return [].pop({', '.join(f'name_{n}=1' for n in range(1_000))})\n",
     ),
     "a default for self": (
         "linear",
@@ -65,8 +77,10 @@ def test_what_cannot_be_read_is_said_to_have_raised(kind: str, judge: Judge) -> 
     assert results["softmax"].points == results["softmax"].max_points
     result = results[exercise]
     assert (result.points or 0.0) < result.max_points
-    assert not any("The grader failed" in remark for remark in result.remarks)
+    assert not result.remarks
     findings = [check.finding for check in result.checks if check.finding]
+    told = [each.headline for each in findings] + [each.message for each in result.diagnoses]
+    assert max(map(len, told)) < 1_000
     assert any("Your code raised" in f"{each.headline}{each.help}" for each in findings)
 
 
@@ -89,6 +103,16 @@ def test_reading_that_fails_or_does_not_end_leaves_what_was_raised_and_where(
     finding = explain(error, {"attention": "a['a']\n"}, "attention")
     assert finding.headline == "Your code raised KeyError: 'a'"
     assert finding.places[0].source == "a['a']"
+
+
+def test_what_a_student_raises_makes_the_grader_import_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[str] = []
+    monkeypatch.setattr(torch, "__getattr__", asked.append)
+    error = StudentError(["TypeError"], "__nothing() missing 1", "exercises/attention.py", 1)
+    explain(error, {"attention": "torch._nothing()\n"}, "attention")
+    assert not asked
 
 
 def test_naming_that_does_not_end_costs_only_the_words(

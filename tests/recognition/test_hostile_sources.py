@@ -12,7 +12,7 @@ from grader.edits.source import Answer
 from grader.feedback.finding import Status
 from grader.feedback.results import ExerciseResult
 from grader.grading.diagnosis.reading import Reading
-from grader.grading.explanation import quoted
+from grader.grading.own_line import quoted
 from grader.grading.search.alignment import differences
 from grader.grading.without_effect import without_effect
 from grader.recognition.likeness import MAX_NODES, parsed, simple_statements

@@ -20,7 +20,7 @@ from grader.feedback import quoting, text
 from grader.feedback.finding import Finding, Place
 from grader.feedback.results import CheckResult, Diagnosis
 from grader.grading.diagnosis.fingerprints import Library
-from grader.grading.explanation import quoted
+from grader.grading.own_line import quoted
 from grader.recognition.likeness import (
     Change,
     Words,

@@ -13,7 +13,7 @@ from grader.edits.kinds import KINDS, Kind, nearly
 from grader.edits.source import Edit
 from grader.feedback.finding import Place, Status
 from grader.feedback.results import CheckResult, Diagnosis, ExerciseResult, SuspectLine
-from grader.grading.explanation import quoted
+from grader.grading.own_line import quoted
 from grader.grading.search.search import Fix
 from grader.remote.session import clean
 
