@@ -332,7 +332,7 @@ def combined(raised: Raised) -> Fact | None:
             if is_flat:
                 return Fact(
                     f"{shown} puts the numbers of all axes on one, {said[3 - number]} of them, "
-                    f"where `{name}` has {said[number]}.",
+                    f"where an axis of `{name}` has size {said[number]}.",
                     f"Which axes does each of these numbers need, so that it meets its own part of "
                     f"`{name}`?",
                 )
@@ -398,7 +398,7 @@ def made_like(raised: Raised) -> Fact | None:
         other = widths.pop()
         held = ast.unparse(statement.targets[0])
         return Fact(
-            f"`{held}` is made like `{like[0]}`, with size {like[1]} on its last axis. Here it "
+            f"`{held}` is made like `{like[0]}`, with size {like[1]} on its last axis. Later it "
             f"meets numbers with the {shapes[other][-1]} features of `{other}`.",
             f"From which tensor should `{held}` get the size of its last axis?",
             statement.lineno,

@@ -412,6 +412,12 @@ def truth_of_a_tensor(raised: Raised) -> Fact | None:
             )
         elif isinstance(node, ast.If | ast.IfExp | ast.While):
             asked = node.test
+            if (tested := _tested_for_true(asked)) is not None:
+                return Fact(
+                    f"`{written(asked)}` compares each number of a whole tensor, and `if` wants a "
+                    f"single answer. `{tested} is None` asks whether it was given.",
+                    f"What is it that you want to know of `{tested}`?",
+                )
             if isinstance(asked, ast.Compare) and _compares_numbers(asked):
                 return Fact(
                     f"This line asks whether `{written(asked)}` is true. That is a tensor with an "
@@ -426,6 +432,17 @@ def truth_of_a_tensor(raised: Raised) -> Fact | None:
                 f"What is it that you want to know of `{code}`?",
             )
     return None
+
+
+def _tested_for_true(test: ast.expr) -> str | None:
+    """Return `mask` of `mask == True`, if that is all that is asked."""
+    if not isinstance(test, ast.Compare) or not isinstance(test.left, ast.Name | ast.Attribute):
+        return None
+    others = test.comparators
+    if len(others) > 1 or not isinstance(others[0], ast.Constant):
+        return None
+    is_flag = isinstance(others[0].value, bool)
+    return ast.unparse(test.left) if is_flag and _compares_numbers(test) else None
 
 
 def _compares_numbers(test: ast.Compare) -> bool:

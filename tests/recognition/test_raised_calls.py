@@ -98,7 +98,7 @@ def one_line(line: str) -> str:
         ),
         (
             SIZES.format(4, 12, 1) + " | y = x / x.exp().sum(1).reshape(-1, 1)",
-            "puts the numbers of all axes on one, 12 of them, where `x` has 4.",
+            "puts the numbers of all axes on one, 12 of them, where an axis of `x` has size 4.",
         ),
         (
             SIZES.format(5, 4, 2) + " | y = x - x.max(dim=1)[0]",
@@ -205,7 +205,7 @@ def test_what_is_made_like_the_wrong_tensor_is_told_where_it_is_made(
     if fact is not None:
         assert fact.line == 3
         assert fact.tells == (
-            "`out` is made like `query`, with size 5 on its last axis. Here it meets numbers with "
+            "`out` is made like `query`, with size 5 on its last axis. Later it meets numbers with "
             "the 6 features of `value`."
         )
 

@@ -150,6 +150,10 @@ def one_line(line: str, **values: object) -> str:
             "`mask is None` asks whether it was given.",
         ),
         (
+            f"{WHOLE} | x = 1 if mask == True else 2",
+            "`mask is None` asks whether it was given.",
+        ),
+        (
             "TypeError: sort() received an invalid combination of arguments - got (Tensor, "
             "descending=int), but expected one of: (Tensor input, int dim = -1, bool descending "
             "= False) | x = torch.sort(query, descending=-1)",
