@@ -326,7 +326,7 @@ class Judge:
         if diagnosed.unexplained:
             named = library.leaves_unread(mistakes)
             errors = {check: answer.moved(error) for check, error in examination.raised.items()}
-            wrong = with_raised(errors, wrong, answer.text, diagnosed.unexplained)
+            wrong = with_raised(errors, wrong, answer.text, diagnosed.unexplained, diagnosed.late)
             more = without_effect(wrong, answer.text, named)
             wrong = replace(wrong, diagnoses=(*wrong.diagnoses, *more))
         placed = (replace(each, shows=answer.placed(each.shows)) for each in wrong.diagnoses)

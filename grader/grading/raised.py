@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from pathlib import PurePosixPath
 from typing import Any
@@ -64,10 +65,12 @@ def with_raised(
     result: ExerciseResult,
     source: str,
     unexplained: Collection[str],
+    late: Mapping[tuple[str, ...], AbstractSet[str]],
 ) -> ExerciseResult:
     """Return the result with what is wrong at lines that raised in a check nothing explains.
 
-    A line that the search found only because an edit of it goes round such a one is left out.
+    A line that the search found only because an edit of it goes round such a one is left out. So is
+    a mistake that only shows in these checks and `late`, after the line has raised.
     """
     exercise, found = result.exercise, dict[int, Diagnosis]()
     hints = {line.place.line: line.hints for line in result.lines}
@@ -79,11 +82,12 @@ def with_raised(
             place = place_of(exercise, fact.line, source)
             named = proven(RAISES, fact.tells, fact.asks, place, hints.get(fact.line, ()))
             found.setdefault(fact.line, named)
-    shown = {
-        int(number)
+    known = [
+        diagnosis
         for diagnosis in result.diagnoses
-        for number in re.findall(r"\bline (\d+)\b", diagnosis.shows)
-    }
+        if not late.get(diagnosis.mistakes, {""}) <= explained or _lines(diagnosis) & found.keys()
+    ]
+    shown = set[int]().union(*map(_lines, known))
     new = {line: found[line] for line in sorted(found) if line not in shown}
     told = dict([*new.items()][:MAX_NAMED])
     lines = tuple(
@@ -91,7 +95,12 @@ def with_raised(
         for line in result.lines
         if line.place.line not in told and not (line.checks and explained >= {*line.checks})
     )
-    return replace(result, diagnoses=(*result.diagnoses, *told.values()), lines=lines)
+    return replace(result, diagnoses=(*known, *told.values()), lines=lines)
+
+
+def _lines(diagnosis: Diagnosis) -> set[int]:
+    """Return the numbers of the student's lines that a diagnosis shows."""
+    return {int(number) for number in re.findall(r"\bline (\d+)\b", diagnosis.shows)}
 
 
 def proven(

@@ -39,7 +39,7 @@ _DROPPED = "result-dropped"
 _NOTHING_READS = "No line reads {arguments}, so {what} here."
 _KEPT = "`{name}` is kept in `{attribute}`, which no line reads, so it changes nothing here."
 _ASKS_ARGUMENT = "What should change with {it}, and which line of your code makes it change?"
-_ASKS = "What is this line for, and where should its result be used?"
+_ASKS = "What is this line for, and should anything use its result?"
 _ASKS_KEY = "Which keys does that dictionary have?"
 # What a check says of a module without dropout whose training mode differs.
 _DIFFERS_IN_TRAINING = "In training mode your module returns other numbers"

@@ -63,14 +63,14 @@ def test_what_is_wrong_at_a_line_that_raised_is_named_and_its_edit_is_a_hint() -
     errors = {"one": REFUSED, "two": UNPACKED, "three": UNPACKED}
     there = [SuspectLine(Place("dropout.py", line), "axis", "?", ("edit",)) for line in (6, 7)]
     result = replace(RESULT, lines=tuple(there))
-    told = with_raised(errors, result, DROPOUT, ["one", "two"])
+    told = with_raised(errors, result, DROPOUT, ["one", "two"], {})
     assert [named.hints for named in told.diagnoses] == [("edit",), ()]
     assert [named.shows for named in told.diagnoses] == [
         'Look at dropout.py, line 6: raise ValueError("too large")',
         "Look at dropout.py, line 10: b, n, d = x.shape",
     ]
     assert [line.place.line for line in told.lines] == [7]
-    assert with_raised(errors, result, DROPOUT, []) == result
+    assert with_raised(errors, result, DROPOUT, [], {}) == result
 
 
 def test_what_only_goes_round_a_line_that_raised_is_left_out() -> None:
@@ -79,7 +79,7 @@ def test_what_only_goes_round_a_line_that_raised_is_left_out() -> None:
         for line, checks in ((7, ("two",)), (8, ("two", "four")))
     )
     result = replace(RESULT, lines=(round_it, beside))
-    told = with_raised({"two": UNPACKED}, result, DROPOUT, ["two", "four"])
+    told = with_raised({"two": UNPACKED}, result, DROPOUT, ["two", "four"], {})
     assert len(told.diagnoses) == 1
     assert [line.place.line for line in told.lines] == [8]
 
@@ -87,7 +87,7 @@ def test_what_only_goes_round_a_line_that_raised_is_left_out() -> None:
 def test_a_line_that_is_shown_beside_a_named_mistake_is_not_told_again() -> None:
     named = Diagnosis(("p-of-one",), "", (), shows="dropout.py, line 6: `raise ValueError`")
     result = replace(RESULT, diagnoses=(named,))
-    assert with_raised({"one": REFUSED}, result, DROPOUT, ["one"]) == result
+    assert with_raised({"one": REFUSED}, result, DROPOUT, ["one"], {}) == result
 
 
 @pytest.mark.parametrize(
@@ -138,3 +138,14 @@ def test_a_layer_that_is_not_called_is_not_asked_for_the_size_of_a_tensor() -> N
     error = StudentError(["AttributeError"], text, "exercises/dropout.py", 10)
     assert fact_of(error, DROPOUT, "dropout") is None
     assert "as in `layer(x)`" in explain(error, {"dropout": DROPOUT}, "dropout").headline
+
+
+def test_a_mistake_that_only_shows_after_another_line_has_raised_is_not_named() -> None:
+    after, elsewhere = Diagnosis(("whole-rows",), ""), Diagnosis(("never-on",), "")
+    result = replace(RESULT, diagnoses=(after, elsewhere))
+    late: dict[tuple[str, ...], set[str]] = {
+        ("whole-rows",): {"two"},
+        ("never-on",): {"two", "three"},
+    }
+    told = with_raised({"two": UNPACKED}, result, DROPOUT, ["two"], late)
+    assert [named.mistakes[0] for named in told.diagnoses] == ["never-on", "raises"]

@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache, partial
 from itertools import combinations, islice
 
@@ -62,13 +62,15 @@ class Diagnosed:
     """The mistakes that were named, and the failing checks that they don't explain.
 
     For each mistake that is in a single branch, `configurations` describes the branch. In the
-    checks in `others`, by mistake, something else goes wrong first.
+    checks in `others`, by mistake, something else goes wrong first. `late` holds the mistakes that
+    only show after a crash, each with the checks in which they do.
     """
 
     mistakes: tuple[Diagnosis, ...]
     unexplained: tuple[str, ...]
     configurations: tuple[tuple[str, ...], ...] = ()
     others: tuple[frozenset[str], ...] = ()
+    late: Mapping[tuple[str, ...], frozenset[str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -167,6 +169,7 @@ class Diagnostician:
             self._unexplained(student, mistakes.explains),
             tuple(branch.values if branch else () for _, branch in named),
             tuple(self._begun_by_others(names, student) for names, _ in named),
+            {names: late for names, _ in named if (late := self._late(names, student))},
         )
 
     def _by_reading(self, names: list[str], unread: AbstractSet[str]) -> list[str]:
@@ -373,6 +376,21 @@ class Diagnostician:
             first = (wrong & (library.checks == number)).nonzero()[:1, 0]
             if len(first) and not bool(alike[first]):
                 checks.add(probe.check)
+        return frozenset(checks)
+
+    def _late(self, names: Sequence[str], student: Prints) -> frozenset[str]:
+        """Return the checks in which mistakes show, if that is always after a crash; else none."""
+        library = self.library
+        rows = [row for name in names for row in library.forms(name)]
+        alike = (library.shown[rows] & (library.known.codes[rows] == student.codes)).any(dim=0)
+        alike &= student.differs(library.right)
+        checks = set()
+        for number in set(library.checks[alike].tolist()):
+            crashes = (student.raised & (library.checks == number)).nonzero()[:1, 0].tolist()
+            shows = (alike & (library.checks == number)).nonzero()[0, 0].item()
+            if not crashes or shows <= crashes[0]:
+                return frozenset()
+            checks.add(library.probes[number].check)
         return frozenset(checks)
 
     def _better_pair(
