@@ -101,7 +101,7 @@ def _parsed(source: str | bytes) -> ast.Module:
             tree = ast.parse(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return ast.Module([], [])
-    return tree if _is_of_usual_size(tree) else ast.Module([], [])
+    return tree if _is_of_usual_size(tree) and _can_be_written(tree) else ast.Module([], [])
 
 
 def _is_of_usual_size(tree: ast.Module) -> bool:
@@ -123,6 +123,17 @@ def _is_of_usual_size(tree: ast.Module) -> bool:
                 elif isinstance(value, int) and value.bit_length() > _MAX_BITS:
                     return False
         level = below
+    return True
+
+
+def _can_be_written(tree: ast.Module) -> bool:
+    """Return whether Python can write a tree: not if `f"{'\xa0'}"` would need a backslash."""
+    try:
+        for node in ast.walk(tree):
+            if isinstance(node, ast.JoinedStr):
+                ast.unparse(node)
+    except ValueError:
+        return False
     return True
 
 

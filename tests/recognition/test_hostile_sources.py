@@ -38,13 +38,23 @@ SOURCES = {
     "imports": "from exercises import " * 40_000,
     "long keys": _HEAD
     + "".join(f" x['{'ab' * 50}{i}']; y = '{'ba' * 50}{i}'\n" for i in range(250)),
+    "no form in Python 3.11": _HEAD + """ return f"{'\u00a0'}"\n""",
     "many layers": "class A:\n def __init__(self):\n"
     "  self.a = nn.ModuleList([B() for _ in range(9999999999)])\n"
     " def forward(self):\n  return self.a[0]\n",
 }
 
 
-@pytest.mark.full(but=("classes", "deep signs", "deep attributes", "long number", "long keys"))
+@pytest.mark.full(
+    but=(
+        "classes",
+        "deep signs",
+        "deep attributes",
+        "long number",
+        "long keys",
+        "no form in Python 3.11",
+    )
+)
 @pytest.mark.parametrize("kind", SOURCES)
 def test_a_hostile_source_is_read_quickly_or_not_at_all(kind: str) -> None:
     source, begun = SOURCES[kind], time.process_time()
