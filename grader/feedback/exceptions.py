@@ -407,6 +407,10 @@ HINTS: tuple[Hint, ...] = (
         _TWO_RESULTS,
     ),
     Hint(
+        r"circular import",
+        "This file imports itself, or two files import each other, so that none can be finished.",
+    ),
+    Hint(
         r"'Tensor' object has no attribute '(\w+)'",
         "A tensor has no `{0}`.",
         asks="Is it spelled right, or is it a function such as `torch.{0}`?",
@@ -499,10 +503,6 @@ HINTS: tuple[Hint, ...] = (
         r"output with shape \[([\d, ]*)\] doesn't match the broadcast shape \[([\d, ]+)\]",
         "An operation in place keeps the shape of its tensor, here ({0}). With the other tensor "
         "the result would have the shape ({1}): that needs a new tensor, made without `_` or `+=`.",
-    ),
-    Hint(
-        r"circular import",
-        "Two files import each other, so that neither can be finished.",
     ),
     Hint(
         r"^SyntaxError",

@@ -297,7 +297,19 @@ def test_every_hint_can_be_filled_in() -> None:
     assert hint_for("ValueError: something that nobody knows") == ""
     for hint in (*SLIPS, *HINTS):
         groups = re.compile(hint.pattern).groups + re.compile(hint.at).groups
-        assert hint.means.format(*["x"] * groups)
+        assert f"{hint.means}{hint.asks}".format(*["x"] * groups)
+
+
+@pytest.mark.parametrize("way", ["from {0} import attention", "import {0} as own\nown.attention"])
+def test_a_file_that_imports_itself_is_told_so(
+    way: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = f"imports_{'itself' if 'from' in way else 'its_own_name'}"
+    (tmp_path / f"{name}.py").write_text(way.format(name))
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises((ImportError, AttributeError)) as caught:
+        importlib.import_module(name)
+    assert "imports itself" in hint_for(f"{caught.type.__name__}: {caught.value}")
 
 
 @pytest.mark.parametrize(
