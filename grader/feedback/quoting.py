@@ -25,12 +25,12 @@ def numbers(finding: Finding | None) -> str:
     return _row_sum(finding.grid) or _cell(finding.grid)
 
 
-def line(places: tuple[Place, ...]) -> str:
-    """Return the line of the student's code, in a sentence; "" where none is known."""
+def line(places: tuple[Place, ...], does: str = "") -> str:
+    """Return the line of the student's code and what it `does`; "" where none is known."""
     for place in places:
         if place.source:
             where = f"{place.file}, line {place.line}" if place.line else place.file
-            return f"{where}: `{place.source}`"
+            return f"{where}{does}: `{place.source}`"
     return ""
 
 

@@ -369,7 +369,8 @@ class Diagnostician:
         """
         library = self.library
         wrong = student.differs(library.right)
-        rows = [row for name in names for row in library.forms(name)]
+        near = nearest_forms(library, student)
+        rows = [library.forms(name)[near[name]] for name in names]
         alike = (library.shown[rows] & (library.known.codes[rows] == student.codes)).any(dim=0)
         checks = set()
         for number, probe in enumerate(library.probes):

@@ -60,14 +60,16 @@ def in_own_words(
         for check in checks
         if check.check in fails and check.finding is not None
     }
-    numbers = next(filter(None, map(quoting.numbers, found.values())), "")
+    # Where this mistake raises, numbers are another's: they come last.
+    ordered = sorted(found, key=lambda check: check in raises and found[check].grid is not None)
+    numbers = next(filter(None, (quoting.numbers(found[check]) for check in ordered)), "")
     # Another fault may raise in a check that this mistake also fails.
     raised = [
-        found[check].places
+        found[check]
         for check in found
         if check in raises and found[check].places and not _only_notices(found[check])
     ]
-    line = quoting.line(raised[0]) if raised else ""
+    line = _where(raised[0]) if raised else ""
     if not line:
         place = line_of(diagnosis.mistakes, library.exercise, source, configurations)
         if place is not None and (
@@ -77,6 +79,12 @@ def in_own_words(
         ):
             line = f"Is it here? {text.place(place)}"
     return replace(diagnosis, shows="\n".join(filter(None, (numbers, line))))
+
+
+def _where(finding: Finding) -> str:
+    """Return the line that a finding is about, and that it raises, if it does."""
+    raises = "Your code raised" in (finding.headline + finding.help)
+    return quoting.line(finding.places, " raises an error" if raises else "")
 
 
 def _only_notices(finding: Finding) -> bool:
