@@ -212,7 +212,13 @@ HINTS: tuple[Hint, ...] = (
         r"\"bitwise_\w+\" not implemented for '\w+'|operator\.invert\) is only implemented on",
         "`&`, `|` and `~` are for booleans, and these are floating-point numbers. A comparison "
         "such as `!= 0` makes booleans, and so does `.bool()`.",
+        at=r"[&|~]",
         asks="Which part of this line isn't made of booleans?",
+    ),
+    Hint(
+        r"\"bitwise_\w+\" not implemented for '\w+'|operator\.invert\) is only implemented on",
+        "What this line calls needs a mask of booleans, and got floating-point numbers. Which of "
+        "its arguments is the mask?",
     ),
     Hint(
         r"only one element tensors can be converted",
@@ -388,7 +394,8 @@ HINTS: tuple[Hint, ...] = (
     Hint(
         r"(\w+)\(\) received an invalid combination of arguments",
         "These arguments don't fit torch's `{0}`.",
-        asks="Is one missing, such as the axis, or is one of another type than the function takes?",
+        asks="Is one missing, such as the axis, or has one a name or a type that the function "
+        "doesn't take?",
     ),
     Hint(r"'NoneType' object", _NOT_GIVEN, at=r"(?<![\w.])(?:(\w*mask\w*)[.\[]|(dropout)\()"),
     Hint(

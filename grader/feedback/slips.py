@@ -210,8 +210,8 @@ SLIPS: tuple[Hint, ...] = (
     ),
     Hint(
         r"The shape of the mask .* does not match the shape of the indexed tensor",
-        "Square brackets take a mask of the tensor's own shape only. `masked_fill` and "
-        "`torch.where` broadcast a smaller one.",
+        "A mask in square brackets isn't broadcast: its sizes have to be those of the tensor's "
+        "first axes. `masked_fill` and `torch.where` broadcast a mask.",
         asks="What shape does your mask have, and what shape the tensor?",
     ),
     Hint(
@@ -246,6 +246,11 @@ SLIPS: tuple[Hint, ...] = (
         r"ModuleList\.extend should be called with an iterable, but got (?:type )?(\w+)",
         "nn.ModuleList takes a list of layers, such as `[Layer() for _ in range(n)]`.",
         asks="What should the list hold here?",
+    ),
+    Hint(
+        r"\b(list|tuple|dict|generator|str|int|NoneType|function|method) is not a Module subclass",
+        "A list of modules holds layers, and something in this one is of the type {0}.",
+        asks="What does your list hold?",
     ),
     Hint(
         r"([\w.]+) is not a Module subclass",
@@ -297,6 +302,12 @@ SLIPS: tuple[Hint, ...] = (
         r"unsupported operand type\(s\) for .*'str'|can only concatenate str|"
         r"can't concat (?:str|bytes|int)|must be str, not (?:bytes|int)",
         "Text is combined with something else, such as a number. Convert one of the two.",
+    ),
+    Hint(
+        r"index_select\(\): Index is supposed to be a vector",
+        "`index_select` takes an index with one axis, and this one has more.",
+        at=r"\bindex_select\(",
+        asks="Which other way to pick rows takes an index with any number of axes?",
     ),
     Hint(
         r"Index tensor must have the same number of dimensions as (?:input|self) tensor",

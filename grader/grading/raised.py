@@ -35,20 +35,23 @@ def fact_of(error: StudentError, source: str, exercise: str) -> Fact | None:
     entries = curriculum.find(exercise).entries
     if "ParameterShapeError" in error.kinds:
         return convolution(error.text.partition(" ")[0], source)
-    if "AttributeError" in error.kinds and (unset := _unset(str(error), source)):
-        return unset
+    is_here = PurePosixPath(error.file or "").stem == exercise
+    if "AttributeError" in error.kinds:
+        unset = _unset(str(error), source, error.line or 0 if is_here else 0)
+        if unset is not None:
+            return unset
     if error.line is None:
         return at_call(str(error), source, entries)
-    if PurePosixPath(error.file or "").stem != exercise:
+    if not is_here:
         return None
     values = _values(error.asked, source, entries) if error.asked else {}
     return at_raise(str(error), source, error.line, entries, values) or _meant(error, source)
 
 
-def _unset(error: str, source: str) -> Fact | None:
+def _unset(error: str, source: str, line: int) -> Fact | None:
     """Return why an object of the student's has no such attribute; None if unknown."""
     left_out = without_super(error, source)
-    missing = missing_attribute(source, error) if left_out is None else None
+    missing = missing_attribute(source, error, line) if left_out is None else None
     return Fact(missing[0], "", missing[1]) if missing else left_out
 
 
@@ -73,15 +76,23 @@ def with_raised(
     a mistake that only shows in these checks and `late`, after the line has raised.
     """
     exercise, found = result.exercise, dict[int, Diagnosis]()
-    hints = {line.place.line: line.hints for line in result.lines}
-    explained: set[str] = set()
-    for check, error in errors.items():
-        fact = fact_of(error, source, exercise) if check in unexplained else None
-        if fact is not None:
-            explained.add(check)
-            place = place_of(exercise, fact.line, source)
-            named = proven(RAISES, fact.tells, fact.asks, place, hints.get(fact.line, ()))
-            found.setdefault(fact.line, named)
+    facts = {
+        check: fact
+        for check, error in errors.items()
+        if check in unexplained and (fact := fact_of(error, source, exercise)) is not None
+    }
+    explained = {*facts}
+    # An edit after which only some of these checks pass goes round the line that is wrong.
+    hints = {
+        line.place.line: line.hints
+        for line in result.lines
+        if not line.checks
+        or {*line.checks} >= {check for check in facts if facts[check].line == line.place.line}
+    }
+    for fact in facts.values():
+        place = place_of(exercise, fact.line, source)
+        named = proven(RAISES, fact.tells, fact.asks, place, hints.get(fact.line, ()))
+        found.setdefault(fact.line, named)
     known = [
         diagnosis
         for diagnosis in result.diagnoses

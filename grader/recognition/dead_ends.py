@@ -37,7 +37,9 @@ _DROPPED = (
 )
 _UNUSED = "`{}` returns something, and nothing uses it."
 _ALONE = "Nothing keeps what `{}` computes here, and the line changes nothing."
+_ONLY_NAMED = "`{}` is only named here: this line does nothing."
 _UNCALLED = "`{}` is only named here: without parentheses nothing calls it."
+_VALUES = {"shape", "dtype", "device", "ndim", "T", "mT", "data", "grad", "weight", "bias"}
 _EMPTY = ("[]", "()", "{}", "list()", "dict()", "set()", "None")
 _UNREAD = "`{}` gets a value here that nothing reads."
 _UNREAD_LATER = (
@@ -334,7 +336,9 @@ def _alone(function: ast.FunctionDef) -> Iterator[tuple[str, int]]:
         if not isinstance(node, ast.Expr) or any(isinstance(n, ast.Call) for n in walk(node)):
             continue
         if isinstance(node.value, ast.Attribute):
-            yield _UNCALLED.format(ast.unparse(node.value)), node.lineno
+            is_value = node.value.attr in _VALUES
+            sentence = _ONLY_NAMED if is_value else _UNCALLED
+            yield sentence.format(ast.unparse(node.value)), node.lineno
         elif isinstance(node.value, ast.Subscript | ast.BinOp | ast.UnaryOp | ast.Compare):
             yield _ALONE.format(ast.unparse(node.value)), node.lineno
 

@@ -100,6 +100,10 @@ class Given:
             return origins.pop()
         return name if self._is_entry(function) else ""
 
+    def calls_itself(self, function: Function) -> bool:
+        """Return whether the code itself calls a function that the exercise calls as well."""
+        return self._is_entry(function) and bool(self._calls(function))
+
     def _is_entry(self, function: Function) -> bool:
         """Return whether the exercise itself calls the function."""
         owner, name = function.owner, function.node.name

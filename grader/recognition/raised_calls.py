@@ -57,14 +57,21 @@ def of_numpy(raised: Raised) -> Fact | None:
 def one_number(raised: Raised) -> Fact | None:
     """`math.sqrt(x)` and `x.item()` of a tensor with many numbers."""
     said = re.search(_ONE_NUMBER, raised.error)
-    for call in _calls(raised) if said else ():
+    called_for_one = [
+        call
+        for call in _calls(raised)
+        if re.match(r"math\.|(?:float|int)$", ast.unparse(call.func))
+        and any(_holds_a_name(each) and not _is_one(each, raised) for each in call.args)
+    ]
+    for call in called_for_one if said and not said[1] else ():
         called = ast.unparse(call.func)
-        if called.startswith("math.") and any(_holds_a_name(each) for each in call.args):
+        if called.startswith("math."):
             return Fact(
                 f"`{called}` takes a single number, and `{written(call)}` passes it a tensor with "
                 "many.",
                 "Which function of torch does the same for every number of a tensor?",
             )
+        break
     for call in _calls(raised) if said else ():
         if isinstance(call.func, ast.Attribute) and call.func.attr == "item":
             held = f" It holds {said[1]} here." if said and said[1] else ""
@@ -91,7 +98,7 @@ def of_a_number(raised: Raised) -> Fact | None:
     return Fact(
         f"`torch.{said[1]}` takes tensors, and in `{written(calls[0])}`, `{number}` is a plain "
         "number.",
-        "Which function does the same with plain numbers?",
+        "Which function takes plain numbers, or how do you make a tensor of one?",
     )
 
 
@@ -203,6 +210,28 @@ def _is_of_type(value: ast.expr, name: str, maker: ast.FunctionDef) -> bool:
     )
 
 
+def class_for_a_layer(raised: Raised) -> Fact | None:
+    """`self.activation(x)` where `__init__` keeps `nn.ReLU`, not `nn.ReLU()`."""
+    said = re.search(r"must be Tensor, not ([A-Z]\w+)$", raised.error)
+    for call in _calls(raised) if said else ():
+        called = call.func
+        if not isinstance(called, ast.Attribute) or not is_name(called.value, "self"):
+            continue
+        kept = raised.given.kept(called.attr, raised.function)
+        parts = [*ast.walk(kept[0])] if kept else []
+        made = {id(part.func) for part in parts if isinstance(part, ast.Call)}
+        for part in parts:
+            is_class = isinstance(part, ast.Attribute | ast.Name) and id(part) not in made
+            if said and kept and is_class and ast.unparse(part).rpartition(".")[2] == said[1]:
+                return Fact(
+                    f"Line {kept[2].lineno}, `{written(kept[2])}`, keeps the class "
+                    f"`{ast.unparse(part)}`. So `{written(call)}` makes a layer and applies none.",
+                    "What makes a layer of a class?",
+                    kept[2].lineno,
+                )
+    return None
+
+
 def what_keeps_nothing(raised: Raised) -> Fact | None:
     """`self.pe = self.register_buffer("pe", …)`, which returns None."""
     for node in raised.nodes() if "NoneType" in raised.error else ():
@@ -224,6 +253,16 @@ def _is_size(value: ast.expr) -> bool:
     return bool(re.fullmatch(r"[\w.]+\.(?:size\(-?\d\)|shape\[-?\d\])", ast.unparse(value)))
 
 
+def _is_one(value: ast.expr, raised: Raised) -> bool:
+    """Return whether an expression is certainly a single number, such as the size of an axis."""
+    sized = raised.given.dimension(value, raised.function, raised.statement)
+    return (
+        _is_size(value)
+        or sized is not None
+        or isinstance(raised.values.get(raised.origin(value)), int | float)
+    )
+
+
 def _calls(raised: Raised) -> Iterator[ast.Call]:
     return (node for node in raised.nodes() if isinstance(node, ast.Call))
 
@@ -237,5 +276,5 @@ def _holds_a_name(value: ast.expr) -> bool:
 
 CALLS = (
     of_numpy, one_number, of_a_number, of_nothing, of_unequal_shapes, of_other_arguments,
-    not_a_function, what_keeps_nothing,
+    not_a_function, class_for_a_layer, what_keeps_nothing,
 )  # fmt: skip

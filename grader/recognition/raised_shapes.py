@@ -141,10 +141,8 @@ def counted(raised: Raised) -> Fact | None:
         tells = (
             f"`{written(node)}` needs at least {axes(str(largest + 1))}. Here `{name}` has {has}."
         )
-        return Fact(
-            f"{tells} {ALLOWED}",
-            "Counted from the end, which axis is meant? (-1 is the last.)",
-        )
+        asks = "Counted from the end, which axis is meant? (-1 is the last.)"
+        return Fact(f"{tells} {ALLOWED}", asks if said else _ASKS_AXES.format(name))
     return None
 
 
@@ -171,9 +169,9 @@ def indexed(raised: Raised) -> Fact | None:
     if len({(ast.unparse(node.value), count) for node, count in found}) != 1:
         return None
     node, count = found[0]
-    name = ast.unparse(node.value)
+    name = written(node.value)
     tells = f"`{written(node)}` names {axes(str(count))}, and `{name}` has {in_words(said[1])}."
-    return Fact(tells, f"Which axes does `{name}` have, and which of them should be cut here?")
+    return Fact(tells, f"Which axes does `{name}` have, and which of them does this line need?")
 
 
 def slot(raised: Raised) -> Fact | None:

@@ -7,6 +7,7 @@ import re
 
 from torch import Tensor
 
+from grader.recognition.functions import defaults
 from grader.recognition.given import whole_number
 from grader.recognition.raised_line import ALLOWED, Fact, Raised, axes, indices, is_index, written
 
@@ -33,11 +34,26 @@ def none(raised: Raised) -> Fact | None:
             name = raised.origin(operand) if isinstance(operand, ast.Name) else ""
             if name in raised.values and raised.values[name] is None:
                 code = ast.unparse(operand)
+                if raised.given.calls_itself(raised.function) and _refuses_none(raised, code):
+                    return None  # the line that passes it on is wrong
                 return Fact(
                     f"`{code}` may be None, as in this call. Check `if {code} is not None` first.",
                     f"What should your code do where `{code}` is None?",
                 )
     return None
+
+
+def _refuses_none(raised: Raised, name: str) -> bool:
+    """Return whether a parameter has a type and a default that None is not among."""
+    node = raised.function.node
+    given = {argument.arg: default for argument, default in defaults(node)}
+    types = [
+        ast.unparse(argument.annotation)
+        for argument in (*node.args.args, *node.args.kwonlyargs)
+        if argument.arg == name and argument.annotation is not None
+    ]
+    may_be_none = any(re.search(r"None|Optional|Any", each) for each in types)
+    return bool(types) and not may_be_none and getattr(given.get(name), "value", 0) is not None
 
 
 def none_of_own(raised: Raised) -> Fact | None:
@@ -199,12 +215,18 @@ def out_of_bounds(raised: Raised) -> Fact | None:
     )
     if not said:
         return None
-    for node in raised.nodes():
-        if not isinstance(node, ast.Subscript) or not raised.origin(node.value):
+    picks = [node for node in raised.nodes() if isinstance(node, ast.Subscript)]
+    for node in picks:
+        origin = raised.origin(node.value)
+        shape = raised.shape(origin)
+        if not origin or (shape and shape[int(said[2]) :][:1] != (int(said[3]),)):
             continue
         parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
         indices = [(n, p) for n, p in enumerate(parts) if not isinstance(p, ast.Slice)]
         if len(indices) != 1 or indices[0][0] != int(said[2]) or not is_index(indices[0][1]):
+            continue
+        number = whole_number(indices[0][1])
+        if number != int(said[1]) and (number is not None or len(picks) > 1):
             continue
         name = ast.unparse(node.value)
         return Fact(

@@ -15,9 +15,13 @@ _NOT_KEPT = (
     "`{owner}.__init__` takes `{name}` and does not keep it. Other methods see only what it "
     "assigns to `self`."
 )
+_KEPT_AS = (
+    "`{owner}` has no `{name}`: `__init__` keeps what it is given in `self.{other}`. Is one of "
+    "the two names wrong?"
+)
 _NEVER_MADE = (
-    "No line of `{owner}.__init__` assigns `self.{name}`. It takes {takes}: which of them does "
-    "`{name}` come from?"
+    "No line of `{owner}.__init__` assigns `self.{name}`. {made}s a line missing there, or does "
+    "what is meant have another name?"
 )
 _MADE_LATER = (
     "`{owner}.__init__` does not assign `self.{name}`. `{owner}.{method}` does, on a line that did "
@@ -55,12 +59,12 @@ def without_super(error: str, source: str) -> Fact | None:
     return None
 
 
-def missing_attribute(source: str, headline: str) -> tuple[str, int, str] | None:
+def missing_attribute(source: str, headline: str, line: int = 0) -> tuple[str, int, str] | None:
     """Return a sentence on an attribute that `headline` says is missing, a line, and its method.
 
-    The line is the one that assigns it, or a similar name, or else the first one of `__init__`. A
-    class is skipped if it is not in the source, inherits from one that is, or has no `__init__`. So
-    is an attribute that every nn.Module has.
+    Where `__init__` may be right, that is the `line` that asks for the attribute, if it is known,
+    or else one of `__init__`. A class is skipped if it is not in the source, inherits from one that
+    is, or has no `__init__`. So is an attribute that every nn.Module has.
     """
     match = re.search(r"'(\w+)' object has no attribute '(\w+)'", headline)
     tree = parsed(source)
@@ -99,7 +103,7 @@ def missing_attribute(source: str, headline: str) -> tuple[str, int, str] | None
                 continue
             if ast.unparse(node) == f"self.{name}":
                 sentence = _MADE_LATER.format(**words, method=method.name)
-                return sentence, node.lineno, f"{owner.name}.{method.name}"
+                return sentence, maker.lineno, inside
     # `norm1` is no misspelling of `norm2`.
     close = difflib.get_close_matches(name, made, n=3, cutoff=0.8)
     near = [one for one in close if re.sub(r"\d", "", one) != re.sub(r"\d", "", name)]
@@ -108,11 +112,20 @@ def missing_attribute(source: str, headline: str) -> tuple[str, int, str] | None
         names = ", ".join(f"`{one}`" for one in made)
         return _ASKED_FOR.format(**words, made=names), maker.lineno, inside
     if near:
-        return _OTHER_SPELLING.format(**words, near=near[0]), made[near[0]], inside
+        sentence = _OTHER_SPELLING.format(**words, near=near[0])
+        return sentence, line or made[near[0]], inside
     takes = [argument.arg for argument in (*maker.args.args[1:], *maker.args.kwonlyargs)]
     if name in takes:
+        kept = [
+            target
+            for node in ast.walk(maker)
+            if isinstance(node, ast.Assign) and ast.unparse(node.value) == name
+            for target in node.targets
+            if isinstance(target, ast.Attribute)
+        ]
+        if kept:
+            return _KEPT_AS.format(**words, other=kept[0].attr), kept[0].lineno, inside
         return _NOT_KEPT.format(**words), maker.lineno, inside
-    if not takes:
-        return None
-    sentence = _NEVER_MADE.format(**words, takes=", ".join(f"`{one}`" for one in takes))
-    return sentence, maker.lineno, inside
+    names = ", ".join(f"`{one}`" for one in made)
+    sentence = _NEVER_MADE.format(**words, made=f"It assigns {names}. I" if made else "I")
+    return sentence, line or maker.lineno, inside

@@ -585,7 +585,7 @@ def test_what_the_numbers_suggest_is_asked(
             "language_model",
             "        self.d_head = d_model // n_heads\n",
             "",
-            "No line of `LanguageModel.__init__` assigns `self.d_head`. It takes `vocab_size`,",
+            "No line of `LanguageModel.__init__` assigns `self.d_head`. It assigns `max_len`,",
         ),
         (
             "layer_norm",

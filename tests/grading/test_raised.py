@@ -84,6 +84,37 @@ def test_what_only_goes_round_a_line_that_raised_is_left_out() -> None:
     assert [line.place.line for line in told.lines] == [8]
 
 
+def test_an_edit_that_goes_round_a_line_in_some_of_its_checks_is_no_hint() -> None:
+    errors = {"one": UNPACKED, "two": UNPACKED}
+    for checks, hints in ((("one",), ()), (("one", "two"), ("edit",))):
+        line = SuspectLine(Place("dropout.py", 10), "axis", "?", ("edit",), checks)
+        told = with_raised(errors, replace(RESULT, lines=(line,)), DROPOUT, ["one", "two"], {})
+        assert [named.hints for named in told.diagnoses] == [hints]
+
+
+def test_an_argument_that_is_kept_under_another_name_is_told_where_it_is_kept() -> None:
+    source = DROPOUT.replace("self.p = p", "self.rate = p").replace("x.shape", "self.p")
+    text = "'Dropout' object has no attribute 'p'"
+    fact = fact_of(
+        StudentError(["AttributeError"], text, "exercises/dropout.py", 10), source, "dropout"
+    )
+    assert fact is not None
+    assert "`__init__` keeps what it is given in `self.rate`" in fact.tells
+    assert fact.line == 7
+
+
+def test_booleans_are_asked_for_only_where_the_line_combines_masks() -> None:
+    for code, is_told in (("x & mask", True), ("self.attention(x, mask)", False)):
+        source = DROPOUT.replace("x.shape", code)
+        error = StudentError(
+            ["RuntimeError"],
+            "\"bitwise_and_cpu\" not implemented for 'Float'",
+            "exercises/dropout.py",
+            10,
+        )
+        assert bool(fact_of(error, source, "dropout")) == is_told
+
+
 def test_a_line_that_is_shown_beside_a_named_mistake_is_not_told_again() -> None:
     named = Diagnosis(("p-of-one",), "", (), shows="dropout.py, line 6: `raise ValueError`")
     result = replace(RESULT, diagnoses=(named,))

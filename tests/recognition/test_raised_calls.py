@@ -232,3 +232,43 @@ def test_a_convolution_is_told_where_it_is_made() -> None:
     assert fact is not None
     assert fact.line == 3
     assert convolution("layers.0.down.weight", source) is None
+
+
+def test_a_function_that_takes_no_none_is_not_blamed_for_the_call_that_passes_it() -> None:
+    error = "TypeError: '<' not supported between instances of 'NoneType' and 'int'"
+    source = (
+        "def keep(x, k{}):\n    if k < 1:\n        return x\n"
+        "def attention(x, top=None):\n    return keep(x, top)\n"
+    )
+    entries = ["attention", "keep"]
+    for given, told_of in ((": int", False), (": int = None", True), ("", True)):
+        fact = at_raise(error, source.format(given), 2, entries, {"top": None})
+        assert (fact is not None) == told_of
+
+
+def test_an_index_that_another_subscript_of_the_line_may_have_is_not_told() -> None:
+    error = "IndexError: index 4 is out of bounds for dimension 0 with size 4"
+    source = "def attention(x, labels):\n    {}\n"
+    labels = torch.zeros(4, 3, dtype=torch.int64)
+    for code, is_told in (
+        ("y = log_p[i, labels[i]]", False),
+        ("y = labels[4] + log_p[i]", True),
+        ("y = labels[i]", True),
+    ):
+        assert bool(told(error, source.format(code), 2, labels=labels)) == is_told
+    assert not told(error, source.format("y = labels[i]"), 2, labels=labels[:2])
+
+
+def test_of_several_calls_the_one_that_got_a_tensor_is_told() -> None:
+    line = f"{MANY} | y = query / math.sqrt(query.size(-1)) + math.exp(query)"
+    assert one_line(line).startswith("`math.exp` takes a single number")
+    assert one_line(f"{MANY} | y = float(query) / math.sqrt(mask)") == ""
+
+
+def test_a_class_that_is_kept_in_a_layers_place_is_told_where_it_is_kept() -> None:
+    error = "TypeError: dropout(): argument 'input' (position 1) must be Tensor, not ReLU"
+    source = LAYER.replace("= activation\n", "= nn.ReLU if d_model else nn.GELU()\n")
+    fact = at_raise(error, source.format("self.dropout(self.activation(x))"), 9, ["Layer"])
+    assert fact is not None
+    assert fact.line == 5
+    assert "keeps the class `nn.ReLU`. So `self.activation(x)` makes a layer" in fact.tells
