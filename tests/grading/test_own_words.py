@@ -94,19 +94,6 @@ def test_where_the_code_raised_is_the_line_of_a_mistake_that_raises() -> None:
     assert diagnosis.shows == "attention.py, line 7 raises an error: `att = q @ k.T`"
 
 
-def test_numbers_where_a_mistake_raises_give_way_to_what_it_returns() -> None:
-    """Code that returned numbers there has them from another mistake, or from a smaller case."""
-    library = fingerprints.load("feed_forward")
-    mistake = Diagnosis(("width-fixed",), "The width is fixed.\nWhat is d_ff?")
-    shape = "The parameter `linear1.weight` of FeedForward has shape (3, 3); it should have (9, 3)."
-    checks = (
-        result("agrees_with_torch", weights()),
-        result("refuses_an_unknown_activation", Finding(shape)),
-    )
-    assert in_own_words(mistake, library, checks, "").shows == shape
-    assert "sums to" in in_own_words(mistake, library, checks[:1], "").shows
-
-
 def test_where_the_code_raised_is_not_the_line_of_a_mistake_that_does_not_raise() -> None:
     library = fingerprints.load("attention")
     diagnosis = in_own_words(DIAGNOSIS, library, (result("agrees_with_torch", RAISED),), ATTENTION)

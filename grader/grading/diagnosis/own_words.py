@@ -60,9 +60,7 @@ def in_own_words(
         for check in checks
         if check.check in fails and check.finding is not None
     }
-    # Where this mistake raises, numbers are another's: they come last.
-    ordered = sorted(found, key=lambda check: check in raises and found[check].grid is not None)
-    numbers = next(filter(None, (quoting.numbers(found[check]) for check in ordered)), "")
+    numbers = next(filter(None, map(quoting.numbers, found.values())), "")
     # Another fault may raise in a check that this mistake also fails.
     raised = [
         found[check]
