@@ -219,6 +219,25 @@ class LayerNorm(torch.nn.Module):
     assert failed <= others["unbiased-variance",]  # no weight can be put in, so each ends there
 
 
+def test_what_only_another_form_of_a_mistake_shows_is_not_its_evidence() -> None:
+    """In one form, a beam whose `topk` asks for too many also makes a step too many."""
+    source = edited(
+        stubs.reference_source("decoding"),
+        ("candidates = finished + [", "log_p.topk(beam_size, dim=-1); candidates = finished + ["),
+        ("for score, ids in beam if eos_id in ids", "for score, ids in beam if False"),
+        ("for score, ids in beam if eos_id not in ids", "for score, ids in beam"),
+    )
+    module = reference.variant("decoding", source)
+    assert isinstance(module, ModuleType)
+    result = diagnostician("decoding").diagnose(
+        passed("decoding", module), partial(ask, module), reading=Reading("decoding", source)
+    )
+    names = [mistake.mistakes for mistake in result.mistakes]
+    others = dict(zip(names, result.others, strict=True))
+    assert "a_narrow_beam" in others["topk-of-too-many",]
+    assert "a_narrow_beam" not in others["finished-go-on",]
+
+
 def test_no_mistake_is_added_that_would_show_in_checks_that_passed() -> None:
     """Temperature 0 is right in `with_temperature`; `sample` doesn't use what that returns."""
     source = edited(
