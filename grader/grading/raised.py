@@ -82,12 +82,14 @@ def with_raised(
         if check in unexplained and (fact := fact_of(error, source, exercise)) is not None
     }
     explained = {*facts}
+    remarks = {check.check for check in result.checks if not check.max_points}
     # An edit after which only some of these checks pass goes round the line that is wrong.
     hints = {
         line.place.line: line.hints
         for line in result.lines
         if not line.checks
-        or {*line.checks} >= {check for check in facts if facts[check].line == line.place.line}
+        or {*line.checks, *remarks}
+        >= {check for check, error in errors.items() if error.line == line.place.line}
     }
     for fact in facts.values():
         place = place_of(exercise, fact.line, source)
