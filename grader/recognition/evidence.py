@@ -290,6 +290,9 @@ class Evidence:
         rows = self._candidates(same[some], shown[some])
         fits = self._enough(rows, names) & ~self._by_chance(rows) & (rows.visible >= VISIBLE)
         fits &= torch.tensor([not taken & set(name) for name in names])
+        if bool(self.covered.any()):
+            # Where one that was found should show, and does not, this may be its own other form.
+            fits &= (rows.explains & ~self.covered).any(dim=-1)
         barren = self._weight(rows.explains & self.barren) > HALF * rows.explained
         barren &= self.telling(rows.explains).sum(dim=-1) < TELLING
         for row in (fits & barren).nonzero()[:, 0].tolist():

@@ -1371,3 +1371,10 @@ def test_what_makes_every_call_raise_is_named_where_the_source_shows_it(
     exercise: str, edits: list[tuple[str, str]], name: str
 ) -> None:
     assert named(exercise, edited(stubs.reference_source(exercise), *edits)) == [(name,)]
+
+
+def test_no_other_mistake_is_named_only_where_the_first_one_should_show() -> None:
+    """What the last of the beam has in common with another mistake there is no second fault."""
+    last = "sorted(sorted(beam, reverse=True), key=lambda one: eos_id not in one[1])[-1][1]"
+    source = stubs.reference_source("decoding").replace("max(beam)[1]", last)
+    assert [named.mistakes for named in diagnosed("decoding", source)] == [("first-of-the-beam",)]
