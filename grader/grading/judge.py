@@ -313,9 +313,9 @@ class Judge:
         diagnosed = self._diagnosed(examination, passed, answer.text)
         confirms = partial(self._confirms, wrong, examination.process) if searches else None
         diagnoses = [
-            in_own_words(mistake, library, results, answer.text, confirms, branch, others)
-            for mistake, branch, others in zip(
-                diagnosed.mistakes, diagnosed.configurations, diagnosed.others, strict=True
+            in_own_words(mistake, library, results, answer.text, confirms, branch, elsewhere)
+            for mistake, branch, elsewhere in zip(
+                diagnosed.mistakes, diagnosed.configurations, diagnosed.elsewhere, strict=True
             )
         ]
         wrong = replace(wrong, diagnoses=tuple(diagnoses))

@@ -212,7 +212,7 @@ class LayerNorm(torch.nn.Module):
         verdicts, partial(ask, module), reading=Reading("layer_norm", source)
     )
     names = [mistake.mistakes for mistake in result.mistakes]
-    others = dict(zip(names, result.others, strict=True))
+    others = {name: checks.others for name, checks in zip(names, result.elsewhere, strict=True)}
     known = {probe.check for probe in diagnostician("layer_norm").library.probes}
     failed = {check for check, right in verdicts.items() if not right and check in known}
     assert "agrees_with_torch" not in others["no-parameters",]
@@ -233,7 +233,7 @@ def test_what_only_another_form_of_a_mistake_shows_is_not_its_evidence() -> None
         passed("decoding", module), partial(ask, module), reading=Reading("decoding", source)
     )
     names = [mistake.mistakes for mistake in result.mistakes]
-    others = dict(zip(names, result.others, strict=True))
+    others = {name: checks.others for name, checks in zip(names, result.elsewhere, strict=True)}
     assert "a_narrow_beam" in others["topk-of-too-many",]
     assert "a_narrow_beam" not in others["finished-go-on",]
 

@@ -14,7 +14,7 @@ from grader.feedback.results import (
     exercise_result,
 )
 from grader.grading.diagnosis import fingerprints, own_words
-from grader.grading.diagnosis.own_words import in_own_words, line_of
+from grader.grading.diagnosis.own_words import Elsewhere, in_own_words, line_of
 from grader.recognition.likeness import parsed, simple_statements, without_texts, words
 from grader.recognition.unused import lines_elsewhere
 
@@ -71,11 +71,28 @@ def test_neither_numbers_nor_a_line_of_another_mistake_are_quoted() -> None:
     library = fingerprints.load("attention")
     check = "agrees_with_torch"
     checks = (result(check, weights()),)
+    others = Elsewhere(others=frozenset([check]))
     assert "sums to" in in_own_words(DIAGNOSIS, library, checks, "").shows
-    assert not in_own_words(DIAGNOSIS, library, checks, "", others=[check]).shows
+    assert not in_own_words(DIAGNOSIS, library, checks, "", elsewhere=others).shows
     raises = Diagnosis(("key-transposed-on-wrong-axes",), "The axes are wrong.\nWhich are they?")
     checks = (result(check, RAISED),)
-    assert not in_own_words(raises, library, checks, "", others=[check]).shows
+    assert not in_own_words(raises, library, checks, "", elsewhere=others).shows
+
+
+def test_neither_numbers_that_two_mistakes_make_nor_another_ones_shape_are_quoted() -> None:
+    library = fingerprints.load("attention")
+    check = "agrees_with_torch"
+    shape = Finding("The shape of your output is (3,); it should be (2, 3).")
+    mixed, unlike = Elsewhere(mixed=frozenset([check])), Elsewhere(unlike=frozenset([check]))
+
+    def shown(finding: Finding, elsewhere: Elsewhere) -> str:
+        checks = (result(check, finding),)
+        return in_own_words(DIAGNOSIS, library, checks, "", elsewhere=elsewhere).shows
+
+    assert not shown(weights(), mixed)
+    assert shown(weights(), unlike)
+    assert not shown(shape, unlike)
+    assert shown(shape, mixed)
 
 
 def test_no_line_that_is_right_in_a_part_it_needs_is_one_of_a_mistake_in_several_lines() -> None:

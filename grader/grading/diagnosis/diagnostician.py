@@ -11,7 +11,7 @@ evidence is thin, nothing is named.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from functools import cache, partial
@@ -29,6 +29,7 @@ from grader.grading.diagnosis.combined import Combined
 from grader.grading.diagnosis.composition import compose
 from grader.grading.diagnosis.confirmation import confirmed
 from grader.grading.diagnosis.fingerprints import Library
+from grader.grading.diagnosis.own_words import Elsewhere
 from grader.grading.diagnosis.probing import Ask, Graded, Probing, read
 from grader.grading.diagnosis.reading import Reading
 from grader.grading.question import Goal
@@ -61,15 +62,15 @@ _UNKNOWN = frozenset({""})  # what no source leaves unread
 class Diagnosed:
     """The mistakes that were named, and the failing checks that they don't explain.
 
-    For each mistake that is in a single branch, `configurations` describes the branch. In the
-    checks in `others`, by mistake, something else goes wrong first. `late` holds the mistakes that
+    For each mistake that is in a single branch, `configurations` describes the branch, and for each
+    mistake, `elsewhere` says which checks report something else. `late` holds the mistakes that
     only show after a crash, each with the checks in which they do.
     """
 
     mistakes: tuple[Diagnosis, ...]
     unexplained: tuple[str, ...]
     configurations: tuple[tuple[str, ...], ...] = ()
-    others: tuple[frozenset[str], ...] = ()
+    elsewhere: tuple[Elsewhere, ...] = ()
     late: Mapping[tuple[str, ...], frozenset[str]] = field(default_factory=dict)
 
 
@@ -168,7 +169,10 @@ class Diagnostician:
             tuple(self._diagnosis(names, branch) for names, branch in named),
             self._unexplained(student, mistakes.explains),
             tuple(branch.values if branch else () for _, branch in named),
-            tuple(self._begun_by_others(names, student) for names, _ in named),
+            tuple(
+                self._elsewhere(names, student, is_first=number == 0)
+                for number, (names, _) in enumerate(named)
+            ),
             {names: late for names, _ in named if (late := self._late(names, student))},
         )
 
@@ -362,22 +366,40 @@ class Diagnostician:
                 checks.append(probe.check)
         return tuple(checks)
 
-    def _begun_by_others(self, names: Sequence[str], student: Prints) -> frozenset[str]:
-        """Return the checks in which the first wrong reply isn't of the form these mistakes cause.
+    def _elsewhere(self, names: Sequence[str], student: Prints, is_first: bool) -> Elsewhere:
+        """Return the checks that report another fault than these mistakes, or several at once."""
+        library = self.library
+        near = nearest_forms(library, student)
+        rows = [library.forms(name)[near[name]] for name in names]
+        alike = library.known[rows].codes == student.codes
+        shown = (library.shown[rows] & alike).any(dim=0)
+        same = library.shown[rows] & library.known[rows].same(student)
+        others, unlike, mixed = set(), set(), set()
+        for check, wrong, numbers in self._first_wrong(student):
+            if not bool(shown[wrong[0]]):
+                others.add(check)
+            if not bool(alike[:, wrong].all(dim=1).any()):
+                unlike.add(check)
+            if not is_first and not bool(same[:, numbers].all(dim=1).any()):
+                mixed.add(check)
+        return Elsewhere(frozenset(others), frozenset(unlike), frozenset(mixed))
 
-        Such a check reports a different fault.
+    def _first_wrong(self, student: Prints) -> Iterator[tuple[str, Tensor, Tensor]]:
+        """Yield each check that has a wrong reply, and the marks that are wrong in the first one.
+
+        The last are those without the dtype, which a check may allow.
         """
         library = self.library
         wrong = student.differs(library.right)
-        near = nearest_forms(library, student)
-        rows = [library.forms(name)[near[name]] for name in names]
-        alike = (library.shown[rows] & (library.known.codes[rows] == student.codes)).any(dim=0)
-        checks = set()
         for number, probe in enumerate(library.probes):
-            first = (wrong & (library.checks == number)).nonzero()[:1, 0]
-            if len(first) and not bool(alike[first]):
-                checks.add(probe.check)
-        return frozenset(checks)
+            own = (library.checks == number).nonzero()[:, 0]
+            first = wrong[own].nonzero()[:1, 0].tolist()
+            if not first:
+                continue
+            columns = torch.tensor(probe.columns[probe.keys[first[0]][0]])
+            columns = columns[wrong[own[columns]]]
+            plain = [not probe.keys[column][1].endswith("dtype") for column in columns.tolist()]
+            yield probe.check, own[columns], own[columns[torch.tensor(plain)]]
 
     def _late(self, names: Sequence[str], student: Prints) -> frozenset[str]:
         """Return the checks in which mistakes show, if that is always after a crash; else none."""

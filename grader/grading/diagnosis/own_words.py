@@ -10,14 +10,14 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
 
 from grader import curriculum
 from grader.curriculum import mistakes, stubs
 from grader.curriculum.mistakes.variants import variants
 from grader.feedback import quoting, text
-from grader.feedback.finding import Finding, Place
+from grader.feedback.finding import SIDES, Finding, Place
 from grader.feedback.results import CheckResult, Diagnosis
 from grader.grading.diagnosis.fingerprints import Library
 from grader.grading.own_line import quoted
@@ -38,6 +38,20 @@ TELLING = 2.0  # what the words of a statement have to count for, if another one
 _TAKES_SIZES = re.compile(r"[\w, ]+ = [\w.]+\.(shape(\[-?\d\])?|size\((-?\d)?\))")
 
 
+@dataclass(frozen=True)
+class Elsewhere:
+    """The checks that don't report a mistake, though answers with it fail them.
+
+    In those in `others` something else goes wrong first. In those in `unlike` what comes first is
+    wrong in its form too, and not as with the mistake: a shape or a dtype, say. In those in `mixed`
+    another mistake changes the same numbers, and where they are furthest off, it may be due to it.
+    """
+
+    others: frozenset[str] = frozenset()
+    unlike: frozenset[str] = frozenset()
+    mixed: frozenset[str] = frozenset()
+
+
 def in_own_words(
     diagnosis: Diagnosis,
     library: Library,
@@ -45,22 +59,29 @@ def in_own_words(
     source: str,
     confirms: Callable[[int], bool] | None = None,
     configurations: Collection[str] = (),
-    others: Collection[str] = (),
+    elsewhere: Elsewhere | None = None,
 ) -> Diagnosis:
     """Return the diagnosis with its evidence from the checks' results and from the source.
 
     A line that only resembles the wrong one is shown if `confirms` agrees, where that can be asked.
     Lines that don't run in the `configurations` of the mistake are never shown, nor is anything of
-    the checks in `others`, which report a different mistake.
+    the checks that report a different mistake, according to `elsewhere`.
     """
-    fails = library.fails(diagnosis.mistakes) - {*others}
+    elsewhere = elsewhere or Elsewhere()
+    fails = library.fails(diagnosis.mistakes) - elsewhere.others
     raises = library.raises(diagnosis.mistakes)
     found = {
         check.check: check.finding
         for check in checks
         if check.check in fails and check.finding is not None
     }
-    numbers = next(filter(None, map(quoting.numbers, found.values())), "")
+    telling = (
+        quoting.numbers(finding)
+        for check, finding in found.items()
+        if check not in (elsewhere.unlike if finding.grid is None else ())
+        if check not in (elsewhere.mixed if finding.grid and finding.grid.sides == SIDES else ())
+    )
+    numbers = next(filter(None, telling), "")
     # Another fault may raise in a check that this mistake also fails.
     raised = [
         found[check]
