@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath
 
@@ -12,21 +11,16 @@ from grader.feedback.exceptions import hint_for
 from grader.feedback.finding import Finding, Place
 from grader.feedback.mismatch import Mismatch
 from grader.grading.cpu_limit import TooSlow, cpu_limit
-from grader.grading.own_line import place_of, quoted
-from grader.grading.raised import fact_of
+from grader.grading.own_line import made_at, place_of, quoted
+from grader.grading.raised import ASKS_SHAPE, fact_of
 from grader.recognition.spelling import suggestion
 from grader.remote.session import StudentError, Use, clean
-from grader.remote.source_lines import source_lines
 
 SECONDS = 1.0  # to read in a source what an error means; it takes milliseconds
 
 _BY_NAME = (
     "The exercise gives the names and shapes of all parameters; weights are put in by name. Is it "
     "an nn.Parameter, or inside a module, that `self` holds under this name?"
-)
-
-_SHAPES = (
-    "The exercise gives the shapes of all parameters. Which sizes should this one be made from?"
 )
 
 
@@ -53,8 +47,8 @@ def explain(error: Exception, sources: Mapping[str, str], exercise: str = "") ->
 
 def _raised(error: StudentError, sources: Mapping[str, str], exercise: str) -> Finding:
     if "ParameterShapeError" in error.kinds:
-        made = _made(error.text, exercise, sources.get(exercise, ""))
-        return Finding(f"The parameter {error.text}.", None, _SHAPES, made)
+        made = made_at(error.text.partition(" ")[0], exercise, sources.get(exercise, ""))
+        return Finding(f"The parameter {error.text}.", None, ASKS_SHAPE, made)
     if "MissingParameterError" in error.kinds:
         return Finding(f"Your module has no parameter called `{error.text}`. {_BY_NAME}")
     raised = f"Your code raised {error}"
@@ -91,18 +85,3 @@ def _places(noticed: StudentError | Use, sources: Mapping[str, str]) -> tuple[Pl
     name = PurePosixPath(noticed.file).stem
     own = quoted(sources.get(name, ""), noticed.line)
     return (Place(f"{name}.py", noticed.line, own),) if own else ()
-
-
-def _made(headline: str, exercise: str, source: str) -> tuple[Place, ...]:
-    """Return the line that makes the parameter with whose name a text begins, if a single one can.
-
-    Of `layers.0.self_attn.q_proj.weight`, that is the one that makes `q_proj`, or where another
-    exercise does that, `self_attn`.
-    """
-    for part in reversed(headline.partition(" ")[0].split(".")):
-        made = re.compile(rf"\s*self\.{re.escape(part)}\s*(?::[^=]*)?=(?!=)")
-        lines = [n for n, line in enumerate(source_lines(source), 1) if made.match(line)]
-        if lines:
-            places = (place_of(exercise, line, source) for line in lines)
-            return tuple(places) if len(lines) == 1 else ()
-    return ()

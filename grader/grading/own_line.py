@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from grader.feedback.finding import Place
 from grader.remote.session import clean
 from grader.remote.source_lines import source_lines
@@ -19,3 +21,17 @@ def quoted(source: str, line: int) -> str:
 def place_of(exercise: str, line: int, source: str) -> Place:
     """Return the place of a line in the answer to an exercise."""
     return Place(f"{exercise}.py", line, quoted(source, line))
+
+
+def made_at(parameter: str, exercise: str, source: str) -> tuple[Place, ...]:
+    """Return the place that makes a parameter, if a single one can; () if that isn't clear.
+
+    Of `layers.0.self_attn.q_proj.weight`, that is the one that makes `q_proj`, or where another
+    exercise does that, `self_attn`.
+    """
+    for part in reversed(parameter.split(".")):
+        made = re.compile(rf"\s*self\.{re.escape(part)}\s*(?::[^=]*)?=(?!=)")
+        lines = [n for n, line in enumerate(source_lines(source), 1) if made.match(line)]
+        if lines:
+            return (place_of(exercise, lines[0], source),) if len(lines) == 1 else ()
+    return ()

@@ -16,7 +16,7 @@ from grader.feedback import text
 from grader.feedback.exceptions import certain
 from grader.feedback.finding import Place
 from grader.feedback.results import Diagnosis, ExerciseResult
-from grader.grading.own_line import place_of, quoted
+from grader.grading.own_line import made_at, place_of, quoted
 from grader.recognition.functions import Functions
 from grader.recognition.likeness import parsed
 from grader.recognition.raised_line import Fact
@@ -27,6 +27,9 @@ from grader.remote.session import StudentError, clean
 
 RAISES = "raises"
 MAX_NAMED = 2
+ASKS_SHAPE = (
+    "The exercise gives the shapes of all parameters. Which sizes should this one be made from?"
+)
 _PLAIN = (Tensor, bool, int, float, str, type(None))
 
 
@@ -34,7 +37,10 @@ def fact_of(error: StudentError, source: str, exercise: str) -> Fact | None:
     """Return what is wrong at the line of an exercise's source that raised; None if unknown."""
     entries = curriculum.find(exercise).entries
     if "ParameterShapeError" in error.kinds:
-        return convolution(error.text.partition(" ")[0], source)
+        parameter = error.text.partition(" ")[0]
+        made = made_at(parameter, exercise, source)
+        shape = Fact(f"The parameter {error.text}.", ASKS_SHAPE, made[0].line) if made else None
+        return convolution(parameter, source) or shape
     is_here = PurePosixPath(error.file or "").stem == exercise
     if "AttributeError" in error.kinds:
         unset = _unset(str(error), source, error.line or 0 if is_here else 0)

@@ -180,3 +180,14 @@ def test_a_mistake_that_only_shows_after_another_line_has_raised_is_not_named() 
     }
     told = with_raised({"two": UNPACKED}, result, DROPOUT, ["two"], late)
     assert [named.mistakes[0] for named in told.diagnoses] == ["never-on", "raises"]
+
+
+def test_a_parameter_of_another_shape_is_told_at_the_line_that_makes_it() -> None:
+    linear = (
+        "class Linear(nn.Module):\n    def __init__(self, a, b):\n        self.bias = f(1, b)\n"
+    )
+    error = StudentError(["ParameterShapeError"], "bias has the shape (1, 3), not (3,)", None, None)
+    fact = fact_of(error, linear, "linear")
+    assert fact is not None
+    assert (fact.tells, fact.line) == ("The parameter bias has the shape (1, 3), not (3,).", 3)
+    assert fact_of(error, linear.replace("self.bias", "bias"), "linear") is None
