@@ -140,7 +140,9 @@ def _watching_thread(is_over: Callable[[FrameType | None], bool]) -> Iterator[No
         yield
     finally:
         ended.set()
-        thread.join()
+        with contextlib.suppress(TookTooLong):
+            thread.join()
+        thread.join()  # if what was raised too late came up in the first one
         # What was raised too late comes up and ends here. To discard it, with None, would leave
         # Python 3.11 in a state in which the next traced call, a debugger's say, never returns.
         if was_raised:

@@ -10,6 +10,7 @@ import re
 import shutil
 import signal
 import sys
+import threading
 import textwrap
 import time
 import weakref
@@ -196,6 +197,25 @@ def test_what_torch_imports_when_it_is_first_used_is_not_stopped(
     with time_limit.time_limit():
         importlib.import_module("torch._late")
     assert sys.modules.pop("torch._late")
+
+
+def test_code_that_ends_just_before_the_limit_is_not_stopped_afterwards(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The exception may come up while the thread that watches ends."""
+    join, raised = threading.Thread.join, []
+
+    def late(thread: threading.Thread, timeout: float | None = None) -> None:
+        if not raised:
+            raised.append(thread)
+            raise time_limit.TookTooLong
+        join(thread, timeout)
+
+    monkeypatch.delattr(signal, "setitimer", raising=False)
+    monkeypatch.setattr(threading.Thread, "join", late)
+    with time_limit.time_limit():
+        pass
+    assert not raised[0].is_alive()
 
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="the system has no timers")
