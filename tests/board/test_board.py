@@ -10,8 +10,8 @@ import re
 import shutil
 import signal
 import sys
-import threading
 import textwrap
+import threading
 import time
 import weakref
 from collections.abc import Callable
@@ -203,7 +203,8 @@ def test_code_that_ends_just_before_the_limit_is_not_stopped_afterwards(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The exception may come up while the thread that watches ends."""
-    join, raised = threading.Thread.join, []
+    raised: list[threading.Thread] = []
+    join = threading.Thread.join
 
     def late(thread: threading.Thread, timeout: float | None = None) -> None:
         if not raised:
