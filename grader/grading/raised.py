@@ -104,9 +104,9 @@ def with_raised(
     known = [
         diagnosis
         for diagnosis in result.diagnoses
-        if not late.get(diagnosis.mistakes, {""}) <= explained or _lines(diagnosis) & found.keys()
+        if not late.get(diagnosis.mistakes, {""}) <= explained or lines_of(diagnosis) & found.keys()
     ]
-    shown = set[int]().union(*map(_lines, known))
+    shown = set[int]().union(*map(lines_of, known))
     new = {line: found[line] for line in sorted(found) if line not in shown}
     told = dict([*new.items()][:MAX_NAMED])
     lines = tuple(
@@ -117,7 +117,7 @@ def with_raised(
     return replace(result, diagnoses=(*known, *told.values()), lines=lines)
 
 
-def _lines(diagnosis: Diagnosis) -> set[int]:
+def lines_of(diagnosis: Diagnosis) -> set[int]:
     """Return the numbers of the student's lines that a diagnosis shows."""
     return {int(number) for number in re.findall(r"\bline (\d+)\b", diagnosis.shows)}
 

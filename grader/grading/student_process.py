@@ -57,17 +57,18 @@ class AnswerText:
     def __init__(self, exercise: str, texts: Mapping[str, str]) -> None:
         self.exercise = exercise
         self.text = "\n\n".join(texts.values())
-        self.ends: dict[str, int] = {}  # the last line of each file or cell, counted in the text
+        self.before: dict[str, int] = {}  # how many lines of the text precede each file or cell
+        lines = 0
         for name, text in texts.items():
-            start = max(self.ends.values(), default=-1) + 1
-            self.ends[name] = start + text.count("\n") + 1
+            self.before[name] = lines
+            lines += text.count("\n") + 2
 
     def moved(self, error: StudentError) -> StudentError:
         """Return the error as it would be in a file of the exercise that holds the text."""
         name = PurePosixPath(error.file or "").stem
-        if error.line is None or name not in self.ends or name == self.exercise:
+        if error.line is None or name not in self.before or name == self.exercise:
             return error
-        line = self._start(name) + error.line
+        line = self.before[name] + error.line
         moved = StudentError(error.kinds, error.text, f"{self.exercise}.py", line)
         moved.asked = error.asked
         return moved
@@ -78,15 +79,8 @@ class AnswerText:
 
     def _place(self, found: re.Match[str]) -> str:
         line = int(found[1])
-        for name, end in self.ends.items():
-            if line <= end:
-                return f"{name}.py, line {line - self._start(name)}"
-        return found[0]
-
-    def _start(self, name: str) -> int:
-        names = [*self.ends]
-        before = names[: names.index(name)]
-        return self.ends[before[-1]] + 1 if before else 0
+        name, before = [item for item in self.before.items() if item[1] < line][-1]
+        return f"{name}.py, line {line - before}"
 
 
 class StudentProcess:

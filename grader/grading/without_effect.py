@@ -19,7 +19,7 @@ from grader import curriculum
 from grader.curriculum import stubs
 from grader.feedback.results import Diagnosis, ExerciseResult
 from grader.grading.own_line import place_of
-from grader.grading.raised import RAISES, proven
+from grader.grading.raised import RAISES, lines_of, proven
 from grader.recognition.dead_ends import (
     changed_in_forward,
     dropped,
@@ -61,9 +61,7 @@ def without_effect(
     result are not told again.
     """
     exercise = result.exercise
-    shown = {line.place.line for line in result.lines}
-    for diagnosis in result.diagnoses:
-        shown |= {int(line) for line in re.findall(r"\bline (\d+)\b", diagnosis.shows)}
+    shown = {line.place.line for line in result.lines}.union(*map(lines_of, result.diagnoses))
     raises = any(diagnosis.mistakes == (RAISES,) for diagnosis in result.diagnoses)
     known = any(diagnosis.mistakes != (RAISES,) for diagnosis in result.diagnoses)
     found = [

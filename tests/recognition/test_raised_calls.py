@@ -1,4 +1,4 @@
-"""What a line that raised calls wrongly is told, and what was made wrongly before it."""
+"""A message about a line that raised says what it calls wrongly, or what an earlier line made."""
 
 from __future__ import annotations
 
