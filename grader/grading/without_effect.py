@@ -18,7 +18,7 @@ from functools import cache
 from grader import curriculum
 from grader.curriculum import stubs
 from grader.feedback.results import Diagnosis, ExerciseResult
-from grader.grading.own_line import place_of
+from grader.grading.own_line import place_of, quoted
 from grader.grading.raised import RAISES, lines_of, proven
 from grader.recognition.dead_ends import (
     changed_in_forward,
@@ -36,7 +36,7 @@ from grader.recognition.unused import kept_only
 
 MAX_NAMED = 2
 _DROPPED = "result-dropped"
-_NOTHING_READS = "No line reads {arguments}, so {what} here."
+_NOTHING_READS = "No line of `{function}` reads {arguments}, so {what} here."
 _KEPT = "`{name}` is kept in `{attribute}`, which no line reads, so it changes nothing here."
 _ASKS_ARGUMENT = "What should change with {it}, and which line of your code makes it change?"
 _ASKS = "What is this line for, and should anything use its result?"
@@ -46,6 +46,7 @@ _DIFFERS_IN_TRAINING = "In training mode your module returns other numbers"
 _ASKS_DROPOUT = (
     "What does your module return for the same x in training mode and in evaluation mode?"
 )
+_MAKES_DROPOUT = re.compile(r"[dD]ropout\d?d?\(")
 _ASKS_SELF = "What does Python do with `self` here?"
 _ASKS_FILLED = "Which numbers should a new module start with, and which line sets them?"
 _ASKS_PYTHON = "What does Python do here? Try it on a small example."
@@ -79,7 +80,15 @@ def without_effect(
     ]
     if not (result.lines or raises):
         # A slip in a name is one fault: the part that then goes unused is not another.
-        found += [("part-unused", line, tells, _ASKS) for tells, line in unused_layers(source)]
+        about_dropout = any(
+            "dropout" in check.check and check.points < check.max_points for check in result.checks
+        )
+        found += [
+            ("part-unused", line, tells, _ASKS)
+            for tells, line in unused_layers(source)
+            # One that nothing uses does no harm where another drops.
+            if about_dropout or not _MAKES_DROPOUT.search(quoted(source, line))
+        ]
     return tuple(
         proven(name, tells, asks, place_of(exercise, line, source))
         for name, line, tells, asks in found
@@ -133,10 +142,10 @@ def _of_arguments(
     exercise: str, source: str, named: AbstractSet[str]
 ) -> Iterator[tuple[int, str, str]]:
     """Yield the line of each function that does not read some of its arguments, and the words."""
-    by_line: defaultdict[int, list[str]] = defaultdict(list)
+    by_line: defaultdict[tuple[int, str], list[str]] = defaultdict(list)
     kept = kept_only(source)
     for whole, line in unused_arguments(source):
-        name = whole.rpartition(".")[2]
+        function, _, name = whole.rpartition(".")
         if whole not in _arguments(exercise) - named:
             continue
         if whole in kept:
@@ -147,13 +156,13 @@ def _of_arguments(
                 _ASKS_ARGUMENT.format(it="it"),
             )
         else:
-            by_line[line].append(f"`{name}`")
-    for line, unread in by_line.items():
+            by_line[line, function].append(f"`{name}`")
+    for (line, function), unread in by_line.items():
         several = len(unread) > 1
         listed = f"{', '.join(unread[:-1])} or {unread[-1]}" if several else unread[0]
         what = "they change nothing" if several else "it changes nothing"
         asks = _ASKS_ARGUMENT.format(it="each of them" if several else "it")
-        yield line, _NOTHING_READS.format(arguments=listed, what=what), asks
+        yield line, _NOTHING_READS.format(function=function, arguments=listed, what=what), asks
 
 
 @cache

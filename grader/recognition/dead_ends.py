@@ -22,15 +22,17 @@ import ast
 import builtins
 import difflib
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from functools import partial
 from typing import TypeGuard
 
-from torch import Tensor
+from torch import Tensor, nn
 
+from grader.recognition.functions import statements
 from grader.recognition.likeness import parsed, walk
-from grader.recognition.unused import kept_only, unused
+from grader.recognition.unused import READS_ALL, kept_only, unused
 
 _DROPPED = (
     "The result of `{}` is lost: the call changes nothing in place, it returns something new."
@@ -50,6 +52,7 @@ _SAME_START = (
     "overwritten each time."
 )
 _STALE = "`{new}` is computed from `{old}` here, and no line of the loop gives `{old}` a new value."
+_LONGER = re.compile(r"\+ \[|,\)$|\bcat\(|^\[\*")
 _NEW = re.compile(r"_?(?:new|next|updated)_?")
 _FIRST_PASS = "This `return` is inside the loop, so the loop ends in its first iteration."
 _ARGUMENT = "`{}` is an argument of `{}` and has no effect: nothing reads {}."
@@ -60,9 +63,15 @@ _KEPT = (
     "Only the first call of `forward` computes `{}`. Every later call uses it, whatever its input."
 )
 _IS_THERE = re.compile(r"not hasattr\(self, ['\"](\w+)['\"]\)|self\.(\w+) is None")
-_ALL_LAYERS = {"modules", "children", "named_children", "_modules", "parameters"}
-# Methods of tensors that have side effects, or that lists and sets have as well.
-_HAVE_EFFECTS = {"backward", "register_hook", "retain_grad", "sort", "add", "index"}
+_ALL_LAYERS = {
+    "modules", "named_modules", "children", "named_children", "_modules", "parameters",
+    "named_parameters", "_parameters", "get_submodule", "get_parameter", "state_dict", "__dict__",
+    "getattr", "attrgetter", "vars", "functional_call",
+}  # fmt: skip
+# Methods of tensors that have side effects, or that lists, queues and loggers have as well.
+_HAVE_EFFECTS = {"backward", "register_hook", "retain_grad", "sort", "add", "index", "log", "put"}
+# Methods that convert a module in place, and return a new tensor where they are a tensor's.
+_CONVERT = {name for name in dir(nn.Module) if hasattr(Tensor, name)}
 # Functions of torch without side effects that tensors don't have as methods.
 _FUNCTIONS_ONLY = {"cat", "concat", "einsum", "hstack", "stack", "vstack"}
 # Functions of the exercises that are called for what they change.
@@ -71,8 +80,19 @@ _EDITS = {name for kind in (list, dict, set) for name in dir(kind)} - {"copy", "
 _EDITS -= {"index", "items", "keys", "values"}
 _BUILTINS = set(dir(builtins)) - {"next", "print", "setattr"}
 # Names of methods that only look at a tensor and return nothing.
-_LOOKS_ON = re.compile(r"check|valid|verif|assert|log|record|print")
-_SIZE = re.compile(r"(\.shape(\[[^\]]*\])?|\.size\([^)]*\)|^len\(.*\))$")
+_LOOKS_ON = re.compile(r"check|valid|verif|assert|ensure|hook|callback|log|record|print")
+# Methods that are called for their effect, whatever they return.
+_EFFECTS_TOO = _EDITS | {"step", "register_forward_hook"}
+_NEW_TENSOR = re.compile(r"\b(?:empty|zeros|ones|full|randn?|clone)(?:_like)?\(")
+# What arguments are called that are layers: others may be called for what they do.
+_IS_LAYER = re.compile(r"drop|layer|norm|activ|att|feed|block|proj")
+# Variables that may hold a module.
+_IS_MODULE = re.compile(
+    rf"{_IS_LAYER.pattern}|self|model|module|net|coder|linear|emb|^[a-z]$(?<!x)"
+)
+_SIZE = re.compile(
+    r"(\.shape(\[[^\]]*\])?|\.size\([^)]*\)|^len\(.*\)|\.(device|dtype|ndim)|\.(dim|numel)\(\))$"
+)
 _LAYER = "`self.{}` is made here and used nowhere."
 _FILLED = re.compile(r"[^\W_]_\(|\.data\b|parameters\(|\] = ")
 _NEVER_FILLED = "`self.{}` holds whatever was in memory: `{}` doesn't fill it, nor does any line."
@@ -86,15 +106,18 @@ _LONGEST_KEY, _MOST_KEYS = 40, 100  # limits, as all pairs of keys are compared
 def dropped(source: str) -> list[tuple[str, int]]:
     """Return a sentence on each value that is computed and dropped, and its line, in order."""
     functions = [n for n in walk(parsed(source)) if isinstance(n, ast.FunctionDef)]
-    # Functions that return nothing are called for their side effects.
-    silent = {node.name for node in functions if not _returns(node)}
+    # Functions that return nothing, or change something, are called for their side effects.
+    silent = {node.name for node in functions if not _returns(node) or _changes(node)}
     tree = parsed(source)
     own = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
     pure = {node.name for node in own if _is_pure(node)} | _imported(tree)
     pure -= _asked_to_raise(tree, own)
+    nodes = walk(tree)
+    held = {n.attr for n in nodes if isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Store)}
+    names = {node.id for node in nodes if isinstance(node, ast.Name)}
     kinds = (
         partial(_dropped, silent=silent | _in_place(tree), pure=pure),
-        _alone,
+        partial(_alone, held=held, names=names),
         _unread,
         _first_passes,
         _same_starts,
@@ -105,7 +128,7 @@ def dropped(source: str) -> list[tuple[str, int]]:
 
 
 def _asked_to_raise(tree: ast.Module, own: Sequence[ast.FunctionDef]) -> set[str]:
-    """Return the functions that raise, and whose results the file uses elsewhere.
+    """Return the functions that raise, and return nothing new or are used elsewhere.
 
     A call of such a one on a line of its own may be meant to raise.
     """
@@ -114,17 +137,30 @@ def _asked_to_raise(tree: ast.Module, own: Sequence[ast.FunctionDef]) -> set[str
         for function in own
         if any(isinstance(node, ast.Raise | ast.Assert) for node in walk(function))
     }
+    checking = {function.name for function in own if _only_passes_on(function)}
     called = [node.func for node in walk(tree) if isinstance(node, ast.Call)]
     alone = [
         node.value.func
         for node in walk(tree)
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)
     ]
-    return {
+    return (raising & checking) | {
         node.id
         for node in called
         if isinstance(node, ast.Name) and node.id in raising and node not in alone
     }
+
+
+def _only_passes_on(function: ast.FunctionDef) -> bool:
+    """Return whether a function returns no more than its arguments, a constant or an answer."""
+    given = {argument.arg for argument in function.args.args} - _stored(function)
+    returned = [node.value for node in walk(function) if isinstance(node, ast.Return)]
+    return all(
+        value.id in given
+        if isinstance(value, ast.Name)
+        else isinstance(value, ast.Constant | ast.Compare | None)
+        for value in returned
+    )
 
 
 def _in_place(tree: ast.Module) -> set[str]:
@@ -132,11 +168,18 @@ def _in_place(tree: ast.Module) -> set[str]:
     return {
         target.attr
         for node in walk(tree)
-        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call)
-        for target in node.targets
+        if isinstance(node, ast.Assign)
+        for target in (part for whole in node.targets for part in walk(whole))
         if isinstance(target, ast.Attribute)
-        and any(keyword.arg == "inplace" for keyword in node.value.keywords)
+        and any(isinstance(part, ast.Call) and _works_in_place(part) for part in walk(node.value))
     }
+
+
+def _works_in_place(call: ast.Call) -> bool:
+    """Return whether a call may change what it is given, or makes a layer that does."""
+    return any(keyword.arg in ("inplace", "out") for keyword in call.keywords) or any(
+        isinstance(argument, ast.Constant) and argument.value is True for argument in call.args
+    )
 
 
 def _imported(tree: ast.Module) -> set[str]:
@@ -162,8 +205,19 @@ def changed_in_forward(source: str) -> list[tuple[str, int]]:
 def kept_from_first_call(source: str) -> list[tuple[str, int]]:
     """Return a sentence on each attribute that only the first `forward` computes, and its line."""
     functions = [n for n in walk(parsed(source)) if isinstance(n, ast.FunctionDef)]
+    stored = [
+        ast.unparse(node)
+        for function in functions
+        if function.name != "__init__"
+        for node in walk(function)
+        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)
+    ]
+    once = {name for name in stored if stored.count(name) == 1}
     return _in_order(
-        sentence for node in functions if node.name == "forward" for sentence in _kept_once(node)
+        sentence
+        for node in functions
+        if node.name == "forward"
+        for sentence in _kept_once(node, once)
     )
 
 
@@ -278,10 +332,26 @@ def _is_pure(function: ast.FunctionDef) -> bool:
     """
     made = _stored(function)
     nodes = walk(function)
+    calls = [node.func for node in nodes if isinstance(node, ast.Call)]
+    values = [node.value for node in nodes if isinstance(node, ast.Assign)]
+    aliases = {value.id for value in values if isinstance(value, ast.Name)}
+    arguments = {node.arg for node in nodes if isinstance(node, ast.arg)}
+    return (
+        _returns(function)
+        and not _changes(function)
+        and all(isinstance(f, ast.Attribute) or ast.unparse(f) in _BUILTINS for f in calls)
+        and not arguments & (made | aliases)
+    )
+
+
+def _changes(function: ast.FunctionDef) -> bool:
+    """Return whether a function itself changes more than what it made."""
+    nodes = walk(function)
+    made = _stored(function) - {node.arg for node in nodes if isinstance(node, ast.arg)}
     changed: list[ast.expr] = []
     for node in nodes:
         if isinstance(node, _ACTS):
-            return False
+            return True
         if isinstance(node, ast.Attribute | ast.Subscript) and isinstance(node.ctx, ast.Store):
             changed.append(node.value)
         elif isinstance(node, ast.AugAssign):
@@ -289,34 +359,26 @@ def _is_pure(function: ast.FunctionDef) -> bool:
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             is_edit = node.func.attr.endswith("_") or node.func.attr in _EDITS
             changed += [node.func.value] if is_edit else []
-        elif isinstance(node, ast.Call) and ast.unparse(node.func) not in _BUILTINS:
-            return False
-    values = [node.value for node in nodes if isinstance(node, ast.Assign)]
-    aliases = {value.id for value in values if isinstance(value, ast.Name)}
-    arguments = {node.arg for node in nodes if isinstance(node, ast.arg)}
-    return (
-        _returns(function)
-        and all(isinstance(owner, ast.Name) and owner.id in made for owner in changed)
-        and not arguments & (made | aliases)
-    )
+    return not all(isinstance(owner, ast.Name) and owner.id in made for owner in changed)
 
 
 def _dropped(
     function: ast.FunctionDef, silent: AbstractSet[str], pure: AbstractSet[str]
 ) -> Iterator[tuple[str, int]]:
     """Yield the calls that stand alone on a line although all they do is to return something."""
-    given = {argument.arg for argument in function.args.args} | {
+    layers = {a.arg for a in function.args.args if _IS_LAYER.search(a.arg)} | {
         loop.target.id
         for loop in walk(function)
         if isinstance(loop, ast.For) and isinstance(loop.target, ast.Name) and _is_own(loop.iter)
     }
+    tried = _tried(function)
     for node in walk(function):
-        if not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)):
+        if not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)) or node in tried:
             continue
         called = node.value.func
-        if any(keyword.arg == "out" for keyword in node.value.keywords):
+        if _works_in_place(node.value) or _LOOKS_ON.search(ast.unparse(called)):
             continue
-        if isinstance(called, ast.Name) and called.id in given:
+        if isinstance(called, ast.Name) and called.id in layers:
             yield _DROPPED.format(called.id), node.lineno
         elif isinstance(called, ast.Subscript) and _is_own(called):
             yield _DROPPED.format(ast.unparse(called)), node.lineno
@@ -324,39 +386,56 @@ def _dropped(
             yield _UNUSED.format(ast.unparse(node.value)), node.lineno
         elif isinstance(called, ast.Attribute) and called.attr in silent:
             continue
-        elif isinstance(called, ast.Attribute) and _returns_new(called, function.name):
+        elif isinstance(called, ast.Attribute) and _returns_new(called, function):
             yield _DROPPED.format(called.attr), node.lineno
         elif isinstance(called, ast.Attribute) and _is_of_cache(called, node.value):
             yield _UNUSED.format(ast.unparse(node.value)), node.lineno
 
 
-def _alone(function: ast.FunctionDef) -> Iterator[tuple[str, int]]:
-    """Yield the expressions that stand alone on a line and call nothing."""
+def _alone(
+    function: ast.FunctionDef, held: AbstractSet[str], names: AbstractSet[str]
+) -> Iterator[tuple[str, int]]:
+    """Yield the expressions that stand alone on a line and call nothing.
+
+    `held` are the attributes that the file sets, `names` all names in it.
+    """
+    tried, makes_keys = _tried(function), "defaultdict" in names
     for node in walk(function):
         if not isinstance(node, ast.Expr) or any(isinstance(n, ast.Call) for n in walk(node)):
             continue
+        if node in tried or (makes_keys and isinstance(node.value, ast.Subscript)):
+            continue
         if isinstance(node.value, ast.Attribute):
-            is_value = node.value.attr in _VALUES
+            is_value = node.value.attr in _VALUES | held
             sentence = _ONLY_NAMED if is_value else _UNCALLED
             yield sentence.format(ast.unparse(node.value)), node.lineno
         elif isinstance(node.value, ast.Subscript | ast.BinOp | ast.UnaryOp | ast.Compare):
             yield _ALONE.format(ast.unparse(node.value)), node.lineno
 
 
+def _tried(function: ast.FunctionDef) -> set[ast.stmt]:
+    """Return the statements that are there to raise: something catches what they raise."""
+    return {
+        statement for node in walk(function) if isinstance(node, ast.Try) for statement in node.body
+    }
+
+
 def _is_own(node: ast.expr) -> bool:
     """Return whether it is a part of the module itself, such as `self.layers` or one of them."""
-    return ast.unparse(node).startswith("self.")
+    return ast.unparse(node).startswith("self.") and not _LOOKS_ON.search(ast.unparse(node))
 
 
-def _returns_new(called: ast.Attribute, function: str) -> bool:
+def _returns_new(called: ast.Attribute, function: ast.FunctionDef) -> bool:
     """Return whether it is a layer, or a method that leaves a tensor or a text as it is."""
     owner = ast.unparse(called.value)
     if owner == "self":
-        return function == "forward" and not _LOOKS_ON.search(called.attr)
+        return function.name == "forward" and not hasattr(nn.Module, called.attr)
+    if called.attr in _CONVERT and _IS_MODULE.search(owner):
+        return False
     is_edit = called.attr.endswith("_") or called.attr in _HAVE_EFFECTS
     is_method = hasattr(Tensor, called.attr) or hasattr(str, called.attr) or owner == "F"
     is_method = is_method or (owner == "torch" and called.attr in _FUNCTIONS_ONLY)
-    return not is_edit and is_method and owner not in ("nn", "nn.init")
+    return not is_edit and is_method and owner not in ("nn", "nn.init", "np", "numpy")
 
 
 def _is_of_cache(called: ast.Attribute, call: ast.Call) -> bool:
@@ -383,6 +462,11 @@ def _ungiven(function: ast.FunctionDef) -> Iterator[tuple[str, int]]:
 def _unread(function: ast.FunctionDef) -> Iterator[tuple[str, int]]:
     """Yield the assignments that the function does not read afterwards, but for sizes."""
     names = [node for node in walk(function) if isinstance(node, ast.Name)]
+    if READS_ALL & {name.id for name in names}:
+        return
+    of_classes = {
+        part for node in walk(function) if isinstance(node, ast.ClassDef) for part in node.body
+    }
     outer = {
         name
         for node in walk(function)
@@ -401,7 +485,9 @@ def _unread(function: ast.FunctionDef) -> Iterator[tuple[str, int]]:
     for node in walk(function):
         if not isinstance(node, ast.Assign) or _SIZE.search(ast.unparse(node.value)):
             continue
-        if node in inner:  # the inner function has a turn of its own
+        if node in inner or node in of_classes:  # the inner function has a turn of its own
+            continue
+        if _has_effect(node):
             continue
         if ast.unparse(node.value) in _EMPTY:  # a harmless leftover
             continue
@@ -438,6 +524,17 @@ def _unread(function: ast.FunctionDef) -> Iterator[tuple[str, int]]:
             )
             if not is_read and not set(own) & outer:
                 yield _UNREAD_LATER.format(" and ".join(f"`{name}`" for name in own)), target.lineno
+
+
+def _has_effect(node: ast.Assign) -> bool:
+    """Return whether an assignment does more than to give variables a value."""
+    parts = [part for target in node.targets for part in walk(target)]
+    called = node.value.func if isinstance(node.value, ast.Call) else None
+    if any(isinstance(part, ast.Attribute | ast.Subscript) for part in parts):
+        return True
+    name = called.attr if isinstance(called, ast.Attribute) else ""
+    on_new = _NEW_TENSOR.search(ast.unparse(node.value))
+    return name in _EFFECTS_TOO or (name.endswith("_") and not on_new)
 
 
 def _again(
@@ -502,13 +599,17 @@ def _stale(function: ast.FunctionDef) -> Iterator[tuple[str, int]]:
             new = node.targets[0].id
             old = _NEW.sub("", new)
             read = {name.id for name in walk(node.value) if isinstance(name, ast.Name)}
+            if _LONGER.search(ast.unparse(node.value)):
+                continue  # one of several that begin in the same way
             if old and old != new and old in read - changed and _is_variable(old, function, loop):
                 yield _STALE.format(new=new, old=old), node.lineno
 
 
 def _is_variable(name: str, function: ast.FunctionDef, loop: ast.AST) -> bool:
     """Return whether a line before the loop assigns it, and the loop changes nothing in it."""
-    in_place = re.compile(rf"\b{name}(?:\[.*\] = |\.\w+_\(|\.append\(|\.extend\()")
+    in_place = re.compile(
+        rf"\b{name}(?:\[.*\] = |\.\w+_\(|\.(?:append|extend|insert|add|update)\()|\bout={name}\b"
+    )
     return name in _stored(function) and not in_place.search(ast.unparse(loop))
 
 
@@ -549,7 +650,8 @@ def _same_starts(function: ast.FunctionDef) -> Iterator[tuple[str, int]]:
 
 def _changed(function: ast.FunctionDef) -> Iterator[tuple[str, int]]:
     """Yield the lines that cut an attribute, or calculate it anew from itself; counts are fine."""
-    for node in walk(function):
+    reads, begun = _reads(function), set[str]()
+    for node in sorted(statements(function), key=lambda node: node.lineno):
         if isinstance(node, ast.Assign):
             target, value = node.targets[0], node.value
             part = value.value if isinstance(value, ast.Subscript) else None
@@ -560,18 +662,26 @@ def _changed(function: ast.FunctionDef) -> Iterator[tuple[str, int]]:
             target, again, counts = node.target, True, isinstance(node.value, ast.Constant)
         else:
             continue
+        name = ast.unparse(target)
+        if not again and node in function.body:
+            begun.add(name)
+        counts = counts or name in begun or reads[name] == _reads(node)[name]
         if again and not counts and isinstance(target, ast.Attribute) and _is_own(target):
-            yield _CHANGED.format(ast.unparse(target).removeprefix("self.")), node.lineno
+            yield _CHANGED.format(name.removeprefix("self.")), node.lineno
 
 
-def _kept_once(function: ast.FunctionDef) -> Iterator[tuple[str, int]]:
-    """Yield the lines that compute an attribute from the input, if there is none yet."""
+def _reads(code: ast.AST) -> Counter[str]:
+    """Return how often a piece of code reads each attribute."""
+    nodes = [node for node in walk(code) if isinstance(node, ast.Attribute)]
+    return Counter(ast.unparse(node) for node in nodes if isinstance(node.ctx, ast.Load))
+
+
+def _kept_once(function: ast.FunctionDef, once: AbstractSet[str]) -> Iterator[tuple[str, int]]:
+    """Yield the lines that compute an attribute from the input, if there is none yet.
+
+    `once` are the attributes that only one line sets.
+    """
     arguments = {argument.arg for argument in function.args.args} - {"self"}
-    stored = [
-        node
-        for node in walk(function)
-        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)
-    ]
     local = arguments | {
         node.id
         for node in walk(function)
@@ -584,14 +694,13 @@ def _kept_once(function: ast.FunctionDef) -> Iterator[tuple[str, int]]:
         if asked is None:
             continue
         name = f"self.{asked[1] or asked[2]}"
-        written = [part for part in stored if ast.unparse(part) == name]
         for made in node.body:
             if not isinstance(made, ast.Assign):
                 continue
             read = set(
                 re.findall(r"\b(?<!\.)(\w+)\b(?!\.(?:device|dtype)\b)", ast.unparse(made.value))
             )
-            if ast.unparse(made.targets[0]) == name and len(written) == 1 and read & local:
+            if ast.unparse(made.targets[0]) == name and name in once and read & local:
                 yield _KEPT.format(name), made.lineno
 
 
@@ -602,7 +711,7 @@ def _unused_layers(
 
     `read` are the attributes that some line reads.
     """
-    if read & _ALL_LAYERS or any(getattr(n, "id", "") == "getattr" for n in walk(owner)):
+    if (read | {getattr(node, "id", "") for node in walk(tree)}) & _ALL_LAYERS:
         return
     for node in walk(owner):
         if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.Call):

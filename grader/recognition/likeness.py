@@ -101,7 +101,35 @@ def _parsed(source: str | bytes) -> ast.Module:
             tree = ast.parse(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return ast.Module([], [])
-    return tree if _is_of_usual_size(tree) and _can_be_written(tree) else ast.Module([], [])
+    if not _is_of_usual_size(tree) or not _can_be_written(tree):
+        return ast.Module([], [])
+    for node in [tree, *tree.body]:
+        if isinstance(node, ast.Module | ast.ClassDef):
+            node.body = _without_replaced(node.body)
+    return tree
+
+
+def _without_replaced(body: list[ast.stmt]) -> list[ast.stmt]:
+    """Return a body without what a later function or class of the same name replaces, unread.
+
+    People keep an earlier version above the one that counts.
+    """
+    made = [getattr(node, "name", "") for node in body]
+    if len({*made} - {""}) == len(made) - made.count(""):
+        return body
+    reads = [{part.id for part in ast.walk(node) if isinstance(part, ast.Name)} for node in body]
+    decorated = {made[n] for n, node in enumerate(body) if getattr(node, "decorator_list", ())}
+    left = []
+    for number, node in enumerate(body):
+        name, later = made[number], made[number + 1 :]
+        if name not in later or name in decorated or not name:
+            left.append(node)
+            continue
+        end = number + 1 + later.index(name)
+        bases = {ast.unparse(base) for base in getattr(body[end], "bases", ())}
+        if any(name in read for read in reads[number + 1 : end]) or name in bases:
+            left.append(node)
+    return left
 
 
 def _is_of_usual_size(tree: ast.Module) -> bool:

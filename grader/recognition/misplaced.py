@@ -47,6 +47,8 @@ def misplaced(source: str, imported: Iterable[str]) -> list[tuple[str, int]]:
         for node in defining.body
         if isinstance(node, ast.FunctionDef)
     }
+    others = _other_names(tree)
+    functions = {name: takes for name, takes in functions.items() if name not in others}
     sentences = [_told(call, functions, classes, {}, "") for call in _calls(tree, outside=True)]
     for node in tree.body:
         if isinstance(node, ast.ClassDef):
@@ -77,17 +79,34 @@ def _defined(
     return functions, classes
 
 
+def _other_names(tree: ast.Module) -> set[str]:
+    """Return the names that a file gives to something else: an inner function, a variable."""
+    bodies = [tree.body, *(node.body for node in tree.body if isinstance(node, ast.ClassDef))]
+    known = {id(node) for body in bodies for node in body}
+    return {
+        getattr(node, "name", "") or getattr(node, "id", "") or getattr(node, "arg", "")
+        for node in walk(tree)
+        if (isinstance(node, ast.FunctionDef) and id(node) not in known)
+        or (isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store))
+        or isinstance(node, ast.arg)
+    }
+
+
 def _parameters(node: ast.FunctionDef) -> _Parameters:
     return tuple(argument.arg for argument in (*node.args.posonlyargs, *node.args.args))
 
 
-def _calls(node: ast.AST, outside: bool = False) -> Iterator[ast.Call]:
-    """Yield the calls in a node, with `outside` only those that are in no class."""
+def _calls(node: ast.AST, outside: bool = False, inside: str = "") -> Iterator[ast.Call]:
+    """Yield the calls in a node, with `outside` only those that are in no class.
+
+    Not those of a function by itself, which may exchange its arguments on purpose.
+    """
+    inside = node.name if isinstance(node, ast.FunctionDef) else inside
     for child in ast.iter_child_nodes(node):
-        if isinstance(child, ast.Call):
+        if isinstance(child, ast.Call) and ast.unparse(child.func).rpartition(".")[2] != inside:
             yield child
         if not (outside and isinstance(child, ast.ClassDef)):
-            yield from _calls(child, outside)
+            yield from _calls(child, outside, inside)
 
 
 def kept_modules(owner: ast.ClassDef, classes: Mapping[str, object]) -> dict[str, str]:

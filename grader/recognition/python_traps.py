@@ -25,10 +25,11 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from typing import TypeGuard
 
-from grader.recognition.functions import defaults
+from grader.recognition.functions import defaults, is_static
 from grader.recognition.given import whole_number
 from grader.recognition.likeness import parsed, walk, without_texts
 
@@ -90,7 +91,7 @@ _MODE = re.compile(r"(?i)train|eval|numpy|\bnp\b")
 def python_traps(source: str) -> list[tuple[str, int]]:
     """Return a sentence on each such line, and its number, in order."""
     tree = parsed(source)
-    found = [*_conditions(tree)]
+    found, own = [*_conditions(tree)], _own_names(tree)
     for node in walk(tree):
         if isinstance(node, ast.FunctionDef):
             found += [*_repeated(node), *_not_kept(node), *_shared_by_calls(node)]
@@ -100,7 +101,7 @@ def python_traps(source: str) -> list[tuple[str, int]]:
         elif isinstance(node, ast.For):
             found += _bound_late(node)
         elif isinstance(node, ast.Compare):
-            found += [*_compared_by_identity(node), *_methods_compared(node)]
+            found += [*_compared_by_identity(node), *_methods_compared(node, own)]
         elif isinstance(node, ast.BinOp):
             found += _exponent_without_its_half(node)
         elif isinstance(node, ast.Attribute):
@@ -155,14 +156,20 @@ def _parts(test: ast.expr) -> Iterator[ast.expr]:
 
 def _repeated(function: ast.FunctionDef) -> Iterator[tuple[str, int]]:
     """Yield the lists of one module several times, or of one list if one is changed in place."""
-    changes = bool(_stored_in(function))
+    stored = _stored_in(function)
+    changed = {
+        id(node.value)
+        for node in walk(function)
+        if isinstance(node, ast.Assign)
+        and stored & {target.id for target in node.targets if isinstance(target, ast.Name)}
+    }
     for node in walk(function):
         if not (isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult)):
             continue
         for item in node.left.elts if isinstance(node.left, ast.List) else ():
             inner = item.left if isinstance(item, ast.BinOp) else item
             kind = _KINDS.get(type(inner), "")
-            if kind and changes:
+            if kind and id(node) in changed:
                 yield _REPEATED.format(ast.unparse(node), kind), node.lineno
             elif isinstance(inner, ast.Call):
                 name = ast.unparse(inner.func)
@@ -173,6 +180,7 @@ def _repeated(function: ast.FunctionDef) -> Iterator[tuple[str, int]]:
 def _conditions(tree: ast.Module) -> Iterator[tuple[str, int]]:
     """Yield the conditions that a constant or a method without a call makes true."""
     waiting = [node.test for node in walk(tree) if isinstance(node, ast.If | ast.IfExp | ast.While)]
+    methods = _METHODS - _own_names(tree)
     while waiting:
         test = waiting.pop()
         if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
@@ -183,20 +191,35 @@ def _conditions(tree: ast.Module) -> Iterator[tuple[str, int]]:
             if isinstance(test.op, ast.Or) and true:
                 sentence = _ALWAYS_TRUE.format(ast.unparse(test), ast.unparse(true[0]))
                 yield sentence, test.lineno
-        elif isinstance(test, ast.Attribute) and test.attr in _METHODS:
+        elif isinstance(test, ast.Attribute) and test.attr in methods:
             yield _METHOD.format(ast.unparse(test)), test.lineno
+
+
+def _own_names(tree: ast.Module) -> set[str]:
+    """Return the attributes that a file sets itself, or declares in a class."""
+    nodes = walk(tree)
+    fields = [
+        node.target.id
+        for node in nodes
+        if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)
+    ]
+    kept = [n.attr for n in nodes if isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Store)]
+    return {*fields, *kept}
 
 
 def _not_kept(function: ast.FunctionDef) -> Iterator[tuple[str, int]]:
     """Yield the defaults of `get` that are filled and put nowhere."""
     stored = _stored_in(function)
+    nodes = walk(function)
+    parts = {id(node.value) for node in nodes if isinstance(node, ast.Subscript | ast.Attribute)}
+    tested = {id(part) for node in nodes if isinstance(node, ast.If) for part in walk(node.test)}
+    # Passed on whole, it may be put anywhere.
     kept = {
-        name.id
-        for node in walk(function)
-        if isinstance(node, ast.Return)
-        or (isinstance(node, ast.Assign) and not isinstance(node.targets[0], ast.Name))
-        for name in [node.value]
-        if isinstance(name, ast.Name)
+        node.id
+        for node in nodes
+        if isinstance(node, ast.Name)
+        and isinstance(node.ctx, ast.Load)
+        and id(node) not in parts | tested
     }
     for node in walk(function):
         if not (isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)):
@@ -224,7 +247,9 @@ def _stored_in(function: ast.FunctionDef) -> set[str]:
 
 def _without_gradient(function: ast.FunctionDef) -> Iterator[tuple[str, int]]:
     """Yield what stands above a `forward` and switches gradients off in it."""
-    for decorator in function.decorator_list if function.name == "forward" else ():
+    # The static one of a torch.autograd.Function runs without a graph in any case.
+    is_modules = function.name == "forward" and not is_static(function)
+    for decorator in function.decorator_list if is_modules else ():
         text = ast.unparse(decorator)
         if re.fullmatch(r"(?:torch\.)?(?:no_grad|inference_mode)\(\)", text):
             yield _NO_GRADIENT.format(f"@{text}", function.name), decorator.lineno
@@ -248,11 +273,11 @@ def _compared_by_identity(node: ast.Compare) -> Iterator[tuple[str, int]]:
         yield _IDENTITY.format(ast.unparse(node), ast.unparse(better)), node.lineno
 
 
-def _methods_compared(node: ast.Compare) -> Iterator[tuple[str, int]]:
+def _methods_compared(node: ast.Compare, own: AbstractSet[str]) -> Iterator[tuple[str, int]]:
     """Yield the comparison, if it is of one method of two tensors, which is not called."""
     sides = (node.left, *node.comparators)
     names = [side.attr for side in sides if isinstance(side, ast.Attribute)]
-    if len(names) == len(sides) == 2 and names[0] == names[1] and names[0] in _SIZES:
+    if len(names) == len(sides) == 2 and names[0] == names[1] and names[0] in _SIZES - own:
         yield _METHODS_COMPARED.format(ast.unparse(node)), node.lineno
 
 
@@ -301,8 +326,15 @@ def _set_for_all(owner: ast.ClassDef) -> Iterator[tuple[str, int]]:
     """Yield the attributes of the class that its methods assign."""
     themselves = (owner.name, "type(self)", "self.__class__")
     for method in (node for node in owner.body if isinstance(node, ast.FunctionDef)):
+        counts = [
+            node.target
+            for node in walk(method)
+            if isinstance(node, ast.AugAssign) and isinstance(node.value, ast.Constant)
+        ]
         for node in walk(method):
             if not isinstance(node, ast.Attribute) or not isinstance(node.ctx, ast.Store):
+                continue
+            if node in counts:
                 continue
             if ast.unparse(node.value) in themselves:
                 whole = ast.unparse(node)
@@ -388,13 +420,22 @@ def _is_collection(node: ast.AST | None) -> bool:
     return is_made or isinstance(node, ast.List | ast.Dict | ast.Set | ast.ListComp)
 
 
-def _changed_in_place(parts: Iterable[ast.AST]) -> Iterator[ast.expr]:
-    """Yield what is appended to, has an item replaced, or is extended with `+=`."""
+def _changed_in_place(parts: Sequence[ast.AST]) -> Iterator[ast.expr]:
+    """Yield what is appended to, has an item replaced, or is extended with `+=`.
+
+    Not what remembers results by what they were computed from: `if key not in made: made[key] = …`.
+    """
+    memos = {
+        ast.unparse(node.comparators[0])
+        for node in parts
+        if isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.In | ast.NotIn)
+    }
     for node in parts:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             if node.func.attr in _CHANGES:
                 yield node.func.value
         elif isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
-            yield node.value
+            if ast.unparse(node.value) not in memos:
+                yield node.value
         elif isinstance(node, ast.AugAssign):
             yield node.target

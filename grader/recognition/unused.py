@@ -17,7 +17,11 @@ from typing import TypeGuard
 from grader.recognition.likeness import is_text, parsed, walk
 
 # Functions that read arguments without naming them.
-_READS_ALL = {"locals", "vars", "eval", "exec"}
+READS_ALL = {"locals", "vars", "eval", "exec"}
+# What may stand above a function and reads none of its arguments.
+_HARMLESS = re.compile(
+    r"\b(?:staticmethod|classmethod|no_grad|inference_mode|jaxtyped|compile|jit)\b"
+)
 # What the names of functions look like that sort, or that take a softmax.
 _KINDS = {
     "sorting": re.compile("sort|unique|heap|smallest|bisect"),
@@ -34,6 +38,8 @@ def unused(source: str) -> frozenset[str]:
     try:
         tree = parsed(source)
         idle_in_modules = _idle_attributes(tree)
+        if any(isinstance(node, ast.Attribute) and node.attr == "f_locals" for node in walk(tree)):
+            return frozenset()
         for node in tree.body:
             if isinstance(node, ast.FunctionDef):
                 names |= _unused(node, "", _flags(node))
@@ -96,9 +102,10 @@ def _idle_attributes(tree: ast.Module) -> AbstractSet[str]:
     """Return the attributes that no line of the file reads."""
     attributes = [node for node in walk(tree) if isinstance(node, ast.Attribute)]
     read = {node.attr for node in attributes if not isinstance(node.ctx, ast.Store)}
-    if "__dict__" in read or _names(tree) & {"getattr", *_READS_ALL}:
+    if "__dict__" in read or _names(tree) & {"getattr", "attrgetter", *READS_ALL}:
         return set()
-    return {node.attr for node in attributes} - read
+    methods = {node.name for node in walk(tree) if isinstance(node, ast.FunctionDef)}
+    return {node.attr for node in attributes} - read - methods
 
 
 def _names(tree: ast.AST) -> set[str]:
@@ -118,7 +125,8 @@ def _unused(
     if all(isinstance(statement, (ast.Raise, ast.Pass)) for statement in body):
         return set()
     read = _read(body)
-    if read & _READS_ALL:
+    above = map(ast.unparse, function.decorator_list)
+    if read & READS_ALL or not all(map(_HARMLESS.search, above)):
         return set()
     whole = f"{owner}{function.name}"
     names_found = {f"{whole}.{name}" for name in names - read - {"self", "cls"}}
@@ -134,7 +142,12 @@ def _only_keeps(statement: ast.stmt, idle: AbstractSet[str]) -> TypeGuard[ast.As
     return (
         isinstance(statement, ast.Assign)
         and isinstance(statement.value, ast.Name)
-        and all(isinstance(node, ast.Attribute) and node.attr in idle for node in statement.targets)
+        and all(
+            isinstance(node, ast.Attribute)
+            and ast.unparse(node.value) == "self"
+            and node.attr in idle
+            for node in statement.targets
+        )
     )
 
 
