@@ -163,7 +163,6 @@ def test_what_right_answers_have_as_well_speaks_for_no_mistake() -> None:
 @pytest.mark.parametrize(
     ("exercise", "name", "code"),
     [
-        ("by_hand", "batch-first-taken-for-granted", "x = x.transpose(0, 1)"),
         ("decoding", "no-token-twice-in-the-beam", "last_token = words[-1].unsqueeze(0)"),
         ("transformer", "no_padding_masks", "hidden = (src != 0).unsqueeze(1)"),
         (
@@ -181,7 +180,6 @@ def test_what_right_answers_have_as_well_speaks_for_no_mistake() -> None:
         ("attention", "sums-without-their-axis", "out = (w[..., None] * value).sum(-2)"),
         ("attention", "softmax-that-overflows", "weights = torch.sigmoid(scores)"),
         ("by_hand", "batch-second-taken-for-granted", "if layer.self_attn.batch_first:\n    y = x"),
-        ("by_hand", "batch-first-taken-for-granted", "if layer.self_attn.batch_first:\n    y = x"),
         ("by_hand", "softmax-over-the-heads", "p = e / e"),
         ("by_hand", "scores-rounded-down", "size = d_model // heads\ns = q @ k"),
         (
