@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import PurePosixPath
 
 from grader.curriculum.rules import AT_IMPORT, rule
@@ -13,6 +14,7 @@ from grader.feedback.mismatch import Mismatch
 from grader.grading.cpu_limit import TooSlow, cpu_limit
 from grader.grading.own_line import made_at, place_of, quoted
 from grader.grading.raised import ASKS_SHAPE, fact_of
+from grader.recognition.graph import cut
 from grader.recognition.spelling import suggestion
 from grader.remote.session import StudentError, Use, clean
 
@@ -36,7 +38,7 @@ def explain(error: Exception, sources: Mapping[str, str], exercise: str = "") ->
             finding = _raised(error, sources, exercise)
         return finding
     if isinstance(error, Mismatch):
-        return error.finding
+        return _placed(error.finding, sources.get(exercise, ""), exercise)
     if isinstance(error, AssertionError):
         return Finding(str(error))
     return Finding(
@@ -60,6 +62,16 @@ def _raised(error: StudentError, sources: Mapping[str, str], exercise: str) -> F
     if meaning:
         return Finding(meaning, help=raised, places=places)
     return Finding(raised, places=places)
+
+
+def _placed(finding: Finding, source: str, exercise: str) -> Finding:
+    """Return a finding on a missing gradient with the line that cuts it off, if one does."""
+    with contextlib.suppress(Exception, TooSlow), cpu_limit(SECONDS):
+        fact = cut(finding.headline, source)
+        if fact is not None and not finding.places:
+            help = " ".join(filter(None, (fact.tells, finding.help)))
+            return replace(finding, help=help, places=(place_of(exercise, fact.line, source),))
+    return finding
 
 
 def _meaning(error: str, places: Sequence[Place], sources: Mapping[str, str]) -> str:

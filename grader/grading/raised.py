@@ -18,6 +18,7 @@ from grader.feedback.finding import Place
 from grader.feedback.results import Diagnosis, ExerciseResult
 from grader.grading.own_line import made_at, place_of, quoted
 from grader.recognition.functions import Functions
+from grader.recognition.graph import changed_before_backward
 from grader.recognition.likeness import parsed
 from grader.recognition.raised_line import Fact
 from grader.recognition.raising import at_call, at_raise, convolution
@@ -47,7 +48,7 @@ def fact_of(error: StudentError, source: str, exercise: str) -> Fact | None:
         if unset is not None:
             return unset
     if error.line is None:
-        return at_call(str(error), source, entries)
+        return changed_before_backward(str(error), source) or at_call(str(error), source, entries)
     if not is_here:
         return None
     values = _values(error.asked, source, entries) if error.asked else {}

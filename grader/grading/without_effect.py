@@ -29,6 +29,7 @@ from grader.recognition.dead_ends import (
     unused_arguments,
     unused_layers,
 )
+from grader.recognition.graph import cut, unseen
 from grader.recognition.likeness import parsed
 from grader.recognition.misplaced import misplaced
 from grader.recognition.python_traps import misused_self, python_traps
@@ -68,6 +69,7 @@ def without_effect(
     found = [
         *(("self-misused", line, tells, _ASKS_SELF) for tells, line in misused_self(source)),
         *(("dropout-added", *each) for each in _of_dropouts(result, source)),
+        *_of_gradients(result, source),
         *(("unknown-key", line, tells, _ASKS_KEY) for tells, line in misnamed_keys(source)),
         *((_DROPPED, line, tells, _ASKS) for tells, line in dropped(source)),
         *(("never-filled", line, tells, _ASKS_FILLED) for tells, line in never_filled(source)),
@@ -94,6 +96,17 @@ def without_effect(
         for name, line, tells, asks in found
         if line not in shown
     )[:MAX_NAMED]
+
+
+def _of_gradients(result: ExerciseResult, source: str) -> Iterator[tuple[str, int, str, str]]:
+    """Yield the line that cuts off a gradient that a check misses."""
+    for check in result.checks:
+        fact = cut(check.finding.headline, source) if check.finding else None
+        if fact is None and "gradient" in check.check and check.points < check.max_points:
+            fact = unseen(source)
+        if fact is not None:
+            yield "graph-left", fact.line, fact.tells, fact.asks
+            return
 
 
 def _of_dropouts(result: ExerciseResult, source: str) -> Iterator[tuple[int, str, str]]:

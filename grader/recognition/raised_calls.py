@@ -65,13 +65,18 @@ def one_number(raised: Raised) -> Fact | None:
     ]
     for call in called_for_one if said and not said[1] else ():
         called = ast.unparse(call.func)
-        if called.startswith("math."):
-            return Fact(
-                f"`{called}` takes a single number, and `{written(call)}` passes it a tensor with "
-                "many.",
-                "Which function of torch does the same for every number of a tensor?",
-            )
-        break
+        if not called.startswith("math.") and len(called_for_one) > 1:
+            break
+        asks = (
+            "Which function of torch does the same for every number of a tensor?"
+            if called.startswith("math.")
+            else "What does each of its numbers belong to: a row of the batch, a head, a token?"
+        )
+        return Fact(
+            f"`{called}` takes a single number, and `{written(call)}` passes it a tensor with "
+            "many.",
+            asks,
+        )
     for call in _calls(raised) if said else ():
         if isinstance(call.func, ast.Attribute) and call.func.attr == "item":
             held = f" It holds {said[1]} here." if said and said[1] else ""

@@ -421,10 +421,18 @@ def truth_of_a_tensor(raised: Raised) -> Fact | None:
     """`if mask:` and `not mask` of a whole tensor."""
     if "Boolean value of Tensor with more than one value" not in raised.error:
         return None
+    tests = [getattr(node, "test", None) for node in raised.nodes()]
+    in_tests = {id(part) for test in tests if test is not None for part in ast.walk(test)}
     for node in raised.nodes():
         asked: ast.expr | None = None
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
             asked = node.operand
+            if id(node) not in in_tests:
+                return Fact(
+                    f"`{written(node)}`: Python's `not` asks whether all of it is false, and that "
+                    "is a tensor with many answers.",
+                    "Which operator turns True into False, number by number?",
+                )
         elif isinstance(node, ast.BoolOp) and isinstance(node.values[0], ast.Call | ast.Compare):
             word = "and" if isinstance(node.op, ast.And) else "or"
             return Fact(

@@ -66,6 +66,7 @@ def one_line(line: str) -> str:
             f"{MANY} | y = 1 + math.erf(x / math.sqrt(2))",
             "`math.erf(x / math.sqrt(2))` passes it a tensor",
         ),
+        (f"{MANY} | y = float(query.mean(-1))", "`float(query.mean(-1))` passes it a tensor"),
         (
             "RuntimeError: a Tensor with 3 elements cannot be converted to Scalar "
             "| y = word.item()",

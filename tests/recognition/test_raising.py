@@ -150,6 +150,11 @@ def one_line(line: str, **values: object) -> str:
             "`mask is None` asks whether it was given.",
         ),
         (
+            "RuntimeError: Boolean value of Tensor with more than one value is ambiguous "
+            "| x = query.masked_fill(not mask, 0)",
+            "`not mask`: Python's `not` asks whether all of it is false",
+        ),
+        (
             f"{WHOLE} | x = 1 if mask == True else 2",
             "`mask is None` asks whether it was given.",
         ),

@@ -88,7 +88,9 @@ def in_own_words(
         for check in found
         if check in raises and found[check].places and not _only_notices(found[check])
     ]
-    line = _where(raised[0]) if raised else ""
+    # A gradient that is missing has the line that cuts it off, where only one does.
+    cut = [one for one in found.values() if one.places and one.headline.startswith("No gradient")]
+    line = _where((raised or cut)[0]) if raised or cut else ""
     if not line:
         place = line_of(diagnosis.mistakes, library.exercise, source, configurations)
         if place is not None and (
