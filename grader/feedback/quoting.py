@@ -19,7 +19,8 @@ def numbers(finding: Finding | None) -> str:
     if finding is None:
         return ""
     if finding.grid is None:
-        return "" if finding.places else finding.headline
+        raised = "Your code raised" in f"{finding.headline} {finding.help}"
+        return "" if finding.places and raised else finding.headline
     if not finding.grid.expected:
         return ""
     return _row_sum(finding.grid) or _cell(finding.grid)

@@ -13,8 +13,7 @@ from grader.feedback.finding import Finding, Place
 from grader.feedback.mismatch import Mismatch
 from grader.grading.cpu_limit import TooSlow, cpu_limit
 from grader.grading.own_line import made_at, place_of, quoted
-from grader.grading.raised import ASKS_SHAPE, fact_of
-from grader.recognition.graph import cut
+from grader.grading.raised import ASKS_SHAPE, fact_of, proven_by
 from grader.recognition.spelling import suggestion
 from grader.remote.session import StudentError, Use, clean
 
@@ -65,11 +64,15 @@ def _raised(error: StudentError, sources: Mapping[str, str], exercise: str) -> F
 
 
 def _placed(finding: Finding, source: str, exercise: str) -> Finding:
-    """Return a finding on a missing gradient with the line that cuts it off, if one does."""
+    """Return a finding with the only line that can be the cause, if there is one.
+
+    That is where a gradient is cut off, or a parameter made that has the wrong shape.
+    """
     with contextlib.suppress(Exception, TooSlow), cpu_limit(SECONDS):
-        fact = cut(finding.headline, source)
-        if fact is not None and not finding.places:
-            help = " ".join(filter(None, (fact.tells, finding.help)))
+        fact = None if finding.places else proven_by(finding.headline, source, exercise)
+        if fact is not None:
+            told = "" if fact.tells == finding.headline else fact.tells
+            help = " ".join(filter(None, (told, finding.help)))
             return replace(finding, help=help, places=(place_of(exercise, fact.line, source),))
     return finding
 

@@ -32,7 +32,7 @@ from grader.grading.recording import Recording, Recordings
 from grader.grading.search.search import Search
 from grader.grading.search.suspicion import quotes, suspects
 from grader.grading.student_process import StudentProcess
-from grader.grading.without_effect import told_as_unread, without_effect
+from grader.grading.without_effect import told_as_unread, without_detours, without_effect
 from grader.remote.budget import Budget
 from grader.remote.channel import Times
 from grader.remote.operators import View
@@ -322,7 +322,7 @@ class Judge:
         if searches:
             wrong = self._with_lines(wrong, diagnosed.unexplained, examination.process)
         mistakes = [name for diagnosis in wrong.diagnoses for name in diagnosis.mistakes]
-        wrong = told_as_unread(wrong, answer.text)
+        wrong = without_detours(told_as_unread(wrong, answer.text))
         if diagnosed.unexplained:
             named = library.leaves_unread(mistakes)
             errors = {check: answer.moved(error) for check, error in examination.raised.items()}

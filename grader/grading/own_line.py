@@ -29,9 +29,15 @@ def made_at(parameter: str, exercise: str, source: str) -> tuple[Place, ...]:
     Of `layers.0.self_attn.q_proj.weight`, that is the one that makes `q_proj`, or where another
     exercise does that, `self_attn`.
     """
-    for part in reversed(parameter.split(".")):
-        made = re.compile(rf"\s*self\.{re.escape(part)}\s*(?::[^=]*)?=(?!=)")
-        lines = [n for n, line in enumerate(source_lines(source), 1) if made.match(line)]
-        if lines:
-            return (place_of(exercise, lines[0], source),) if len(lines) == 1 else ()
-    return ()
+    parts = parameter.split(".")
+    made = [_assigning(part, source) for part in parts]
+    if made[-1] and any(made[:-1]):
+        return ()  # the class that makes it may be right, and given the wrong sizes
+    lines = next(filter(None, reversed(made)), [])
+    return (place_of(exercise, lines[0], source),) if len(lines) == 1 else ()
+
+
+def _assigning(attribute: str, source: str) -> list[int]:
+    """Return the lines that assign to an attribute."""
+    assigns = re.compile(rf"\s*self\.{re.escape(attribute)}\s*(?::[^=]*)?=(?!=)")
+    return [n for n, line in enumerate(source_lines(source), 1) if assigns.match(line)]

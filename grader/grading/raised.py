@@ -12,14 +12,16 @@ from typing import Any
 from torch import Tensor
 
 from grader import curriculum
+from grader.curriculum import stubs
 from grader.feedback import text
 from grader.feedback.exceptions import certain
 from grader.feedback.finding import Place
 from grader.feedback.results import Diagnosis, ExerciseResult
 from grader.grading.own_line import made_at, place_of, quoted
 from grader.recognition.functions import Functions
-from grader.recognition.graph import changed_before_backward
+from grader.recognition.graph import changed_before_backward, cut, edited
 from grader.recognition.likeness import parsed
+from grader.recognition.misplaced import misplaced
 from grader.recognition.raised_line import Fact
 from grader.recognition.raising import at_call, at_raise, convolution
 from grader.recognition.spelling import suggestion
@@ -31,6 +33,11 @@ MAX_NAMED = 2
 ASKS_SHAPE = (
     "The exercise gives the shapes of all parameters. Which sizes should this one be made from?"
 )
+_HAS_SHAPE = re.compile(
+    r"The parameter `([\w.]+)` of .* has shape |"
+    r"A parameter does not have the size of its weights: ([\w.]+) has "
+)
+_CHANGED = re.compile(r"Your code changes `(\w+)`, a tensor that it was given")
 _PLAIN = (Tensor, bool, int, float, str, type(None))
 
 
@@ -52,7 +59,47 @@ def fact_of(error: StudentError, source: str, exercise: str) -> Fact | None:
     if not is_here:
         return None
     values = _values(error.asked, source, entries) if error.asked else {}
-    return at_raise(str(error), source, error.line, entries, values) or _meant(error, source)
+    return (
+        _called_wrongly(error.line, source, exercise)
+        or at_raise(str(error), source, error.line, entries, values)
+        or _meant(error, source)
+    )
+
+
+def _called_wrongly(line: int, source: str, exercise: str) -> Fact | None:
+    """Return that arguments are in each other's place where the function with that line is called.
+
+    Then the line may be right.
+    """
+    place = Functions(parsed(source)).at(line)
+    if place is None:
+        return None
+    function = place[0]
+    is_made = function.node.name == "__init__" and function.owner is not None
+    name = function.owner.name if is_made and function.owner else function.node.name
+    called = re.compile(rf"`(?:self\.)?{re.escape(name)}` is (?:called|made) with ")
+    found = [each for each in misplaced_in(exercise, source) if called.match(each[0])]
+    return Fact(found[0][0], "", found[0][1]) if len(found) == 1 else None
+
+
+def has_wrong_shape(headline: str) -> bool:
+    """Return whether a check found that a parameter has a wrong shape."""
+    return _HAS_SHAPE.match(headline) is not None
+
+
+def proven_by(headline: str, source: str, exercise: str) -> Fact | None:
+    """Return which line is the cause of what a check found without an error; None if unclear."""
+    said = _HAS_SHAPE.match(headline)
+    made = made_at(said[1] or said[2], exercise, source) if said else ()
+    if made:
+        return Fact(headline, ASKS_SHAPE, made[0].line)
+    changed = _CHANGED.match(headline)
+    return edited(changed[1], source) if changed else cut(headline, source)
+
+
+def misplaced_in(exercise: str, source: str) -> list[tuple[str, int]]:
+    """Return a sentence on each call with arguments in each other's place, and its line."""
+    return misplaced(source, map(stubs.reference_source, curriculum.find(exercise).needs))
 
 
 def _unset(error: str, source: str, line: int) -> Fact | None:

@@ -15,11 +15,17 @@ from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from functools import cache
 
-from grader import curriculum
 from grader.curriculum import stubs
 from grader.feedback.results import Diagnosis, ExerciseResult
 from grader.grading.own_line import place_of, quoted
-from grader.grading.raised import RAISES, lines_of, proven
+from grader.grading.raised import (
+    RAISES,
+    has_wrong_shape,
+    lines_of,
+    misplaced_in,
+    proven,
+    proven_by,
+)
 from grader.recognition.dead_ends import (
     changed_in_forward,
     dropped,
@@ -29,14 +35,14 @@ from grader.recognition.dead_ends import (
     unused_arguments,
     unused_layers,
 )
-from grader.recognition.graph import cut, unseen
+from grader.recognition.graph import unseen
 from grader.recognition.likeness import parsed
-from grader.recognition.misplaced import misplaced
 from grader.recognition.python_traps import misused_self, python_traps
 from grader.recognition.unused import kept_only
 
 MAX_NAMED = 2
 _DROPPED = "result-dropped"
+_PROVEN = "line-proven"
 _NOTHING_READS = "No line of `{function}` reads {arguments}, so {what} here."
 _KEPT = "`{name}` is kept in `{attribute}`, which no line reads, so it changes nothing here."
 _ASKS_ARGUMENT = "What should change with {it}, and which line of your code makes it change?"
@@ -69,12 +75,12 @@ def without_effect(
     found = [
         *(("self-misused", line, tells, _ASKS_SELF) for tells, line in misused_self(source)),
         *(("dropout-added", *each) for each in _of_dropouts(result, source)),
-        *_of_gradients(result, source),
+        *_of_findings(result, source),
         *(("unknown-key", line, tells, _ASKS_KEY) for tells, line in misnamed_keys(source)),
         *((_DROPPED, line, tells, _ASKS) for tells, line in dropped(source)),
         *(("never-filled", line, tells, _ASKS_FILLED) for tells, line in never_filled(source)),
         # A known mistake says it more precisely, if there is one.
-        *(("exchanged", n, tells, "") for tells, n in _misplaced(exercise, source) if not known),
+        *(("exchanged", n, tells, "") for tells, n in misplaced_in(exercise, source) if not known),
         *(("python", n, tells, _ASKS_PYTHON) for tells, n in python_traps(source) if not known),
         *(("kept", line, tells, _ASKS_NEXT) for tells, line in kept_from_first_call(source)),
         *(("changed", line, tells, _ASKS_NEXT) for tells, line in changed_in_forward(source)),
@@ -98,14 +104,18 @@ def without_effect(
     )[:MAX_NAMED]
 
 
-def _of_gradients(result: ExerciseResult, source: str) -> Iterator[tuple[str, int, str, str]]:
-    """Yield the line that cuts off a gradient that a check misses."""
+def _of_findings(result: ExerciseResult, source: str) -> Iterator[tuple[str, int, str, str]]:
+    """Yield the line that a check's finding proves wrong: it cuts off a gradient, or makes a part.
+
+    It is the first one.
+    """
     for check in result.checks:
-        fact = cut(check.finding.headline, source) if check.finding else None
+        headline = check.finding.headline if check.finding else ""
+        fact = proven_by(headline, source, result.exercise)
         if fact is None and "gradient" in check.check and check.points < check.max_points:
             fact = unseen(source)
         if fact is not None:
-            yield "graph-left", fact.line, fact.tells, fact.asks
+            yield _PROVEN, fact.line, fact.tells, fact.asks
             return
 
 
@@ -126,11 +136,6 @@ def _of_dropouts(result: ExerciseResult, source: str) -> Iterator[tuple[int, str
         yield made[0].lineno, tells, _ASKS_DROPOUT
 
 
-def _misplaced(exercise: str, source: str) -> list[tuple[str, int]]:
-    """Return a sentence on each call with arguments in each other's place, and its line."""
-    return misplaced(source, map(stubs.reference_source, curriculum.find(exercise).needs))
-
-
 def told_as_unread(result: ExerciseResult, source: str) -> ExerciseResult:
     """Return the result with suspect lines that raise for a result which nothing reads named so.
 
@@ -149,6 +154,24 @@ def told_as_unread(result: ExerciseResult, source: str) -> ExerciseResult:
     ]
     left = tuple(line for line in result.lines if line.place.line not in unread)
     return replace(result, diagnoses=(*result.diagnoses, *named), lines=left)
+
+
+def without_detours(result: ExerciseResult) -> ExerciseResult:
+    """Return the result without an edit elsewhere that gives a parameter its right shape.
+
+    The line that makes the parameter is known, and told.
+    """
+    made = {
+        check.check: check.finding.places[0].line
+        for check in result.checks
+        if check.finding and check.finding.places and has_wrong_shape(check.finding.headline)
+    }
+    left = (
+        line
+        for line in result.lines
+        if line.place.line in made.values() or made.keys().isdisjoint(line.checks)
+    )
+    return replace(result, lines=tuple(left))
 
 
 def _of_arguments(

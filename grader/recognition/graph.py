@@ -30,6 +30,12 @@ _UNSEEN = (
     "is that of the numbers before."
 )
 _ABOUT_PARAMETERS = re.compile(r"init|reset|step|clip")
+_EDITED = "`{}` changes `{}` itself, which belongs to the caller."
+_EDITED_VIEW = "`{0}` changes `{2}` as well, which belongs to the caller: `{1}` is a view of it."
+_VIEWS = {
+    "view", "view_as", "transpose", "permute", "unsqueeze", "squeeze", "unbind", "chunk", "split",
+    "narrow", "select", "unflatten", "expand", "diagonal", "detach",
+}  # fmt: skip
 _ASKS_CUT = "What is this step for, and which line gets a gradient if it isn't taken?"
 _NEEDED = re.compile(r"has been modified by an inplace operation: .*?which is output \d+ of (\w+)")
 _IN_PLACE = re.compile(r"[a-z0-9]_$")
@@ -140,6 +146,61 @@ def cut(missing: str, source: str) -> Fact | None:
     if node in function.node.decorator_list:
         return Fact(_OFF.format(f"@{written(node)}"), _ASKS_CUT, node.lineno)
     return Fact(_CUT.format(written(node)), _ASKS_CUT, node.lineno)
+
+
+def edited(name: str, source: str) -> Fact | None:
+    """Return the only line that changes a tensor that was given under that name."""
+    found = [
+        (variable, statement)
+        for function in Functions(parsed(source)).all
+        if name in function.parameters
+        for variable, statement in _changes(function)
+        if _is_of(name, variable, function, statement)
+    ]
+    if len({statement.lineno for _, statement in found}) != 1:
+        return None
+    variable, statement = found[0]
+    tells = _EDITED.format(written(statement), name)
+    if variable != name:
+        tells = _EDITED_VIEW.format(written(statement), variable, name)
+    return Fact(tells, _ASKS_NEW, statement.lineno)
+
+
+def _is_of(name: str, variable: str, function: Function, statement: ast.stmt) -> bool:
+    """Return whether a variable still holds a tensor that was given, or a view of it."""
+    before = [
+        (target, value)
+        for node in statements(function.node)
+        if (node.lineno, node.col_offset) < (statement.lineno, statement.col_offset)
+        if isinstance(node, ast.Assign | ast.AnnAssign)
+        for target, value in _bindings(node)
+    ]
+    views = {name}
+    for target, value in before:
+        held = value.elts if isinstance(value, ast.Tuple) else [value]
+        targets = target.elts if isinstance(target, ast.Tuple) else [target]
+        for number, part in enumerate(targets):
+            is_view = _viewed(held[number if len(held) == len(targets) else 0]) in views
+            if isinstance(part, ast.Name):
+                views = views | {part.id} if is_view else views - {part.id}
+    return variable in views
+
+
+def _viewed(value: ast.expr) -> str:
+    """Return the variable of whose numbers an expression is a view; "" for something new."""
+    while not isinstance(value, ast.Name):
+        if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute):
+            if value.func.attr not in _VIEWS:
+                return ""
+            value = value.func.value
+        elif isinstance(value, ast.Subscript):
+            parts = value.slice.elts if isinstance(value.slice, ast.Tuple) else [value.slice]
+            if not all(isinstance(part, ast.Slice | ast.Constant) for part in parts):
+                return ""  # what a mask picks is a copy
+            value = value.value
+        else:
+            return ""
+    return value.id
 
 
 def unseen(source: str) -> Fact | None:

@@ -12,7 +12,7 @@ holds of the results that a call returns. Right code has none of these, as a rul
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from grader.recognition.functions import is_static
 from grader.recognition.likeness import parsed, walk
@@ -52,9 +52,9 @@ def misplaced(source: str, imported: Iterable[str]) -> list[tuple[str, int]]:
     sentences = [_told(call, functions, classes, {}, "") for call in _calls(tree, outside=True)]
     for node in tree.body:
         if isinstance(node, ast.ClassDef):
-            parts = kept_modules(node, classes)
+            parts, bases = kept_modules(node, classes), [*map(ast.unparse, node.bases)]
             sentences += [
-                _told(call, functions, classes, parts, node.name) for call in _calls(node)
+                _told(call, functions, classes, parts, node.name, bases) for call in _calls(node)
             ]
     sentences += [_unpacked(node, results) for node in walk(tree) if isinstance(node, ast.Assign)]
     return sorted(
@@ -103,10 +103,15 @@ def _calls(node: ast.AST, outside: bool = False, inside: str = "") -> Iterator[a
     """
     inside = node.name if isinstance(node, ast.FunctionDef) else inside
     for child in ast.iter_child_nodes(node):
-        if isinstance(child, ast.Call) and ast.unparse(child.func).rpartition(".")[2] != inside:
+        if isinstance(child, ast.Call) and not _calls_itself(child, inside):
             yield child
         if not (outside and isinstance(child, ast.ClassDef)):
             yield from _calls(child, outside, inside)
+
+
+def _calls_itself(call: ast.Call, inside: str) -> bool:
+    called = ast.unparse(call.func)
+    return called in (inside, f"self.{inside}")
 
 
 def kept_modules(owner: ast.ClassDef, classes: Mapping[str, object]) -> dict[str, str]:
@@ -145,6 +150,7 @@ def _told(
     classes: Mapping[str, Mapping[str, _Parameters]],
     parts: Mapping[str, str],
     owner: str,
+    bases: Sequence[str] = (),
 ) -> tuple[str, int] | None:
     """Return the sentence on one call, and its line; None where nothing is misplaced."""
     name = ast.unparse(call.func)
@@ -152,6 +158,9 @@ def _told(
     is_made = name in classes
     if is_made:
         takes = classes[name].get("__init__")
+    elif name == "super().__init__" and len(bases) == 1:
+        is_made, name = True, bases[0]
+        takes = classes.get(name, {}).get("__init__")
     elif name in parts:
         takes = classes[parts[name]].get("forward")
     elif owner and name.startswith("self."):

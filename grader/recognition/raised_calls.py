@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Iterator
 
-from grader.recognition.functions import is_name
+from grader.recognition.functions import defaults, is_name
 from grader.recognition.raised_line import Fact, Raised, in_words, written
 
 _NO_ARRAY = (
@@ -207,18 +207,23 @@ def _is_of_type(value: ast.expr, name: str, maker: ast.FunctionDef) -> bool:
     if isinstance(value, ast.Constant):
         return type(value.value).__name__ == name
     arguments = [*maker.args.args, *maker.args.kwonlyargs]
-    return isinstance(value, ast.Name) and any(
-        argument.arg == value.id
-        and argument.annotation is not None
-        and ast.unparse(argument.annotation) == name
+    typed = {
+        argument.arg: ast.unparse(argument.annotation)
         for argument in arguments
-    )
+        if argument.annotation is not None
+    } | {
+        argument.arg: type(default.value).__name__
+        for argument, default in defaults(maker)
+        if isinstance(default, ast.Constant)
+    }
+    return isinstance(value, ast.Name) and typed.get(value.id) == name
 
 
 def class_for_a_layer(raised: Raised) -> Fact | None:
     """`self.activation(x)` where `__init__` keeps `nn.ReLU`, not `nn.ReLU()`."""
     said = re.search(r"must be Tensor, not ([A-Z]\w+)$", raised.error)
-    for call in _calls(raised) if said else ():
+    calls = [node for node in ast.walk(raised.function.node) if isinstance(node, ast.Call)]
+    for call in calls if said else ():
         called = call.func
         if not isinstance(called, ast.Attribute) or not is_name(called.value, "self"):
             continue

@@ -90,6 +90,7 @@ def missing_attribute(source: str, headline: str, line: int = 0) -> tuple[str, i
         for node in ast.walk(maker)
         if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)
     }
+    made |= _registered(maker)
     if name in made:
         for node in ast.walk(maker):
             lines = {getattr(part, "lineno", 0) for part in ast.walk(node)}
@@ -127,5 +128,20 @@ def missing_attribute(source: str, headline: str, line: int = 0) -> tuple[str, i
             return _KEPT_AS.format(**words, other=kept[0].attr), kept[0].lineno, inside
         return _NOT_KEPT.format(**words), maker.lineno, inside
     names = ", ".join(f"`{one}`" for one in made)
-    sentence = _NEVER_MADE.format(**words, made=f"It assigns {names}. I" if made else "I")
+    is_all = made and "setattr(" not in ast.unparse(maker)  # which may make more
+    sentence = _NEVER_MADE.format(**words, made=f"It assigns {names}. I" if is_all else "I")
     return sentence, line or maker.lineno, inside
+
+
+def _registered(maker: ast.FunctionDef) -> dict[str, int]:
+    """Return the attributes that `__init__` makes by a call that names them, with their lines."""
+    calls = [node for node in ast.walk(maker) if isinstance(node, ast.Call)]
+    return {
+        argument.value: call.lineno
+        for call in calls
+        if re.search(
+            r"\b(?:register_buffer|register_parameter|add_module|setattr)$", ast.unparse(call.func)
+        )
+        for argument in call.args[:2]
+        if isinstance(argument, ast.Constant) and isinstance(argument.value, str)
+    }

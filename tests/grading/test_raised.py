@@ -191,3 +191,57 @@ def test_a_parameter_of_another_shape_is_told_at_the_line_that_makes_it() -> Non
     assert fact is not None
     assert (fact.tells, fact.line) == ("The parameter bias has the shape (1, 3), not (3,).", 3)
     assert fact_of(error, linear.replace("self.bias", "bias"), "linear") is None
+
+
+def test_swapped_arguments_are_told_where_the_line_that_raised_is_right() -> None:
+    source = (
+        "def scaled(x, rate):\n    b, n, d = x.shape\n    return x * rate / d\n"
+        "class Dropout(nn.Module):\n    def forward(self, x, rate):\n"
+        "        return scaled({})\n"
+    )
+    error = StudentError(
+        ["AttributeError"], "'float' object has no attribute 'shape'", "exercises/dropout.py", 2
+    )
+    fact = fact_of(error, source.format("rate, x"), "dropout")
+    assert fact is not None
+    assert fact.tells.startswith("`scaled` is called with `rate` for `x` and `x` for `rate`.")
+    assert fact.line == 6
+    fact = fact_of(error, source.format("x, rate"), "dropout")
+    assert fact is None or fact.line == 2
+
+
+def test_an_attribute_that_a_call_makes_is_among_those_that_init_assigns() -> None:
+    error = StudentError(
+        ["AttributeError"], "'Layer' object has no attribute 'table'", "exercises/dropout.py", 7
+    )
+    source = """
+class Layer(nn.Module):
+    def __init__(self):
+        super().__init__()
+        {}
+    def forward(self, x):
+        return x + self.table
+"""
+    by_name = source.format('self.register_buffer("pe", zeros)')
+    fact = fact_of(error, by_name, "dropout")
+    assert fact is not None
+    assert "It assigns `pe`." in fact.tells
+    fact = fact_of(error, source.format("self.a = 1; setattr(self, name, zeros)"), "dropout")
+    assert fact is not None
+    assert "It assigns" not in fact.tells
+
+
+def test_a_parameter_is_not_placed_where_the_class_that_makes_it_may_get_wrong_sizes() -> None:
+    source = """
+class Embedding(nn.Module):
+    def __init__(self, rows, columns):
+        self.weight = nn.Parameter(torch.randn(rows, columns))
+class TokenEmbedding(nn.Module):
+    def __init__(self, vocab_size, d_model):
+        self.embedding = Embedding(d_model, vocab_size)
+"""
+    said = "{} has the shape (5, 6), not (6, 5)"
+    for parameter, line in (("weight", 4), ("embedding.weight", None)):
+        error = StudentError(["ParameterShapeError"], said.format(parameter), None, None)
+        fact = fact_of(error, source, "embedding")
+        assert (fact.line if fact else None) == line

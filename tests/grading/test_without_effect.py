@@ -11,7 +11,7 @@ import pytest
 from grader.curriculum import NAMES
 from grader.feedback.finding import Finding, Place, Status
 from grader.feedback.results import CheckResult, Diagnosis, ExerciseResult, SuspectLine
-from grader.grading.without_effect import told_as_unread, without_effect
+from grader.grading.without_effect import told_as_unread, without_detours, without_effect
 from tests import DATA
 
 DECODE = """
@@ -141,6 +141,21 @@ def test_the_only_dropout_is_told_where_training_mode_should_be_evaluation() -> 
     assert without_effect(wrong("swiglu"), SWIGLU) == ()
     twice = SWIGLU.replace("self.w(x)", "F.dropout(self.w(x), 0.1, self.training)")
     assert without_effect(result, twice) == ()
+
+
+def test_the_line_that_makes_a_parameter_of_a_wrong_shape_is_told_and_no_way_round_it() -> None:
+    headline = "The parameter `up.weight` of SwiGLU has shape (2, 3); it should have (3, 2)."
+    place, elsewhere = Place("swiglu.py", 3, "self.up = …"), Place("swiglu.py", 2, "d = d_model")
+    finding = Finding(headline, places=(place,))
+    check = CheckResult("maps", "", Status.FAILED, 0.0, 1.0, finding)
+    found = SuspectLine(elsewhere, "term", "Which?", ("-1",), ("maps",), "With another term.")
+    result = replace(wrong("swiglu"), checks=(check,), lines=(found,))
+    assert without_detours(result).lines == ()
+    other = replace(result, lines=(replace(found, checks=("another",)),))
+    assert without_detours(other) == other
+    source = "class SwiGLU:\n    def __init__(self, d):\n        self.up = nn.Linear(d, 3)\n"
+    (line,) = without_effect(result, source)
+    assert (tells(line), line_of(line)) == (headline, 3)
 
 
 IDIOMS = {

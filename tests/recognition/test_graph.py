@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from grader.recognition.graph import changed_before_backward, cut, unseen
+from grader.recognition.graph import changed_before_backward, cut, edited, unseen
 
 _SOFTMAX = """
 def softmax(x, dim=-1):
@@ -103,3 +103,23 @@ def test_a_change_behind_the_back_of_autograd_is_told() -> None:
     assert fact.line == 3
     assert unseen(source.replace(".data", "")) is None
     assert unseen(source.replace("relu", "reset_parameters")) is None
+
+
+@pytest.mark.parametrize(
+    ("lines", "tells"),
+    [
+        ("x -= mean; return x", "`x -= mean` changes `x` itself"),
+        ("x[x < 0] = 0; return x", "`x[x < 0] = 0` changes `x` itself"),
+        ("y = x[..., 0::2]; y *= 2; return x", "`y *= 2` changes `x` as well"),
+        ("a, b = x.chunk(2); b.add_(1); return a", "`b.add_(1)` changes `x` as well"),
+        ("x = x - mean; x /= 2; return x", ""),
+        ("y = x[x > 0]; y += 1; return y", ""),
+        ("y = x.clone(); y += 1; return y", ""),
+        ("mean += 1; return x * mean", ""),
+        ("x += 1\n        x += 2\n        return x", ""),
+    ],
+)
+def test_the_only_line_that_changes_what_was_given_is_told(lines: str, tells: str) -> None:
+    fact = edited("x", _LAYER.format(lines=lines))
+    assert (fact.tells if fact else "").startswith(tells)
+    assert bool(fact) == bool(tells)

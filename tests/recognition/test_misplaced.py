@@ -83,6 +83,18 @@ def test_a_static_method_takes_no_self() -> None:
     assert "with `b` for `a` and `a` for `b`" in told
 
 
+def test_what_the_base_class_is_made_with_is_checked_too() -> None:
+    source = (
+        "class Base(nn.Module):\n    def __init__(self, size, heads):\n        pass\n"
+        "class Layer(Base):\n    def __init__(self, size, heads):\n"
+        "        super().__init__({})\n"
+    )
+    assert misplaced(source.format("size, heads"), []) == []
+    ((told, line),) = misplaced(source.format("heads, size"), [])
+    assert told.startswith("`Base` is made with `heads` for `size` and `size` for `heads`.")
+    assert line == 6
+
+
 @pytest.mark.parametrize("exercise", NAMES)
 def test_nothing_is_misplaced_in_a_right_answer(exercise: str) -> None:
     """Names of parameters in the place of others are a reason to doubt only where they are rare."""

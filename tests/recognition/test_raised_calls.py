@@ -273,3 +273,13 @@ def test_a_class_that_is_kept_in_a_layers_place_is_told_where_it_is_kept() -> No
     assert fact is not None
     assert fact.line == 5
     assert "keeps the class `nn.ReLU`. So `self.activation(x)` makes a layer" in fact.tells
+    by_name = source.format("x").replace("return x", "x = self.activation(x); return drop(x)")
+    assert at_raise(error, by_name, 9, ["Layer"]) is not None
+
+
+def test_a_text_that_an_argument_has_by_default_is_known_to_be_one() -> None:
+    error = "TypeError: 'str' object is not callable"
+    source = LAYER.replace("activation: str", "activation='relu'").format("self.activation(x)")
+    fact = at_raise(error, source, 9, ["Layer"])
+    assert fact is not None
+    assert "Line 5, `self.activation = activation`, keeps something of the type `str`" in fact.tells

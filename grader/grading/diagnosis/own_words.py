@@ -88,9 +88,10 @@ def in_own_words(
         for check in found
         if check in raises and found[check].places and not _only_notices(found[check])
     ]
-    # A gradient that is missing has the line that cuts it off, where only one does.
-    cut = [one for one in found.values() if one.places and one.headline.startswith("No gradient")]
-    line = _where((raised or cut)[0]) if raised or cut else ""
+    # What is missing or has the wrong size may have the only line that can be the cause.
+    placed = [one for one in found.values() if one.places and "Your code raised" not in one.help]
+    placed = [one for one in placed if "Your code raised" not in one.headline]
+    line = _where((raised or placed)[0]) if raised or placed else ""
     if not line:
         place = line_of(diagnosis.mistakes, library.exercise, source, configurations)
         if place is not None and (
