@@ -38,6 +38,8 @@ _DTYPES: dict[str, torch.dtype] = {
 _DTYPE_NAMES = {dtype: name for name, dtype in _DTYPES.items()}
 _ITEM_SIZES = {name: dtype.itemsize for name, dtype in _DTYPES.items()}
 _KEYS = (str, int, float, type(None))  # and bool, which is an int
+# Of these, isinstance(value, Tensor) takes longer than all else that is done with them.
+_WORDS = frozenset({str, int, bool, float, type(None)})
 _HEX = re.compile(r"(?:[0-9a-f]{2})*")
 _JSON = json.JSONEncoder(separators=(",", ":"))
 _LENGTHS = struct.Struct("<II")
@@ -126,6 +128,8 @@ def _plain(value: Any, tensors: list[list[Any]], buffers: list[bytes], depth: in
     kind = type(value)
     if value is None or kind is bool or kind is str:
         return value
+    if kind is int and -(2**63) <= value < 2**63:
+        return value
     if isinstance(value, Tensor):
         return _tensor(value, tensors, buffers)
     if isinstance(value, int):
@@ -178,7 +182,7 @@ def _items(
     known: dict[int, Any] = {}
     for value in values:
         item = known.get(id(value)) or _plain(value, tensors, buffers, depth)
-        if isinstance(value, Tensor):
+        if type(value) not in _WORDS and isinstance(value, Tensor):
             known[id(value)] = item
         items.append(item)
     return items
