@@ -36,17 +36,18 @@ from grader.remote.session import ForbiddenUse, Interrupted, Lost, StudentError
 # more than 147. The limit on CPU time is the last resort, for slow code.
 MOST_TRIED = 150
 # What all tries may cost, as `cost` says: about 4,000 calls of the student's code. Of 350 searches
-# in such answers, none found an edit after 3,500.
-MOST_WORK = 80_000_000
+# in such answers, none found an edit after 3,500. Beside a named mistake, where few find any, the
+# last of 50 to show a line did after 250.
+MOST_WORK, BESIDE_WORK = 80_000_000, 20_000_000
 SECONDS, IDLE = 2.0, 20.0
 ALONE = 100  # edits after which pairs are tried, if one of them helped a little
 # Where the code raises in every check: an edit of the line that raises is among the first.
 ALONE_WHERE_IT_RAISES = 40
 # The most edits tried, unless more replies were right with one of them: where the code raises in
-# every check; beside a named mistake, where none of 113 searches found an edit after 78; and where
-# a right answer is nearly the same. There, edits that give its statement are tried first: of 87
-# edits that helped, one was tried later, and it was not a line to show.
-FEWER, BESIDE, NEARLY_RIGHT = 120, 80, 24
+# every check; beside a named mistake, where the last of those 50 took 51 edits; and where a right
+# answer is nearly the same. There, edits that give its statement are tried first: of 16 others that
+# helped, the last to show a line was the fourteenth.
+FEWER, BESIDE, NEARLY_RIGHT = 120, 60, 16
 # An edited loop is often infinite.
 TIMES = Times(load=1.0, call=0.4, idle=1.0, cell=1.0, notebook=1.5)
 MAX_LOSSES = 12
@@ -115,6 +116,7 @@ class Search:
         self.beside = False
         self.only_raises = True
         self.agrees = False
+        self.reloaded = False
         self.tried = 0
         self.work = 0
         # By the numbers of edits: whether they break no check, and which failing ones they fix.
@@ -220,7 +222,8 @@ class Search:
             yield
             if self.process.borrows:
                 with contextlib.suppress(Interrupted, StudentError):
-                    self._edit(self.process.open(), ())
+                    if self.reloaded:
+                        self._edit(self.process.open(), ())
                     self.graded.take_back(self.process)
 
     def _outcomes(self, numbers: Sequence[int], target: Target) -> Iterator[_Outcome]:
@@ -361,7 +364,7 @@ class Search:
         """Return whether there is time for another edit, of `most` in all."""
         return (
             self.tried < most
-            and self.work < MOST_WORK
+            and self.work < (BESIDE_WORK if self.beside else MOST_WORK)
             and self.seconds < SECONDS
             and self.losses <= MAX_LOSSES
             and self.budget.refusal() is None
@@ -489,6 +492,7 @@ class Search:
 
     def _edit(self, channel: Channel, numbers: Sequence[int]) -> None:
         """Load the exercise with these edits. Raises `StudentError` for what it raises then."""
+        self.reloaded = True
         channel.reload(
             self.exercise, self.answer.edited(*(self.edits[number] for number in numbers))
         )
