@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from grader.feedback.slips import SLIPS, Hint
 from grader.feedback.torch_calls import torch_call
@@ -537,6 +538,7 @@ def certain(error: str, line: str, spelled: str = "") -> tuple[str, str] | None:
     return (means, asks) if is_certain else None
 
 
+@lru_cache(maxsize=64)  # most checks end with the same error, which is asked about twice
 def _meant(error: str, line: str, spelled: str) -> tuple[str, str, bool]:
     """Return what an error means, a question, and whether that is certain."""
     known = _first(SLIPS, error, line)

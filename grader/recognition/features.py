@@ -194,7 +194,9 @@ class Prints:
     @classmethod
     def blank(cls, count: int) -> Prints:
         """Nothing said anywhere."""
-        return cls.of([None] * count)
+        zeros = torch.zeros(count)
+        codes = torch.full((count,), UNSAID)
+        return cls(codes, torch.zeros(count, PROJECTIONS), zeros, zeros)
 
     @classmethod
     def stack(cls, rows: Sequence[Prints]) -> Prints:
@@ -276,6 +278,14 @@ class Prints:
         """Return where both say something, and not the same."""
         return self.said & prints.said & ~self.same(prints)
 
+    def rows_like(self, prints: Prints, columns: Tensor, among: Tensor) -> Tensor:
+        """Return which rows, `among` these numbers, say the same as `prints` in these columns.
+
+        Where all is equal so are the codes, which are quickly compared.
+        """
+        alike = among[(self.codes[among[:, None], columns] == prints.codes).all(dim=-1)]
+        return alike[self[alike[:, None], columns].equal(prints).all(dim=-1)]
+
 
 class Fingerprints:
     """The replies of the reference and of every known mistake to the probes of an exercise."""
@@ -292,6 +302,7 @@ class Fingerprints:
         self.probes = probes
         self.names = names
         self._outside: dict[Branch, Tensor] = {}
+        self._compared: tuple[Prints | None, Tensor] = (None, torch.empty(0))
         self.right, self.known, self.failed = rows[0], rows[1:], failed
         self.weights = torch.tensor([weight for probe in probes for weight in probe.weights])
         self.checks = torch.tensor(
@@ -306,12 +317,15 @@ class Fingerprints:
     def same(self, student: Prints) -> Tensor:
         """Return where each mistake leaves the student's marks.
 
-        Most of these are the very ones of the reference, which it was compared with before.
+        Most of these are the very ones of the reference, which it was compared with before. The
+        same marks are asked for again and again.
         """
-        new = student.said & ~student.identical(self.right)
-        same = self.as_right & student.said
-        same[:, new] = self.known[:, new].same(student[new])
-        return same
+        if student is not self._compared[0]:
+            new = student.said & ~student.identical(self.right)
+            same = self.as_right & student.said
+            same[:, new] = self.known[:, new].same(student[new])
+            self._compared = (student, same)
+        return self._compared[1].clone()
 
     @cached_property
     def calls(self) -> Tensor:

@@ -165,6 +165,7 @@ def _can_be_written(tree: ast.Module) -> bool:
     return True
 
 
+@lru_cache(maxsize=16)
 def without_texts(source: str) -> str:
     """Somebody's source as Python writes it, without comments and docstrings.
 

@@ -53,9 +53,9 @@ class Probing:
         count = 0
         while waiting:
             number, count = waiting.pop(0), count + 1
-            where = library.checks == number
+            columns = (library.checks == number).nonzero()[:, 0]
             replies[number] = read(library.questions[number], ask)
-            likely = likely[library.known[likely][:, where].equal(replies[number]).all(dim=-1)]
+            likely = library.known.rows_like(replies[number], columns, likely)
             if not waiting or count < FEW_PROBES or not self._agree(likely, waiting):
                 continue
             row = int(likely[0])
@@ -80,9 +80,10 @@ class Probing:
         """
         library = self.library
         right = torch.tensor([bool(passed.get(probe.check)) for probe in library.probes])
-        where = ~right[library.checks]
-        same = library.known[:, where].equal(Prints.join(replies)[where]).all(dim=-1)
-        for row in same.nonzero()[:1, 0].tolist():
+        columns = (~right[library.checks]).nonzero()[:, 0]
+        student = Prints.join(replies)[columns]
+        rows = library.known.rows_like(student, columns, torch.arange(len(library.known.codes)))
+        for row in rows[:1].tolist():
             for number in (library.failed[row] & right).nonzero()[:, 0].tolist():
                 wrong = read(library.questions[number], ask)
                 if bool(wrong.equal(library.known[row][library.checks == number]).all()):
