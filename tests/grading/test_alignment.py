@@ -8,7 +8,7 @@ import warnings
 import pytest
 
 from grader.curriculum import stubs
-from grader.grading.search.alignment import differences
+from grader.grading.search.alignment import differences, has_one_fault
 from grader.recognition.likeness import likely_line
 
 NORM = stubs.reference_source("layer_norm")
@@ -31,6 +31,28 @@ def test_a_statement_that_is_missing_shows_at_its_neighbours() -> None:
     result = differences("layer_norm", NORM.replace(f"{gone}\n", ""))
     assert result is not None
     assert {gone.strip()} == set(result.values())
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "is_one"),
+    [
+        ("variance + self.eps", "variance - self.eps", True),
+        ("variance + self.eps", "variance", True),
+        ("keepdim=True, correction=0", "keepdim=True", True),
+        ("x.mean(dim=-1", "x.mean(dim=-2", True),
+        ("(x - mean) / torch.sqrt(variance + self.eps)", "(x + mean) / variance.sqrt()", False),
+    ],
+)
+def test_a_source_that_differs_in_one_place_has_one_fault(
+    right: str, wrong: str, is_one: bool
+) -> None:
+    assert right in NORM
+    assert has_one_fault("layer_norm", NORM.replace(right, wrong)) == is_one
+
+
+def test_a_right_answer_and_another_one_have_not_one_fault() -> None:
+    assert not has_one_fault("layer_norm", NORM)
+    assert not has_one_fault("layer_norm", "a = 1")
 
 
 def test_comments_and_texts_are_no_difference() -> None:

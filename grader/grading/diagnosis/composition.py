@@ -57,22 +57,26 @@ def compose(
     evidence: Evidence,
     begun: Sequence[str],
     refused: AbstractSet[str],
+    most: int = MOST_TOGETHER,
 ) -> Composed | None:
-    """Return mistakes that together explain more than the one in `begun`, or None.
+    """Return mistakes, `most` of them, that together explain more than the one in `begun`, or None.
 
     If `begun` is empty, start from those that explain most by themselves, but for the `refused`. If
     it holds two, try nothing: of 27 answers in which that was tried, none had a third.
     """
     if len(begun) > 1:
         return None
-    return _Composition(combined, evidence, refused).grown(tuple(begun))
+    return _Composition(combined, evidence, refused, most).grown(tuple(begun))
 
 
 class _Composition:
     """The search for one student's combination of mistakes."""
 
-    def __init__(self, combined: Combined, evidence: Evidence, refused: AbstractSet[str]) -> None:
+    def __init__(
+        self, combined: Combined, evidence: Evidence, refused: AbstractSet[str], most: int
+    ) -> None:
         self.refused = refused
+        self.most = most
         self.combined = combined
         self.library = library = combined.library
         self.evidence = evidence
@@ -100,7 +104,7 @@ class _Composition:
         state = begun = self._composed(start, tuple((name,) for name in start))
         while (
             state is not None
-            and len(state.mistakes) < MOST_TOGETHER
+            and len(state.mistakes) < self.most
             and state.explained < SURE * self.total
         ):
             more = self._step(state)

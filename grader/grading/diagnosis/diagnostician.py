@@ -48,6 +48,7 @@ from grader.recognition.thresholds import (
     MAX_HELD_OUT,
     MAX_MISTAKES,
     MOST_SPENT,
+    MOST_TOGETHER,
     MOSTLY,
     NEAR,
     ROUNDS,
@@ -309,7 +310,7 @@ class Diagnostician:
             explained = explain(
                 self.library,
                 student,
-                self._better_pair,
+                partial(self._better_pair, answer.reading),
                 refused,
                 answer.reading.correct,
                 answer.reading.has,
@@ -324,6 +325,7 @@ class Diagnostician:
                     Evidence(self.library, student, answer.reading.correct),
                     begun,
                     refused,
+                    1 if answer.reading.has_one_fault else MOST_TOGETHER,
                 )
             parts = [cause.explains for cause in explained] + ([more.explains] if more else [])
             either = [(name,) for name in begun] + list(more.either[len(begun) :] if more else ())
@@ -417,9 +419,11 @@ class Diagnostician:
         return frozenset(checks)
 
     def _better_pair(
-        self, evidence: Evidence, single: Explanation | None, taken: set[str]
+        self, reading: Reading, evidence: Evidence, single: Explanation | None, taken: set[str]
     ) -> Explanation | None:
         """Return the pair that explains clearly more than the `single` mistake, or else that."""
+        if reading.has_one_fault:
+            return single
         near = [name for name in evidence.near() if name not in taken]
         wide = ((near[0], other) for other in near[NEAR:WIDE])
         likely = evidence.promising([*combinations(near[:NEAR], 2), *wide])

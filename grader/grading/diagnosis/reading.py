@@ -10,6 +10,7 @@ from functools import cache, cached_property
 
 from grader.curriculum import mistakes, stubs
 from grader.grading.diagnosis.own_words import changes, new_steps
+from grader.grading.search.alignment import has_one_fault
 from grader.recognition.likeness import Lines, parsed, ruled_out, without_texts
 from grader.recognition.nesting import Step, steps
 from grader.recognition.unused import left_out
@@ -40,6 +41,11 @@ class Reading:
     def ruled_out(self) -> frozenset[str]:
         """The mistakes that need something which the source does not have, or the contrary."""
         return ruled_out(self.source, _needs(self.exercise), _denials(self.exercise))
+
+    @cached_property
+    def has_one_fault(self) -> bool:
+        """Whether the source is a right answer apart from one place within one statement."""
+        return has_one_fault(self.exercise, self.source)
 
     def has(self, name: str) -> bool:
         """Return whether the source has what a mistake needs and no right answer has.
@@ -114,9 +120,9 @@ class Reading:
 
     def like(self, other: Reading) -> bool:
         """Return whether this source says the same as another of all that was asked of that one."""
-        ordered = "_steps" not in vars(other) or self._steps == other._steps
+        asked = ("_steps", "has_one_fault")
         return (
-            ordered
+            all(getattr(self, x) == getattr(other, x) for x in asked if x in vars(other))
             and self.unread == other.unread
             and self.ruled_out == other.ruled_out
             and all(self.correct(name) == known for name, known in other.compared.items())

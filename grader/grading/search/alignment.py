@@ -8,10 +8,11 @@ all the others are right together.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
-from functools import cache
+from functools import cache, lru_cache
 
 from grader.curriculum import mistakes, stubs
 from grader.recognition.likeness import parsed, without_texts
@@ -19,6 +20,7 @@ from grader.recognition.likeness import parsed, without_texts
 MOST = 300  # statements
 NEARLY = 0.7  # the share of the statements that have to be the same
 FEW = 4  # statements that may differ
+_WORD = re.compile(r"\w+|[^\w\s]")
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,44 @@ def differences(exercise: str, source: str) -> Differences | None:
 
     None if no right answer is nearly the same, or if the source isn't Python or is too long.
     """
+    changes = _changes(exercise, source)
+    if changes is None:
+        return None
+    differing: Differences = {}
+    for change in changes:
+        for line in change.there:
+            differing.update(dict.fromkeys(range(line.first, line.last + 1), change.wanted))
+    return differing
+
+
+def has_one_fault(exercise: str, source: str) -> bool:
+    """Return whether a source is a right answer apart from one place within one statement."""
+    changes = _changes(exercise, source) or []
+    if sum(change.count for change in changes) != 1:
+        return False
+    (change,) = changes
+    own, wanted = _WORD.findall(change.own), _WORD.findall(change.wanted)
+    steps = SequenceMatcher(None, own, wanted, autojunk=False).get_opcodes()
+    return [kind == "equal" for kind, *_ in steps].count(False) == 1
+
+
+@dataclass(frozen=True)
+class _Change:
+    """Statements in a row that a right answer has otherwise: `own` in place of those `wanted`.
+
+    There are `count` of them, on the lines of `there`. If something is missing, these are the
+    statements around the gap.
+    """
+
+    own: str
+    wanted: str
+    count: int
+    there: Sequence[Statement]
+
+
+@lru_cache(maxsize=16)
+def _changes(exercise: str, source: str) -> list[_Change] | None:
+    """Return what differs from the nearest right answer; None as `differences` does."""
     own = _statements(source)
     if not own:
         return None
@@ -51,17 +91,19 @@ def differences(exercise: str, source: str) -> Differences | None:
         (SequenceMatcher(None, texts, right, autojunk=False), right) for right in _right(exercise)
     ]
     best, right = max(matchers, key=lambda matcher: matcher[0].ratio())
-    changed = [block for block in best.get_opcodes() if block[0] != "equal"]
-    count = sum(max(end - start, stop - begin) for _, start, end, begin, stop in changed)
-    if best.ratio() < NEARLY or count > FEW:
+    if best.ratio() < NEARLY:
         return None
-    differing: Differences = {}
-    for _, start, end, begin, stop in changed:
-        wanted = "\n".join(text for _, text in right[begin:stop])
-        # If something is missing, take the statements around the gap.
-        for line in own[start:end] or own[max(start - 1, 0) : start + 1]:
-            differing.update(dict.fromkeys(range(line.first, line.last + 1), wanted))
-    return differing
+    changes = [
+        _Change(
+            "\n".join(text for _, text in texts[start:end]),
+            "\n".join(text for _, text in right[begin:stop]),
+            max(end - start, stop - begin),
+            own[start:end] or own[max(start - 1, 0) : start + 1],
+        )
+        for kind, start, end, begin, stop in best.get_opcodes()
+        if kind != "equal"
+    ]
+    return changes if sum(change.count for change in changes) <= FEW else None
 
 
 def is_right(exercise: str, source: str) -> bool:
