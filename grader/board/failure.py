@@ -57,8 +57,6 @@ _WRONG_PART = r", not with `(\w+)`\.$"  # of `where_to_look`
 _START = r"\bstarts? (?:as|between|with)\b"  # what a parameter holds first
 _AFTER = r"After (\w+), the list "  # of lists that were given and have changed
 _OFF_GRAPH = "cut off by a `detach`"
-_COUNTS_ALL = "argmax()"
-_ARGMAX = "`argmax` without a `dim` returns a single index into all numbers, counted row after row."
 _FLAKY = Finding(
     "Your code gives different results for the same input.",
     help="Is something random left on, or kept from one call to the next?",
@@ -242,9 +240,7 @@ def _explain_error(
         result.names_cause = True
         made_at = workspace.line(result.exercise, fact.line, "")
         return Finding(f"{fact.tells} {fact.asks}", help=line, places=places or (made_at,))
-    wrong_keys = values.keys(error, workspace) if type(error) is KeyError else ""
-    result.names_cause = bool(wrong_keys)
-    hint = wrong_keys or called or width or _meaning(line, frames, workspace)
+    hint = called or width or _meaning(line, frames, workspace)
     if "NoneType" in line:
         named = values.nones(error.__traceback__, workspace)
         hint = hint.replace(SOMETHING_IS_NONE, named) if named else hint
@@ -259,9 +255,8 @@ def _explain_error(
     elif "does not require grad" in line:
         hint = off_the_graph(workspace.source(result.exercise)) or hint
     elif re.search(r"^\w+Error: .*(?:\bout of bounds\b|\bindex out of range\b)", line):
-        counts = _ARGMAX if _COUNTS_ALL in workspace.source(result.exercise) else ""
         lengths = values.lengths(error.__traceback__, workspace) if "range" in line else ""
-        hint = " ".join(filter(None, (hint, counts, lengths)))
+        hint = " ".join(filter(None, (hint, lengths)))
     elif re.search(_ABOUT_SIZES, line) and not _is_raised(frames):
         sentence = "" if width else values.sizes(error.__traceback__, workspace, result.exercise)
         came, lines = origins.of_shapes(error, workspace, result.exercise)

@@ -28,7 +28,6 @@ from grader.curriculum.hint_limit import HintLimit
 from grader.feedback.finding import Finding, Place, Status
 from grader.recognition.dead_ends import (
     dropped,
-    kept_from_first_call,
     told_arguments,
     unused_layers,
 )
@@ -372,7 +371,7 @@ class _Pointer:
         source = self.workspace.source(self.exercise)
         zeros = re.findall(r"\b(\w+)=0(?![\w.])", shown.headline)
         none = [told for name in zeros if (told := false_for_zero(source, name)) is not None]
-        traps = [*python_traps(source), *kept_from_first_call(source), *none]
+        traps = [*python_traps(source), *none]
         if statement is not None:
             read = set(re.findall(r"\w+", statement))
             traps = [trap for trap in traps if trap[0].split("`")[1].rpartition(".")[2] in read]

@@ -14,21 +14,9 @@ from grader.board.statements import at_line, read_at
 from grader.board.workspace import Workspace
 from grader.recognition.likeness import parsed
 
-_COLUMN = " Should one of them be a column, `[:, None]`, to combine each number with every other?"
-
 _UNCALLABLE = (
     "`{}` is called like a function here, but it holds {}, {!r}. Where does it get its value?"
 )
-_KEYS = "The keys of `{}` are {}, such as {!r}; {!r} is {}."
-_ITEM_OF_BYTES = " A single item of bytes is a number, and so is each item in a loop over them."
-_MANY_OF = {
-    bool: "truth values",
-    int: "numbers",
-    float: "numbers",
-    str: "texts",
-    bytes: "bytes",
-    tuple: "tuples",
-}
 _PLAIN = (bool, int, float, str, bytes, list, tuple, dict, type(None))
 _LONGEST = 120  # characters of a call that is shown
 _KINDS = {
@@ -56,12 +44,8 @@ def sizes(traceback: TracebackType | None, workspace: Workspace, exercise: str =
     if not shapes and exercise:
         named = list(_values(traceback, workspace))
         shapes, numbers = _shapes_and_numbers(named)
-    tensors = [value for _, value in named if isinstance(value, Tensor)]
-    lengths = [tensor.numel() if tensor.dim() == 1 else 0 for tensor in tensors]
     sentence = "; ".join([", ".join(shapes), *numbers])
-    is_outer = len(lengths) == 2 and all(lengths) and lengths[0] != lengths[1]
-    ending = _COLUMN if is_outer else ""
-    return f"Shapes in {line}: {sentence}.{ending}" if shapes else ""
+    return f"Shapes in {line}: {sentence}." if shapes else ""
 
 
 def lengths(traceback: TracebackType | None, workspace: Workspace) -> str:
@@ -125,23 +109,6 @@ def nones(traceback: TracebackType | None, workspace: Workspace) -> str:
     """Return which names in the student's last line are None, in a sentence, or ""."""
     names = [f"`{name}`" for name, value in _values(traceback, workspace) if value is None]
     return f"{names[0]} is None here." if len(names) == 1 else ""
-
-
-def keys(error: KeyError, workspace: Workspace) -> str:
-    """Return what the keys of the dictionary in the student's last line are, in a sentence.
-
-    It is "" where the missing key is of the same kind.
-    """
-    missing = error.args[0] if error.args else None
-    for name, value in _values(error.__traceback__, workspace):
-        if type(value) is not dict or not value or missing in value:
-            continue
-        first = next(iter(value))
-        kinds, kind = _MANY_OF.get(type(first)), _KINDS.get(type(missing))
-        if kinds and kind and {type(key) for key in value} == {type(first)} != {type(missing)}:
-            hint = _ITEM_OF_BYTES if isinstance(first, bytes) and type(missing) is int else ""
-            return _KEYS.format(name, kinds, first, missing, kind) + hint
-    return ""
 
 
 def uncallable(traceback: TracebackType | None, workspace: Workspace) -> str:

@@ -214,12 +214,31 @@ HINTS: tuple[Hint, ...] = (
         "Python's `{0}` compares whole tensors, which are neither larger nor smaller. Number by "
         "number there are `clamp`, torch.maximum and torch.minimum.",
         at=r"(?<![\w.])(max|min)\(",
+        asks="What should be compared here, and how many answers should there be?",
     ),
     Hint(
         r"Boolean value of Tensor with more than one value is ambiguous",
         "`if`, `and`, `or` and `not` need a single True or False, not a tensor of them. "
         "For tensors there are `&`, `|`, `~` and torch.where; `is not None` tells whether "
         "something was given.",
+    ),
+    Hint(
+        r"object of type '(\w+)' has no len\(\)",
+        "`len` needs a collection, and a {0} has no length.",
+        at=r"\blen\(",
+        asks="How would you count what it gives while you go through it?",
+    ),
+    Hint(
+        r"expected np\.ndarray \(got Tensor\)",
+        "`from_numpy` takes an array of NumPy, and this is a tensor already.",
+        at=r"\bfrom_numpy\(",
+        asks="Is anything left to convert?",
+    ),
+    Hint(
+        r"unflatten: Provided sizes \[.*\] don't multiply up .* \((\d+)\)",
+        "This cuts an axis into equal parts, and an axis of size {0} can't be cut so.",
+        at=r"\bunflatten\(",
+        asks="What should happen to the part that is left over?",
     ),
     Hint(
         r"leaf Variable that requires grad is being used in an in-place operation",

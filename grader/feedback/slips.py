@@ -87,8 +87,8 @@ SLIPS: tuple[Hint, ...] = (
     ),
     Hint(
         r"t\(\) expects a tensor with <= 2 dimensions, but self is (\d+)D",
-        "`.t()` is for matrices, and this tensor has {0} axes. `transpose(-2, -1)` swaps the last "
-        "two.",
+        "`.t()` is for two axes, and this tensor has {0}. `transpose(-2, -1)` swaps the last two.",
+        asks="Which two axes should be swapped here?",
     ),
     Hint(
         r"permute\(.*number of dimensions in the tensor input does not match.*"
@@ -285,5 +285,6 @@ SLIPS: tuple[Hint, ...] = (
         r"Index tensor must have the same number of dimensions as (?:input|self) tensor",
         "`gather` and `scatter` need an index with as many axes as the tensor. `unsqueeze` adds "
         "one.",
+        asks="How many axes does each of the two have here, and which may it have?",
     ),
 )

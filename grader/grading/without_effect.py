@@ -1,8 +1,7 @@
 """Mistakes that the source alone proves: what is never used, or not what it seems to be.
 
-Right code reads every argument that an exercise gives it, drops no result, and leaves the next call
-what this one found. So where code is wrong and the known mistakes do not explain all of it, these
-are named as well.
+Right code reads every argument that an exercise gives it and drops no result. So where code is
+wrong and the known mistakes do not explain all of it, these are named as well.
 """
 
 from __future__ import annotations
@@ -27,16 +26,11 @@ from grader.grading.raised import (
     proven_by,
 )
 from grader.recognition.dead_ends import (
-    changed_in_forward,
     dropped,
-    kept_from_first_call,
-    misnamed_keys,
-    never_filled,
     unused_arguments,
     unused_layers,
 )
 from grader.recognition.graph import unseen
-from grader.recognition.likeness import parsed
 from grader.recognition.python_traps import misused_self, python_traps
 from grader.recognition.unused import kept_only
 
@@ -47,17 +41,9 @@ _NOTHING_READS = "No line of `{function}` reads {arguments}, so {what} here."
 _KEPT = "`{name}` is kept in `{attribute}`, which no line reads, so it changes nothing here."
 _ASKS_ARGUMENT = "What should change with {it}, and which line of your code makes it change?"
 _ASKS = "What is this line for, and should anything use its result?"
-_ASKS_KEY = "Which keys does that dictionary have?"
-# What a check says of a module without dropout whose training mode differs.
-_DIFFERS_IN_TRAINING = "In training mode your module returns other numbers"
-_ASKS_DROPOUT = (
-    "What does your module return for the same x in training mode and in evaluation mode?"
-)
 _MAKES_DROPOUT = re.compile(r"[dD]ropout\d?d?\(")
 _ASKS_SELF = "What does Python do with `self` here?"
-_ASKS_FILLED = "Which numbers should a new module start with, and which line sets them?"
 _ASKS_PYTHON = "What does Python do here? Try it on a small example."
-_ASKS_NEXT = "What does a second call, with a different input, find there?"
 
 
 def without_effect(
@@ -74,16 +60,11 @@ def without_effect(
     known = any(diagnosis.mistakes != (RAISES,) for diagnosis in result.diagnoses)
     found = [
         *(("self-misused", line, tells, _ASKS_SELF) for tells, line in misused_self(source)),
-        *(("dropout-added", *each) for each in _of_dropouts(result, source)),
         *_of_findings(result, source),
-        *(("unknown-key", line, tells, _ASKS_KEY) for tells, line in misnamed_keys(source)),
         *((_DROPPED, line, tells, _ASKS) for tells, line in dropped(source)),
-        *(("never-filled", line, tells, _ASKS_FILLED) for tells, line in never_filled(source)),
         # A known mistake says it more precisely, if there is one.
         *(("exchanged", n, tells, "") for tells, n in misplaced_in(exercise, source) if not known),
         *(("python", n, tells, _ASKS_PYTHON) for tells, n in python_traps(source) if not known),
-        *(("kept", line, tells, _ASKS_NEXT) for tells, line in kept_from_first_call(source)),
-        *(("changed", line, tells, _ASKS_NEXT) for tells, line in changed_in_forward(source)),
         *(("argument-unread", *each) for each in _of_arguments(exercise, source, named)),
     ]
     if not (result.lines or raises):
@@ -117,23 +98,6 @@ def _of_findings(result: ExerciseResult, source: str) -> Iterator[tuple[str, int
         if fact is not None:
             yield _PROVEN, fact.line, fact.tells, fact.asks
             return
-
-
-def _of_dropouts(result: ExerciseResult, source: str) -> Iterator[tuple[int, str, str]]:
-    """Yield the line of the only dropout in code that should do the same in both modes."""
-    differs = any(
-        check.finding and check.finding.headline.startswith(_DIFFERS_IN_TRAINING)
-        for check in result.checks
-    )
-    made = [
-        node
-        for node in ast.walk(parsed(source))
-        if isinstance(node, ast.Call) and re.search(r"[dD]ropout\d?d?$", ast.unparse(node.func))
-    ]
-    made = [node for node in made if not ast.unparse(node.func).startswith("self.")]
-    if differs and len(made) == 1:
-        tells = f"`{ast.unparse(made[0])}` acts in training mode. This exercise has no dropout."
-        yield made[0].lineno, tells, _ASKS_DROPOUT
 
 
 def told_as_unread(result: ExerciseResult, source: str) -> ExerciseResult:

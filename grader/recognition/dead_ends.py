@@ -20,17 +20,14 @@ from __future__ import annotations
 
 import ast
 import builtins
-import difflib
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from functools import partial
-from typing import TypeGuard
 
 from torch import Tensor, nn
 
-from grader.recognition.functions import statements
 from grader.recognition.likeness import parsed, walk
 from grader.recognition.unused import READS_ALL, kept_only, unused
 
@@ -56,13 +53,6 @@ _LONGER = re.compile(r"\+ \[|,\)$|\bcat\(|^\[\*")
 _NEW = re.compile(r"_?(?:new|next|updated)_?")
 _FIRST_PASS = "This `return` is inside the loop, so the loop ends in its first iteration."
 _ARGUMENT = "`{}` is an argument of `{}` and has no effect: nothing reads {}."
-_CHANGED = (
-    "`self.{}` is changed here, so the next call of `forward` starts from what this one left."
-)
-_KEPT = (
-    "Only the first call of `forward` computes `{}`. Every later call uses it, whatever its input."
-)
-_IS_THERE = re.compile(r"not hasattr\(self, ['\"](\w+)['\"]\)|self\.(\w+) is None")
 _ALL_LAYERS = {
     "modules", "named_modules", "children", "named_children", "_modules", "parameters",
     "named_parameters", "_parameters", "get_submodule", "get_parameter", "state_dict", "__dict__",
@@ -94,13 +84,8 @@ _SIZE = re.compile(
     r"(\.shape(\[[^\]]*\])?|\.size\([^)]*\)|^len\(.*\)|\.(device|dtype|ndim)|\.(dim|numel)\(\))$"
 )
 _LAYER = "`self.{}` is made here and used nowhere."
-_FILLED = re.compile(r"[^\W_]_\(|\.data\b|parameters\(|\] = ")
-_NEVER_FILLED = "`self.{}` holds whatever was in memory: `{}` doesn't fill it, nor does any line."
 _LAYER_OF_LIST = "`self.{}` gets {} parts here, and no line uses `self.{}[{}]`."
 _UNGIVEN = "This {} doesn't read {}, so it ignores the argument it is called with."
-_MISNAMED = "The key `{}` is read here, but no line sets it. There is `{}`: is it spelled right?"
-_NEAR = 0.8  # how similar a misspelled key is to the right one
-_LONGEST_KEY, _MOST_KEYS = 40, 100  # limits, as all pairs of keys are compared
 
 
 def dropped(source: str) -> list[tuple[str, int]]:
@@ -194,63 +179,6 @@ def _imported(tree: ast.Module) -> set[str]:
     }
 
 
-def changed_in_forward(source: str) -> list[tuple[str, int]]:
-    """Return a sentence on each attribute that `forward` changes for later calls, and its line."""
-    functions = [n for n in walk(parsed(source)) if isinstance(n, ast.FunctionDef)]
-    return _in_order(
-        sentence for node in functions if node.name == "forward" for sentence in _changed(node)
-    )
-
-
-def kept_from_first_call(source: str) -> list[tuple[str, int]]:
-    """Return a sentence on each attribute that only the first `forward` computes, and its line."""
-    functions = [n for n in walk(parsed(source)) if isinstance(n, ast.FunctionDef)]
-    stored = [
-        ast.unparse(node)
-        for function in functions
-        if function.name != "__init__"
-        for node in walk(function)
-        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)
-    ]
-    once = {name for name in stored if stored.count(name) == 1}
-    return _in_order(
-        sentence
-        for node in functions
-        if node.name == "forward"
-        for sentence in _kept_once(node, once)
-    )
-
-
-def misnamed_keys(source: str) -> list[tuple[str, int]]:
-    """Return a sentence on each key that is read and never set, though one like it is; its line."""
-    nodes = walk(parsed(source))
-    reads = [
-        (node.slice, node.lineno)
-        for node in nodes
-        if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load)
-    ]
-    slices = {id(key) for key, _ in reads}
-    keys = {
-        node.value
-        for node in nodes
-        if isinstance(node, ast.Constant) and _is_key(node.value) and id(node) not in slices
-    }
-    keys |= {node.arg for node in nodes if isinstance(node, ast.keyword) and _is_key(node.arg)}
-    if len(keys) > _MOST_KEYS:
-        return []
-    sentences = []
-    for key, line in reads:
-        if isinstance(key, ast.Constant) and _is_key(key.value) and key.value not in keys:
-            near = difflib.get_close_matches(key.value, keys, n=1, cutoff=_NEAR)
-            sentences += [(_MISNAMED.format(key.value, near[0]), line)] if near else []
-    return _in_order(sentences)
-
-
-def _is_key(value: object) -> TypeGuard[str]:
-    """Return whether it is a text of the length that keys have."""
-    return isinstance(value, str) and 0 < len(value) <= _LONGEST_KEY
-
-
 def told_arguments(source: str) -> list[tuple[str, int]]:
     """Return a sentence on each argument that nothing reads, and its line, in order."""
     kept = kept_only(source)
@@ -271,15 +199,6 @@ def unused_layers(source: str) -> list[tuple[str, int]]:
     return _in_order(sentence for node in owners for sentence in _unused_layers(node, tree, read))
 
 
-def never_filled(source: str) -> list[tuple[str, int]]:
-    """Return a sentence on each parameter that starts with whatever was in memory, and its line."""
-    tree = parsed(source)
-    if _FILLED.search(ast.unparse(tree)):
-        return []
-    assigned = [node for node in walk(tree) if isinstance(node, ast.Assign)]
-    return _in_order(sentence for node in assigned for sentence in _never_filled(node))
-
-
 def unused_arguments(source: str) -> list[tuple[str, int]]:
     """Return the arguments that nothing reads, after their function, and its line, in order."""
     tree = parsed(source)
@@ -293,20 +212,6 @@ def unused_arguments(source: str) -> list[tuple[str, int]]:
     # Arguments that only one branch does not read have a space in them.
     names = [whole for whole in unused(source) if " " not in whole]
     return _in_order((whole, lines[whole.rpartition(".")[0]]) for whole in names)
-
-
-def _never_filled(assigned: ast.Assign) -> Iterator[tuple[str, int]]:
-    """Yield the parameter that is assigned here, if it is nothing but `torch.empty`."""
-    target, value = assigned.targets[0], assigned.value
-    if not (isinstance(target, ast.Attribute) and isinstance(value, ast.Call) and value.args):
-        return
-    made, name = value.args[0], ast.unparse(value.func).rpartition(".")[2]
-    maker = ast.unparse(made.func) if isinstance(made, ast.Call) else ""
-    # With one argument, `torch.Tensor` may copy numbers.
-    of_sizes = isinstance(made, ast.Call) and len(made.args) > 1
-    is_empty = maker == "torch.empty" or (maker == "torch.Tensor" and of_sizes)
-    if name == "Parameter" and is_empty:
-        yield _NEVER_FILLED.format(target.attr, maker), assigned.lineno
 
 
 def _in_order(sentences: Iterable[tuple[str, int]]) -> list[tuple[str, int]]:
@@ -648,60 +553,10 @@ def _same_starts(function: ast.FunctionDef) -> Iterator[tuple[str, int]]:
                 yield _SAME_START.format(given[0], ast.unparse(target)), node.lineno
 
 
-def _changed(function: ast.FunctionDef) -> Iterator[tuple[str, int]]:
-    """Yield the lines that cut an attribute, or calculate it anew from itself; counts are fine."""
-    reads, begun = _reads(function), set[str]()
-    for node in sorted(statements(function), key=lambda node: node.lineno):
-        if isinstance(node, ast.Assign):
-            target, value = node.targets[0], node.value
-            part = value.value if isinstance(value, ast.Subscript) else None
-            terms = (value.left, value.right) if isinstance(value, ast.BinOp) else (part,)
-            again = any(term and ast.unparse(term) == ast.unparse(target) for term in terms)
-            counts = any(isinstance(term, ast.Constant) for term in terms)
-        elif isinstance(node, ast.AugAssign):
-            target, again, counts = node.target, True, isinstance(node.value, ast.Constant)
-        else:
-            continue
-        name = ast.unparse(target)
-        if not again and node in function.body:
-            begun.add(name)
-        counts = counts or name in begun or reads[name] == _reads(node)[name]
-        if again and not counts and isinstance(target, ast.Attribute) and _is_own(target):
-            yield _CHANGED.format(name.removeprefix("self.")), node.lineno
-
-
 def _reads(code: ast.AST) -> Counter[str]:
     """Return how often a piece of code reads each attribute."""
     nodes = [node for node in walk(code) if isinstance(node, ast.Attribute)]
     return Counter(ast.unparse(node) for node in nodes if isinstance(node.ctx, ast.Load))
-
-
-def _kept_once(function: ast.FunctionDef, once: AbstractSet[str]) -> Iterator[tuple[str, int]]:
-    """Yield the lines that compute an attribute from the input, if there is none yet.
-
-    `once` are the attributes that only one line sets.
-    """
-    arguments = {argument.arg for argument in function.args.args} - {"self"}
-    local = arguments | {
-        node.id
-        for node in walk(function)
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
-    }
-    for node in walk(function):
-        if not isinstance(node, ast.If) or node.orelse:
-            continue
-        asked = _IS_THERE.fullmatch(ast.unparse(node.test))
-        if asked is None:
-            continue
-        name = f"self.{asked[1] or asked[2]}"
-        for made in node.body:
-            if not isinstance(made, ast.Assign):
-                continue
-            read = set(
-                re.findall(r"\b(?<!\.)(\w+)\b(?!\.(?:device|dtype)\b)", ast.unparse(made.value))
-            )
-            if ast.unparse(made.targets[0]) == name and name in once and read & local:
-                yield _KEPT.format(name), made.lineno
 
 
 def _unused_layers(

@@ -1,13 +1,13 @@
 """Arguments in each other's place, by their names: `FeedForward(d_ff, d_model)`.
 
     self.decode(src, memory, tgt)     # where `decode` takes tgt, memory, src
-    weights, output = attention(…)    # where `attention` returns output, weights
 
 A call is checked where its `def` line is known: a function or class of the student's own files, a
 method of the same class, or a module that `__init__` keeps under a name. An argument is in the
 place of another if it has the name of a parameter and is passed for another one, and that parameter
-does not get it: `LayerNorm(d_model, dropout)`, too, where `dropout` is passed for `eps`. The same
-holds of the results that a call returns. Right code has none of these, as a rule."""
+does not get it: `LayerNorm(d_model, dropout)`, too, where `dropout` is passed for `eps`. Right
+code has none of these, as a rule.
+"""
 
 from __future__ import annotations
 
@@ -20,12 +20,6 @@ from grader.recognition.likeness import parsed, walk
 EXCHANGED = "{call} is {how} with {wrong}. {asks} Its `def` line has them in this order: {names}."
 ONE, SEVERAL = "Is each argument in its place?", "Are two arguments swapped?"
 
-_UNPACKED = (
-    "`{call}` returns `{name}` as its {place} result; this line unpacks it as the {other}. Are two "
-    "results swapped?"
-)
-_PLACES = ("first", "second", "third", "fourth")
-
 _Parameters = tuple[str, ...]
 
 # Arguments that several classes take under one name, and sizes: one for another is a slip.
@@ -34,19 +28,13 @@ _NO_SETTINGS = {"d_ff", "d_model", "n_heads", "n_kv_heads", "num_layers", "vocab
 
 
 def misplaced(source: str, imported: Iterable[str]) -> list[tuple[str, int]]:
-    """Return a sentence on each call with arguments or results in each other's place, and its line.
+    """Return a sentence on each call with arguments in each other's place, and its line.
 
     `imported` are the sources that this one imports from.
     """
     tree = parsed(source)
     trees = [*(parsed(text) for text in imported), tree]
     functions, classes = _defined(trees)
-    results = {
-        node.name: _results(node)
-        for defining in trees
-        for node in defining.body
-        if isinstance(node, ast.FunctionDef)
-    }
     others = _other_names(tree)
     functions = {name: takes for name, takes in functions.items() if name not in others}
     sentences = [_told(call, functions, classes, {}, "") for call in _calls(tree, outside=True)]
@@ -56,7 +44,6 @@ def misplaced(source: str, imported: Iterable[str]) -> list[tuple[str, int]]:
             sentences += [
                 _told(call, functions, classes, parts, node.name, bases) for call in _calls(node)
             ]
-    sentences += [_unpacked(node, results) for node in walk(tree) if isinstance(node, ast.Assign)]
     return sorted(
         {sentence for sentence in sentences if sentence is not None}, key=lambda pair: pair[1]
     )
@@ -192,31 +179,6 @@ def _is_of_another(value: str, parameter: str, takes: _Parameters) -> bool:
     """Return whether a value has the name of another parameter, of this call or of many."""
     is_setting = parameter in _SETTINGS and value in _SETTINGS | _NO_SETTINGS
     return value in takes or is_setting
-
-
-def _results(function: ast.FunctionDef) -> _Parameters:
-    """Return the names of the results that a function returns; "" for what has none."""
-    returned = [node.value for node in walk(function) if isinstance(node, ast.Return)]
-    tuples = {tuple(map(_name, value.elts)) for value in returned if isinstance(value, ast.Tuple)}
-    return tuples.pop() if len(tuples) == 1 else ()
-
-
-def _unpacked(node: ast.Assign, results: Mapping[str, _Parameters]) -> tuple[str, int] | None:
-    """Return the sentence on results that are unpacked in another order, and the line."""
-    target, value = node.targets[0], node.value
-    if not isinstance(target, ast.Tuple) or not isinstance(value, ast.Call):
-        return None
-    call = ast.unparse(value.func)
-    returned, own = results.get(call, ()), tuple(map(_name, target.elts))
-    if len(returned) != len(own) or len(own) > len(_PLACES):
-        return None
-    for place, name in enumerate(returned):
-        if name and name in own and own[place] != name and own[place] not in returned[:place]:
-            sentence = _UNPACKED.format(
-                call=call, name=name, place=_PLACES[place], other=_PLACES[own.index(name)]
-            )
-            return sentence, node.lineno
-    return None
 
 
 def _name(value: ast.expr) -> str:

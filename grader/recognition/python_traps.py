@@ -3,20 +3,14 @@
     rows = [[0] * 3] * 2                   # one row, twice
     if kind == "relu" or "gelu":           # always true
     if not self.train:                     # a method, which is always true
-    state = self.state.get(p, {})          # a new dictionary, which nothing keeps
     if self.p is 1:                        # False for 1.0, which is a different object
     rate = step ** -1 / 2                  # half of 1 / step, not 1 / its root
     def fit(model, losses=[]):             # all calls append to one list
-    steps.append(lambda x: layer(x))       # in a loop over layers: all call the last one
     class Cache:
         keys = []                          # all caches append to one list
         def append(self, key):
             Cache.keys = key               # all caches share it
     optimiser.lr = 0.1                     # torch reads the rate of each group
-    if x.size != y.size:                   # two methods, which are never the same
-    kept = torch.rand_like(x) > self.p     # in evaluation too, if no line asks for the mode
-    @torch.inference_mode()
-    def forward(self, x):                  # nothing in it receives a gradient
 
 Right code has none of these, as a rule.
 """
@@ -26,12 +20,11 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Sequence
-from collections.abc import Set as AbstractSet
 from typing import TypeGuard
 
-from grader.recognition.functions import defaults, is_static
+from grader.recognition.functions import defaults
 from grader.recognition.given import whole_number
-from grader.recognition.likeness import parsed, walk, without_texts
+from grader.recognition.likeness import parsed, walk
 
 _REPEATED = (
     "`{}` holds the same {} several times, so a change to one is a change to all. A "
@@ -39,10 +32,6 @@ _REPEATED = (
 )
 _ALWAYS_TRUE = "`{}` is always true: {} by itself counts as true, whatever comes before `or`."
 _METHOD = "`{}` is a method, and nothing calls it here: as a condition it is always true."
-_NOT_KEPT = (
-    "If the key is missing, `{}` returns a new {}, which nothing keeps: what is stored in `{}` is "
-    "lost."
-)
 _SHARED = (
     "`{}` is created once, for the class: all objects of `{}` share it. Each gets its own if "
     "`__init__` creates it."
@@ -59,66 +48,42 @@ _SHARED_BY_CALLS = (
     "`{0}` is created once, when `{1}` is defined: all calls without a `{0}` share it. Each gets "
     "its own if a line of `{1}` creates it."
 )
-_LATE = (
-    "`{}` in this `lambda` is looked up when it is called, which is after the loop: there it is "
-    "the last one."
-)
 _IDENTITY = (
     "`{}` checks whether both are the same object, not whether they are equal: 1.0 and 1 are not. "
     "`{}` compares the values."
 )
 _EXPONENT = "The exponent of `{0}` is {1} here, not {1}/2, since `**` comes before `/`."
-_SETS_MODE = "`{}` sets the mode and returns the module, so as a condition it is always true."
 _NO_SELF = "`{}` does not take `self`, which Python passes to every method first."
-_METHODS_COMPARED = (
-    "`{}` compares two methods, not what they return: methods of two tensors are never equal."
-)
-_DROPS_ALWAYS = "`{}` drops in evaluation as well: no line asks for the mode, `self.training`."
-_NO_GRADIENT = "`{}` makes `{}` run without a graph: nothing in it receives a gradient."
 _ZERO = "As a condition, `{}` is false for 0 as well as for None."
 _KINDS = {ast.List: "list", ast.ListComp: "list", ast.Dict: "dictionary", ast.Set: "set"}
 _CHANGES = {"append", "extend", "insert", "add", "update", "clear", "pop"}
 _OPTIMISER = re.compile(r"opt(?:im(?:i[sz]er)?)?$")
 # Methods without arguments whose results are conditions, or look like one.
 _METHODS = {"all", "any", "eval", "train"}
-# Methods of tensors that are compared with each other, and random numbers that decide what stays.
-_SIZES = {"size", "dim", "numel", "stride"}
-_DRAWS = re.compile(r"(?:torch\.)?(?:rand|rand_like)\(")
-_RATE = re.compile(r"(?i)\b(?:p|prob|\w*drop\w*|\w*keep\w*)\b")
-_MODE = re.compile(r"(?i)train|eval|numpy|\bnp\b")
 
 
 def python_traps(source: str) -> list[tuple[str, int]]:
     """Return a sentence on each such line, and its number, in order."""
     tree = parsed(source)
-    found, own = [*_conditions(tree)], _own_names(tree)
+    found = [*_conditions(tree)]
     for node in walk(tree):
         if isinstance(node, ast.FunctionDef):
-            found += [*_repeated(node), *_not_kept(node), *_shared_by_calls(node)]
-            found += _without_gradient(node)
+            found += [*_repeated(node), *_shared_by_calls(node)]
         elif isinstance(node, ast.ClassDef):
             found += [*_shared_by_objects(node), *_shared_attributes(node), *_set_for_all(node)]
-        elif isinstance(node, ast.For):
-            found += _bound_late(node)
         elif isinstance(node, ast.Compare):
-            found += [*_compared_by_identity(node), *_methods_compared(node, own)]
+            found += _compared_by_identity(node)
         elif isinstance(node, ast.BinOp):
             found += _exponent_without_its_half(node)
         elif isinstance(node, ast.Attribute):
             found += _rates_of_none(node)
-    code = without_texts(source)
-    if code and not _MODE.search(code):
-        found += _dropped_always(tree)
     return sorted(set(found), key=lambda pair: (pair[1], pair[0]))
 
 
 def misused_self(source: str) -> list[tuple[str, int]]:
-    """Return a sentence on each method without `self`, and on a mode that is set, not asked for."""
+    """Return a sentence on each method that uses `self` without taking it, and its line."""
     found = []
     for owner in walk(parsed(source)):
-        test = ast.unparse(owner.test) if isinstance(owner, ast.If | ast.IfExp) else ""
-        if isinstance(owner, ast.If | ast.IfExp) and test in ("self.train()", "self.eval()"):
-            found.append((_SETS_MODE.format(test), owner.lineno))
         for node in owner.body if isinstance(owner, ast.ClassDef) else ():
             if not isinstance(node, ast.FunctionDef) or node.decorator_list:
                 continue
@@ -207,31 +172,6 @@ def _own_names(tree: ast.Module) -> set[str]:
     return {*fields, *kept}
 
 
-def _not_kept(function: ast.FunctionDef) -> Iterator[tuple[str, int]]:
-    """Yield the defaults of `get` that are filled and put nowhere."""
-    stored = _stored_in(function)
-    nodes = walk(function)
-    parts = {id(node.value) for node in nodes if isinstance(node, ast.Subscript | ast.Attribute)}
-    tested = {id(part) for node in nodes if isinstance(node, ast.If) for part in walk(node.test)}
-    # Passed on whole, it may be put anywhere.
-    kept = {
-        node.id
-        for node in nodes
-        if isinstance(node, ast.Name)
-        and isinstance(node.ctx, ast.Load)
-        and id(node) not in parts | tested
-    }
-    for node in walk(function):
-        if not (isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)):
-            continue
-        name, call = node.targets[0].id, node.value
-        if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute):
-            is_get = call.func.attr == "get" and len(call.args) == 2
-            kind = _KINDS.get(type(call.args[1]), "") if is_get else ""
-            if kind and name in stored - kept:
-                yield _NOT_KEPT.format(ast.unparse(call), kind, name), node.lineno
-
-
 def _stored_in(function: ast.FunctionDef) -> set[str]:
     """Return the variables in which a subscript stores something: `rows` of `rows[0][1] = 2`."""
     stored = set()
@@ -243,16 +183,6 @@ def _stored_in(function: ast.FunctionDef) -> set[str]:
             if isinstance(inner, ast.Name):
                 stored.add(inner.id)
     return stored
-
-
-def _without_gradient(function: ast.FunctionDef) -> Iterator[tuple[str, int]]:
-    """Yield what stands above a `forward` and switches gradients off in it."""
-    # The static one of a torch.autograd.Function runs without a graph in any case.
-    is_modules = function.name == "forward" and not is_static(function)
-    for decorator in function.decorator_list if is_modules else ():
-        text = ast.unparse(decorator)
-        if re.fullmatch(r"(?:torch\.)?(?:no_grad|inference_mode)\(\)", text):
-            yield _NO_GRADIENT.format(f"@{text}", function.name), decorator.lineno
 
 
 def _rates_of_none(node: ast.Attribute) -> Iterator[tuple[str, int]]:
@@ -271,29 +201,6 @@ def _compared_by_identity(node: ast.Compare) -> Iterator[tuple[str, int]]:
         equal = ast.Eq() if isinstance(node.ops[0], ast.Is) else ast.NotEq()
         better = ast.Compare(node.left, [equal], node.comparators)
         yield _IDENTITY.format(ast.unparse(node), ast.unparse(better)), node.lineno
-
-
-def _methods_compared(node: ast.Compare, own: AbstractSet[str]) -> Iterator[tuple[str, int]]:
-    """Yield the comparison, if it is of one method of two tensors, which is not called."""
-    sides = (node.left, *node.comparators)
-    names = [side.attr for side in sides if isinstance(side, ast.Attribute)]
-    if len(names) == len(sides) == 2 and names[0] == names[1] and names[0] in _SIZES - own:
-        yield _METHODS_COMPARED.format(ast.unparse(node)), node.lineno
-
-
-def _dropped_always(tree: ast.Module) -> Iterator[tuple[str, int]]:
-    """Yield the dropouts of a file that asks for no mode: torch's function, or written out."""
-    for node in walk(tree):
-        if isinstance(node, ast.Call):
-            name = ast.unparse(node.func)
-            is_dropout = name in ("F.dropout", "nn.functional.dropout")
-            if is_dropout and len(node.args) < 3:
-                yield _DROPS_ALWAYS.format(f"{name}(…)"), node.lineno
-        elif isinstance(node, ast.Compare) and len(node.ops) == 1:
-            text = ast.unparse(node)
-            is_order = isinstance(node.ops[0], ast.Lt | ast.LtE | ast.Gt | ast.GtE)
-            if is_order and _DRAWS.search(text) and _RATE.search(text):
-                yield _DROPS_ALWAYS.format(text), node.lineno
 
 
 def _exponent_without_its_half(node: ast.BinOp) -> Iterator[tuple[str, int]]:
@@ -386,32 +293,6 @@ def _shared_attributes(owner: ast.ClassDef) -> Iterator[tuple[str, int]]:
         for argument, default in defaults(maker):
             if _is_collection(default) and argument.arg in kept:
                 yield _SHARED_BY_CALLS.format(argument.arg, owner.name), argument.lineno
-
-
-def _bound_late(loop: ast.For) -> Iterator[tuple[str, int]]:
-    """Yield the functions without a name that a loop collects and that read what it loops over."""
-    targets = {node.id for node in walk(loop.target) if isinstance(node, ast.Name)}
-    made = {
-        target.id
-        for node in walk(loop)
-        if isinstance(node, ast.Assign)
-        for target in node.targets
-        if isinstance(target, ast.Name)
-    }
-    for node in walk(loop):
-        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
-            continue
-        owner = node.func.value
-        is_new = isinstance(owner, ast.Name) and owner.id in made
-        collected = node.args if node.func.attr == "append" and not is_new else ()
-        for function in (part for part in collected if isinstance(part, ast.Lambda)):
-            own = {
-                argument.arg for argument in walk(function.args) if isinstance(argument, ast.arg)
-            }
-            read = [part.id for part in walk(function.body) if isinstance(part, ast.Name)]
-            late = [name for name in read if name in targets - own]
-            if late:
-                yield _LATE.format(late[0]), function.lineno
 
 
 def _is_collection(node: ast.AST | None) -> bool:

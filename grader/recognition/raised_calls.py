@@ -125,18 +125,12 @@ def of_unequal_shapes(raised: Raised) -> Fact | None:
         r"stack expects each tensor to be equal size, but got (\[.*?\]) at entry 0 and (\[.*?\])",
         raised.error,
     )
-    flat = re.search(r"zero-dimensional tensor .* cannot be concatenated", raised.error)
     for call in _calls(raised):
         if said and ast.unparse(call.func) == "torch.stack":
             one, other = (shape.replace("[", "(").replace("]", ")") for shape in said.groups())
             return Fact(
                 f"`{written(call)}` joins tensors of one shape only. Here one has the shape {one}, "
                 f"another {other}.",
-                "Which shapes can they have, and what do you need of each?",
-            )
-        if flat and ast.unparse(call.func) in ("torch.cat", "torch.concat"):
-            return Fact(
-                f"`{written(call)}` joins tensors along an axis, and one of these has no axes.",
                 "Which shapes can they have, and what do you need of each?",
             )
     return None
@@ -242,22 +236,6 @@ def class_for_a_layer(raised: Raised) -> Fact | None:
     return None
 
 
-def what_keeps_nothing(raised: Raised) -> Fact | None:
-    """`self.pe = self.register_buffer("pe", …)`, which returns None."""
-    for node in raised.nodes() if "NoneType" in raised.error else ():
-        if not isinstance(node, ast.Attribute) or not is_name(node.value, "self"):
-            continue
-        kept = raised.given.kept(node.attr, raised.function)
-        if kept is not None and re.match(r"self\.(?:register|add)_\w+\(", ast.unparse(kept[0])):
-            return Fact(
-                f"Line {kept[2].lineno}, `{written(kept[2])}`, sets `self.{node.attr}` to what "
-                "that call returns, which is None.",
-                "Under which name does the call itself keep what it is given?",
-                kept[2].lineno,
-            )
-    return None
-
-
 def _is_size(value: ast.expr) -> bool:
     """Return whether an expression is `x.size(1)` or `x.shape[1]`."""
     return bool(re.fullmatch(r"[\w.]+\.(?:size\(-?\d\)|shape\[-?\d\])", ast.unparse(value)))
@@ -286,5 +264,5 @@ def _holds_a_name(value: ast.expr) -> bool:
 
 CALLS = (
     of_numpy, one_number, of_a_number, of_nothing, of_unequal_shapes, of_other_arguments,
-    not_a_function, class_for_a_layer, what_keeps_nothing,
+    not_a_function, class_for_a_layer,
 )  # fmt: skip

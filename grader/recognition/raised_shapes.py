@@ -17,7 +17,6 @@ from grader.recognition.raised_line import (
     axes,
     calls,
     in_words,
-    indices,
     is_index,
     written,
 )
@@ -92,26 +91,6 @@ def subscripts(raised: Raised) -> Fact | None:
         f"{tells} {ALLOWED}",
         "How do you write any number of axes in an equation?",
     )
-
-
-def pattern(raised: Raised) -> Fact | None:
-    """`reduce(x, "b v -> b 1", "max")`."""
-    said = re.search(
-        r'pattern "([^"]+)".*expected (\d+) dims\. Received (\d+)-dim', raised.error, re.S
-    )
-    if not said:
-        return None
-    for node in raised.nodes():
-        if not isinstance(node, ast.Call) or not node.args:
-            continue
-        if said[1] in ast.unparse(node) and raised.origin(node.args[0], "axes"):
-            name = ast.unparse(node.args[0])
-            tells = (
-                f"The pattern `{said[1]}` takes exactly {axes(said[2])}. Here `{name}` has "
-                f"{in_words(said[3])}."
-            )
-            return Fact(f"{tells} {ALLOWED}", "How do you write any number of axes in a pattern?")
-    return None
 
 
 def counted(raised: Raised) -> Fact | None:
@@ -503,85 +482,6 @@ def in_order(raised: Raised) -> Fact | None:
     return None
 
 
-def in_equal_parts(raised: Raised) -> Fact | None:
-    """`key.unflatten(-2, (-1, block))` of a length that `block` doesn't divide."""
-    said = re.search(
-        r"unflatten: Provided sizes \[.*\] don't multiply up .* \((\d+)\)", raised.error
-    )
-    for call, tensor in calls(raised, "unflatten") if said else ():
-        if said and raised.origin(tensor):
-            name = ast.unparse(tensor)
-            return Fact(
-                f"`{written(call)}` cuts an axis into equal parts. Here `{name}` has {said[1]} on "
-                f"that axis, which can't be cut so. {ALLOWED}",
-                "What should happen to the part that is left over?",
-            )
-    return None
-
-
-def of_two_axes(raised: Raised) -> Fact | None:
-    """`x.t()` of more axes than two."""
-    said = re.search(
-        r"t\(\) expects a tensor with <= 2 dimensions, but self is (\d+)D", raised.error
-    )
-    for call, tensor in calls(raised, "t") if said else ():
-        if said and (raised.origin(tensor, "axes") or _is_gradient(tensor, raised.function)):
-            name = ast.unparse(tensor)
-            return Fact(
-                f"`{written(call)}` is for two axes. Here `{name}` has {in_words(said[1])}. "
-                f"{ALLOWED}",
-                "How do you swap the last two axes of any number?",
-            )
-    return None
-
-
-def _is_gradient(tensor: ast.expr, function: Function) -> bool:
-    """Return whether it is what autograd passes to a `backward`, which has the output's shape."""
-    of_autograd = function.owner is not None and any(
-        ast.unparse(base).rpartition(".")[2] == "Function" for base in function.owner.bases
-    )
-    return (
-        of_autograd
-        and function.node.name == "backward"
-        and isinstance(tensor, ast.Name)
-        and tensor.id in function.parameters[1:]
-    )
-
-
-def of_other_rank(raised: Raised) -> Fact | None:
-    """`x.gather(1, labels.view(-1, 1))` of a tensor with three axes."""
-    if "Index tensor must have the same number of dimensions as" not in raised.error:
-        return None
-    for tensor, index in indices(raised):
-        name = raised.origin(index, "numbers")
-        if not name:
-            continue
-        code = written(index)
-        asks = f"How many axes may `{name}` have, and which of them does this line allow?"
-        shape = index.args if isinstance(index, ast.Call) else []
-        flat = isinstance(index, ast.Call) and ast.unparse(index.func).endswith(("view", "reshape"))
-        if flat and list(map(whole_number, shape)) == [-1, 1]:
-            return Fact(
-                f"`{code}` always has two axes, and the tensor that it picks from has more here. "
-                f"{ALLOWED}",
-                asks,
-            )
-        if raised.origin(index):
-            return Fact(
-                f"`{ast.unparse(tensor)}` has another number of axes than `{code}`, which says "
-                "what to pick or where to write. Both need the same number.",
-                f"Which axis does `{code}` lack?",
-            )
-        if isinstance(tensor, ast.Call) and ast.unparse(tensor.func) == "torch.zeros":
-            return Fact(
-                f"`{written(tensor)}` always has the same number of axes, whatever `{name}` has. "
-                f"`{code}` has a different number here. {ALLOWED}",
-                asks,
-            )
-    return None
-
-
 SHAPES = (
-    unpacked, reordered, subscripts, pattern, counted, indexed, slot, made_like, combined, viewed,
-    in_order, in_equal_parts, of_two_axes, of_other_rank,
+    unpacked, reordered, subscripts, counted, indexed, slot, made_like, combined, viewed, in_order,
 )  # fmt: skip

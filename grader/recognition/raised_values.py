@@ -286,57 +286,6 @@ def in_place(raised: Raised) -> Fact | None:
     return None
 
 
-def without_length(raised: Raised) -> Fact | None:
-    """`len(batches)` of a generator."""
-    if not re.search(r"object of type '\w+' has no len\(\)", raised.error):
-        return None
-    for node in raised.nodes():
-        if not isinstance(node, ast.Call) or ast.unparse(node.func) != "len" or not node.args:
-            continue
-        if raised.origin(node.args[0]):
-            name = ast.unparse(node.args[0])
-            return Fact(
-                f"`{written(node)}` needs a collection. Here `{name}` has no length. {ALLOWED}",
-                f"How would you count what `{name}` gives while you go through it?",
-            )
-    return None
-
-
-def no_array(raised: Raised) -> Fact | None:
-    """`torch.from_numpy(ids)` of a tensor."""
-    if "expected np.ndarray (got Tensor)" not in raised.error:
-        return None
-    for node in raised.nodes():
-        if not isinstance(node, ast.Call) or not ast.unparse(node.func).endswith("from_numpy"):
-            continue
-        if node.args and raised.origin(node.args[0], "numbers"):
-            name = ast.unparse(node.args[0])
-            return Fact(
-                f"`{written(node)}` takes a NumPy array, and `{name}` is a tensor.",
-                "Is anything left to convert?",
-            )
-    return None
-
-
-def largest_of_tensors(raised: Raised) -> Fact | None:
-    """`max(0, x)` of a tensor."""
-    if "Boolean value of Tensor with more than one value" not in raised.error:
-        return None
-    for node in raised.nodes():
-        if not isinstance(node, ast.Call) or ast.unparse(node.func) not in ("max", "min"):
-            continue
-        numbers = [_is_number(argument) for argument in node.args]
-        is_given = len(numbers) == 1 and raised.origin(node.args[0])
-        if is_given or (len(numbers) == 2 and numbers.count(True) == 1):
-            name = ast.unparse(node.func)
-            return Fact(
-                f"`{written(node)}` is Python's own `{name}`, which compares a tensor as a whole, "
-                "not number by number.",
-                "Which function of torch compares every number of a tensor?",
-            )
-    return None
-
-
 def looked_up(raised: Raised) -> Fact | None:
     """`vocab["<UNK>"]` of a dictionary that was given."""
     said = re.match(r"KeyError: (['\"].+['\"])$", raised.error)
@@ -350,69 +299,6 @@ def looked_up(raised: Raised) -> Fact | None:
             return Fact(
                 f"`{written(node)}` needs the key {said[1]}, which `{name}` may lack, as here.",
                 "Which argument says what to look up?",
-            )
-    return None
-
-
-def number_called(raised: Raised) -> Fact | None:
-    """`0.5 (x + y)`: an operator is missing."""
-    for node in raised.nodes() if "object is not callable" in raised.error else ():
-        if isinstance(node, ast.Call) and _is_number(node.func):
-            return Fact(
-                f"`{written(node.func)}` is a number, and the bracket after it calls it. An "
-                "operator such as `*` is missing between them.",
-                "What should be done with the number and the bracket?",
-            )
-    return None
-
-
-def number_for_flag(raised: Raised) -> Fact | None:
-    """`x.sum(-1, keepdim=1)`: a number where torch takes True or False."""
-    said = re.search(r"invalid combination of arguments - got \(.*?\b(\w+)=int", raised.error)
-    if not said or f"bool {said[1]} " not in raised.error:
-        return None
-    for node in raised.nodes():
-        if isinstance(node, ast.Call) and any(part.arg == said[1] for part in node.keywords):
-            return Fact(
-                f"`{written(node)}` passes a number as `{said[1]}`, which is True or False.",
-                f"Which of the two should `{said[1]}` be?",
-            )
-    return None
-
-
-def by_position_only(raised: Raised) -> Fact | None:
-    """`counts.get(pair, default=0)`: Python's own methods take no names."""
-    said = re.search(r"^TypeError: (?:\w+\.)?(\w+)\(\) takes no keyword arguments", raised.error)
-    if not said:
-        return None
-    for node in raised.nodes():
-        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
-            continue
-        if node.keywords and node.func.attr == said[1]:
-            names = " and ".join(f"`{keyword.arg}`" for keyword in node.keywords)
-            return Fact(
-                f"`{written(node)}` passes {names} by name, and Python's `{said[1]}` takes "
-                "its arguments by position only.",
-                "In which order does it take them?",
-            )
-    return None
-
-
-def part_of_a_type(raised: Raised) -> Fact | None:
-    """`range[3]`: square brackets where round ones are meant."""
-    said = re.search(
-        r"^TypeError: (?:type )?'(\w+)' (?:is|object is) not subscriptable", raised.error
-    )
-    if not said:
-        return None
-    for node in raised.nodes():
-        if not isinstance(node, ast.Subscript) or not isinstance(node.value, ast.Name):
-            continue
-        if node.value.id == said[1]:
-            return Fact(
-                f"`{written(node)}` takes a part of `{said[1]}` itself, which is a type. Round "
-                f"brackets make one: `{said[1]}(…)`.",
-                f"What does `{said[1]}(…)` need in its brackets to make the one you want?",
             )
     return None
 
@@ -479,15 +365,7 @@ def _compares_numbers(test: ast.Compare) -> bool:
     return not any(isinstance(op, ast.Is | ast.IsNot | ast.In | ast.NotIn) for op in test.ops)
 
 
-def _is_number(node: ast.expr) -> bool:
-    """Return whether an expression is a number in digits, such as `0.5` and `2 ** 0.5`."""
-    if isinstance(node, ast.BinOp):
-        return _is_number(node.right)
-    return isinstance(node, ast.Constant) and type(node.value) in (int, float)
-
-
 VALUES = (
     none, none_of_own, before_super, demanded, by_labels, too_many, out_of_bounds, no_index,
-    in_place, without_length, no_array, largest_of_tensors, looked_up, number_called,
-    number_for_flag, by_position_only, part_of_a_type, truth_of_a_tensor,
+    in_place, looked_up, truth_of_a_tensor,
 )  # fmt: skip

@@ -132,17 +132,6 @@ class SwiGLU(nn.Module):
 """
 
 
-def test_the_only_dropout_is_told_where_training_mode_should_be_evaluation() -> None:
-    headline = "In training mode your module returns other numbers than in evaluation mode."
-    check = CheckResult("", "works_on_any_input", Status.FAILED, 0.0, 1.0, Finding(headline))
-    result = replace(wrong("swiglu"), checks=(check,))
-    (line,) = without_effect(result, SWIGLU)
-    assert (line_of(line), "`nn.Dropout(0.3)` acts in" in tells(line)) == (6, True)
-    assert without_effect(wrong("swiglu"), SWIGLU) == ()
-    twice = SWIGLU.replace("self.w(x)", "F.dropout(self.w(x), 0.1, self.training)")
-    assert without_effect(result, twice) == ()
-
-
 def test_the_line_that_makes_a_parameter_of_a_wrong_shape_is_told_and_no_way_round_it() -> None:
     headline = "The parameter `up.weight` of SwiGLU has shape (2, 3); it should have (3, 2)."
     place, elsewhere = Place("swiglu.py", 3, "self.up = …"), Place("swiglu.py", 2, "d = d_model")

@@ -59,16 +59,6 @@ def test_a_call_with_misplaced_arguments_is_named(
     assert at == number
 
 
-def test_results_that_are_unpacked_in_another_order_are_named() -> None:
-    """Here `weights` is what the call returns second."""
-    attention = "def attention(q, k):\n    weights = q @ k\n    return weights @ k, weights"
-    ((told, line),) = misplaced("weights, output = attention(q, k)", [attention])
-    assert told.startswith("`attention` returns `weights` as its second result; this line")
-    assert line == 1
-    assert misplaced("output, weights = attention(q, k)", [attention]) == []
-    assert misplaced("first, second = attention(q, k)", [attention]) == []
-
-
 def test_a_static_method_takes_no_self() -> None:
     source = (
         "class Pairs:\n"

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from grader.feedback.exceptions import hint_for
-from grader.recognition.raising import at_raise, convolution
+from grader.recognition.raising import at_raise
 
 NUMPY = "RuntimeError: Can't call numpy() on Tensor that requires grad. Use tensor.detach()."
 SIZES = (
@@ -106,11 +106,6 @@ def one_line(line: str) -> str:
             "`x.max(dim=1)[0]` drops the axis that it goes along, and `x` still has it.",
         ),
         (
-            "RuntimeError: Index tensor must have the same number of dimensions as input tensor "
-            "| y = log_p.gather(-1, labels)",
-            "`log_p` has another number of axes than `labels`",
-        ),
-        (
             "RuntimeError: Boolean value of Tensor with more than one value is ambiguous "
             "| y = x if x > 0 else 0",
             "This line asks whether `x > 0` is true.",
@@ -119,11 +114,6 @@ def one_line(line: str) -> str:
             "RuntimeError: Boolean value of Tensor with more than one value is ambiguous "
             "| y = f(x) and g(x)",
             "Python's `and` asks whether its first part is true as a whole",
-        ),
-        (
-            "RuntimeError: Boolean value of Tensor with more than one value is ambiguous "
-            "| y = query - max(query)",
-            "`max(query)` is Python's own `max`",
         ),
         (
             "RuntimeError: view size is not compatible with input tensor's size and stride "
@@ -169,11 +159,6 @@ def test_nothing_is_told_where_another_line_may_be_wrong(line: str) -> None:
         ("TypeError: 'str' object is not callable", "self.activation(x)", "Line 5, `self.activ"),
         ("TypeError: 'list' object is not callable", "self.maps(x)", "of the type `list` there."),
         ("TypeError: 'NoneType' object is not callable", "self.norm(x)", "`self.norm` may be None"),
-        (
-            "AttributeError: 'NoneType' object has no attribute 'size'",
-            "x + self.pe.size(0)",
-            "sets `self.pe` to what that call returns, which is None.",
-        ),
         ("TypeError: 'str' object is not callable", "self.maps(x)", ""),
     ],
 )
@@ -225,14 +210,6 @@ def test_a_part_of_the_last_axis_is_not_its_width() -> None:
     source = "def attention(x, angles):\n    out = torch.zeros_like(x)\n    out[:, :, 0::2] = y\n"
     given = {"x": torch.zeros(12, 10), "angles": torch.zeros(12, 5)}
     assert told(error, source, 3, **given) == ""
-
-
-def test_a_convolution_is_told_where_it_is_made() -> None:
-    source = "class A(nn.Module):\n    def __init__(self):\n        self.up = nn.Conv1d(3, 4, 1)\n"
-    fact = convolution("layers.0.up.weight", source)
-    assert fact is not None
-    assert fact.line == 3
-    assert convolution("layers.0.down.weight", source) is None
 
 
 def test_a_function_that_takes_no_none_is_not_blamed_for_the_call_that_passes_it() -> None:

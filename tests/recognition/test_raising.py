@@ -14,7 +14,6 @@ STRETCH = (
     "non-singleton dimension {2}.  Target sizes: [{3}].  Tensor sizes: [{4}]"
 )
 MANY = "ValueError: too many values to unpack (expected 3)"
-RANK = "RuntimeError: Index tensor must have the same number of dimensions as"
 LEAF = "RuntimeError: a leaf Variable that requires grad is being used in an in-place operation."
 WHOLE = "RuntimeError: Boolean value of Tensor with more than one value is ambiguous"
 ATTENTION = ("attention", "tiled_attention", "KVCache", "Layer")
@@ -136,15 +135,6 @@ def one_line(line: str, **values: object) -> str:
         ),
         ("KeyError: '<UNK>' | x = key['<UNK>']", "needs the key '<UNK>', which `key` may lack"),
         (
-            "TypeError: 'float' object is not callable | x = (2 / pi) ** 0.5(query)",
-            "`0.5` is a number, and the bracket after it calls it.",
-        ),
-        (
-            "TypeError: dict.get() takes no keyword arguments | n = counts.get(key=a, default=0)",
-            "passes `key` and `default` by name",
-        ),
-        ("TypeError: type 'bytes' is not subscriptable | x = bytes[3]", "`bytes(…)`"),
-        (
             "RuntimeError: Boolean value of Tensor with more than one value is ambiguous "
             "| x = 1 if not mask else 2",
             "`mask is None` asks whether it was given.",
@@ -159,29 +149,6 @@ def one_line(line: str, **values: object) -> str:
             "`mask is None` asks whether it was given.",
         ),
         (
-            "TypeError: sort() received an invalid combination of arguments - got (Tensor, "
-            "descending=int), but expected one of: (Tensor input, int dim = -1, bool descending "
-            "= False) | x = torch.sort(query, descending=-1)",
-            "passes a number as `descending`, which is True or False.",
-        ),
-        (
-            "RuntimeError: unflatten: Provided sizes [-1, 3] don't multiply up to the size of dim "
-            "2 (11) in the input tensor | x = key.unflatten(-2, (-1, 3))",
-            "`key.unflatten(-2, (-1, 3))` cuts an axis into equal parts. Here `key` has 11 on that",
-        ),
-        (
-            "RuntimeError: t() expects a tensor with <= 2 dimensions, but self is 3D | x = key.t()",
-            "`key.t()` is for two axes. Here `key` has three.",
-        ),
-        (
-            f"{RANK} input tensor | return log_p.gather(1, key.long().view(-1, 1))",
-            "`key.long().view(-1, 1)` always has two axes",
-        ),
-        (
-            f"{RANK} self tensor | x = torch.zeros(len(key), pad).scatter_(1, key.unsqueeze(1), 1)",
-            "`torch.zeros(len(key), pad)` always has the same number of axes, whatever `key` has.",
-        ),
-        (
             "RuntimeError: index -100 is out of bounds for dimension 1 with size 5 "
             "| x = torch.gather(query, index=key.reshape(-1).unsqueeze(1), dim=-1)",
             "Every number of `key` is an index here, and -100, which is one of them,",
@@ -190,21 +157,11 @@ def one_line(line: str, **values: object) -> str:
         (f"{LEAF} | query *= p", "`query *= p` changes `query` itself"),
         (f"{LEAF} | query[key < p] = 0", "`query[key < p] = 0` changes `query` itself"),
         (
-            "TypeError: expected np.ndarray (got Tensor) | x = torch.from_numpy(key)",
-            "takes a NumPy array, and `key` is a tensor.",
-        ),
-        (
             "RuntimeError: maximum(): functions with out=... arguments don't support automatic "
             "differentiation, but one of the arguments requires grad. "
             "| return torch.maximum(key, query, out=query)",
             "changes `query` itself",
         ),
-        (
-            "TypeError: object of type 'generator' has no len() | return total / len(query)",
-            "`len(query)` needs a collection. Here `query` has no length.",
-        ),
-        (f"{WHOLE} | return max(0, query)", "which compares a tensor as a whole"),
-        (f"{WHOLE} | return query * min(heads, 6.0)", "`min(heads, 6.0)` is Python's own `min`"),
     ],
 )
 def test_what_the_line_and_the_error_show_is_told(line: str, tells: str) -> None:
@@ -219,9 +176,6 @@ def test_what_the_line_and_the_error_show_is_told(line: str, tells: str) -> None
         "AssertionError | assert heads.shape == query.shape",
         "RuntimeError: selected index k out of range | x = y.topk(found)",
         "KeyError: 'a' | x = table['a']",
-        "TypeError: 'float' object is not callable | x = scale(query)",
-        f"{RANK} input tensor | return log_p.gather(1, table.view(-1, 1))",
-        f"{RANK} input tensor | return log_p.gather(1, key.unsqueeze(1))",
         "RuntimeError: index -1 is out of bounds for dimension 1 with size 5 | x = y.gather(1, z)",
         f"{LEAF} | heads.zero_()",
         f"{WHOLE} | best = max(query, key)",
@@ -286,18 +240,6 @@ def test_an_attribute_that_the_student_set_to_none_is_told() -> None:
     assert "`self.bias` may be None, as in this call" in told(error, OWN_NONE, 8)
     filled = f"{OWN_NONE}    def reset(self):\n        self.bias = nn.Parameter(x)\n"
     assert told(error, filled, 8) == ""
-
-
-def test_a_gradient_that_autograd_passes_has_the_axes_of_the_output() -> None:
-    error = "RuntimeError: t() expects a tensor with <= 2 dimensions, but self is 3D"
-    source = """
-class Map(torch.autograd.Function):
-    @staticmethod
-    def backward(ctx, grad):
-        return grad.t() @ ctx.saved_tensors[0], ctx.kept.t()
-"""
-    assert told(error, source, 5).startswith("`grad.t()` is for two axes. Here `grad` has three.")
-    assert told(error, source.replace("grad.t()", "other.t()"), 5) == ""
 
 
 def test_the_condition_of_a_raise_is_told_with_what_it_was_asked_of() -> None:
