@@ -84,8 +84,6 @@ def call_edits(
         keyword.arg == "reverse" for keyword in node.keywords
     ):
         yield source.replaced(node, _MISSING, _with(node, "reverse=True"), 2)
-    if name in ("append", "extend") and isinstance(node.func, ast.Attribute):
-        yield from _elements(source, node)
     if name in _PRODUCTS:
         for argument in node.args:
             turned = f"{atom(source, argument)}.transpose(-2, -1)"
@@ -233,16 +231,8 @@ def _without_call(source: Source, node: ast.Call, name: str, text: str) -> Itera
 
 
 def _exchanged(source: Source, node: ast.Call, name: str) -> Iterator[Edit]:
-    """Yield two methods called in the other order, and an operation taken out of a call."""
-    inner = node.func.value if isinstance(node.func, ast.Attribute) else None
-    if isinstance(inner, ast.Call):
-        first = receiver_of(source, inner)
-        if first is not None and isinstance(inner.func, ast.Attribute):
-            own = source.segment(node)[len(source.segment(inner)) :]
-            before = source.segment(inner)[len(source.segment(inner.func.value)) :]
-            if own != before:
-                yield source.replaced(node, "call order", f"{first}{own}{before}", 2)
-    if inner is None or receiver_of(source, node) is None:
+    """Yield a call with an operation in its argument taken out of it."""
+    if receiver_of(source, node) is None:
         (operation, *more) = node.args or (None,)
         divided = isinstance(operation, ast.BinOp) and isinstance(
             operation.op, ast.Div | ast.FloorDiv
@@ -312,15 +302,6 @@ def _another(source: Source, scope: Scope, node: ast.Call) -> Iterator[Edit]:
             for name in scope.names:
                 if name not in inside:
                     yield source.replaced(argument, "name", name, 4)
-
-
-def _elements(source: Source, node: ast.Call) -> Iterator[Edit]:
-    """Yield one element for several, and several for one."""
-    assert isinstance(node.func, ast.Attribute)
-    changed = copy.deepcopy(node)
-    assert isinstance(changed.func, ast.Attribute)
-    changed.func.attr = "append" if node.func.attr == "extend" else "extend"
-    yield source.replaced(node, "element", ast.unparse(changed), 2)
 
 
 def _as_elsewhere(source: Source, scope: Scope, node: ast.Call) -> Iterator[Edit]:

@@ -147,10 +147,6 @@ def _at(source: Source, scope: Scope, node: ast.AST) -> Iterator[Edit]:
         if any(isinstance(elt, ast.Slice) for elt in node.elts):
             return
         yield from _slips(source, node, "order", 2)
-        if isinstance(node, ast.List) and node.elts:
-            yield source.replaced(node, "list", f"nn.ModuleList({source.segment(node)})", 3)
-    elif isinstance(node, ast.ListComp):
-        yield source.replaced(node, "list", f"nn.ModuleList({source.segment(node)})", 2)
     elif isinstance(node, ast.Constant):
         yield from _constant(source, node)
         if scope.function.name == "__init__" and node.value is not None:
@@ -184,16 +180,12 @@ def _is_of_usual_size(node: ast.expr) -> bool:
 
 
 def _assigned(source: Source, scope: Scope, node: ast.Assign) -> Iterator[Edit]:
-    """Yield an attribute set to the argument of its name, and a slice that takes one element."""
+    """Yield an attribute set to the argument of its name."""
     (target, *rest), value = node.targets, node.value
-    if rest or isinstance(value, ast.List):
-        return
-    if isinstance(value, ast.Constant):
+    if not rest and isinstance(value, ast.Constant):
         named = isinstance(target, ast.Attribute) and target.attr
         if named in scope.names and named not in scope.idle:
             yield source.replaced(value, "fixed", str(named), 1)
-    elif isinstance(target, ast.Subscript) and isinstance(target.slice, ast.Slice):
-        yield source.replaced(value, "element", f"[{source.segment(value)}]", 2)
 
 
 def _operation(source: Source, node: ast.BinOp) -> Iterator[Edit]:

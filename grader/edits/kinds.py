@@ -71,11 +71,6 @@ KINDS: dict[str, Kind] = {
         "What is computed first on this line? Try it on small numbers.",
         keeps=True,
     ),
-    "call order": Kind(
-        "With two calls of {it} in the other order",
-        "Which step comes first on this line, and which one in the formula?",
-        keeps=True,
-    ),
     "called": Kind(
         "With a function in place of {it}, which is a result",
         "Does this call expect a function, or what a function returns?",
@@ -106,11 +101,6 @@ KINDS: dict[str, Kind] = {
         "Which dtype goes in here, and which comes out?",
         keeps=True,
         said=(BOOLEANS, DTYPES),
-    ),
-    "element": Kind(
-        "With one element in place of several in {it}, or the other way round",
-        "Is this one element, or a list of them?",
-        keeps=True,
     ),
     "extra argument": Kind(
         "With one fewer argument in {it}",
@@ -169,11 +159,6 @@ KINDS: dict[str, Kind] = {
         "With the axis kept in {it}, which drops it",
         "What is the shape after this reduction, and does it still broadcast as you intend?",
         keeps=True,
-    ),
-    "list": Kind(
-        "With `nn.ModuleList` for the modules in {it}",
-        "Does PyTorch see modules that are kept in a plain list?",
-        said=(NAMES,),
     ),
     "loop": Kind(
         "With the condition of {it} checked only once, or again and again",

@@ -451,7 +451,6 @@ def test_what_has_to_do_with_files_is_not_edited(line: str) -> None:
         ("def f(x, m):\n    return torch.exp(x) - m", "return (torch.exp(x - m))"),
         ("def f(x, m):\n    return torch.exp(x - m)", "return (torch.exp(x) - m)"),
         ("def f(x, m):\n    return x - m.mean(-1)", "return ((x - m).mean(-1))"),
-        ("def f(x):\n    return x.mean(-1).pow(2)", "return (x.pow(2).mean(-1))"),
         ("def f(x):\n    return x.max(dim=-1)", "return (x.max(dim=-1).values)"),
         ("def f(n):\n    return torch.zeros(n, n)", "return (torch.ones(n, n))"),
         ("def f(n):\n    return torch.zeros(n, dtype=torch.int64)", "dtype=(torch.float32)"),
@@ -513,8 +512,6 @@ def test_slips_that_beginners_make_are_undone(source: str, becomes: str) -> None
         ("def f(a, b):\n    g(a, -1, k=2)\n    return g(b)", "return (g(b, -1, k=2))"),
         ("def f(a):\n    if a:\n        return a", "if (a is not None):"),
         ("def f(a):\n    if a < 3:\n        a += 1\n    return a", "while a < 3:"),
-        ("def f(a, b):\n    a[1:3] = b\n    return a", "a[1:3] = ([b])"),
-        ("def f(a, b):\n    a.extend(b)\n    return a", "(a.append(b))"),
         ("def f(a):\n    return list(set(a))", "list((sorted(set(a))))"),
         (
             "class A:\n    def __init__(self, p):\n        assert p < 1\n        self.p = 0.5",
