@@ -57,6 +57,8 @@ _WRONG_PART = r", not with `(\w+)`\.$"  # of `where_to_look`
 _START = r"\bstarts? (?:as|between|with)\b"  # what a parameter holds first
 _AFTER = r"After (\w+), the list "  # of lists that were given and have changed
 _OFF_GRAPH = "cut off by a `detach`"
+_COUNTS_ALL = "argmax()"
+_ARGMAX = "`argmax` without a `dim` returns a single index into all numbers, counted row after row."
 _FLAKY = Finding(
     "Your code gives different results for the same input.",
     help="Is something random left on, or kept from one call to the next?",
@@ -255,8 +257,9 @@ def _explain_error(
     elif "does not require grad" in line:
         hint = off_the_graph(workspace.source(result.exercise)) or hint
     elif re.search(r"^\w+Error: .*(?:\bout of bounds\b|\bindex out of range\b)", line):
+        counts = _ARGMAX if _COUNTS_ALL in workspace.source(result.exercise) else ""
         lengths = values.lengths(error.__traceback__, workspace) if "range" in line else ""
-        hint = " ".join(filter(None, (hint, lengths)))
+        hint = " ".join(filter(None, (hint, counts, lengths)))
     elif re.search(_ABOUT_SIZES, line) and not _is_raised(frames):
         sentence = "" if width else values.sizes(error.__traceback__, workspace, result.exercise)
         came, lines = origins.of_shapes(error, workspace, result.exercise)

@@ -14,6 +14,7 @@ from grader.board.statements import at_line, read_at
 from grader.board.workspace import Workspace
 from grader.recognition.likeness import parsed
 
+_COLUMN = " Should one of them be a column, `[:, None]`, to combine each number with every other?"
 _UNCALLABLE = (
     "`{}` is called like a function here, but it holds {}, {!r}. Where does it get its value?"
 )
@@ -44,8 +45,12 @@ def sizes(traceback: TracebackType | None, workspace: Workspace, exercise: str =
     if not shapes and exercise:
         named = list(_values(traceback, workspace))
         shapes, numbers = _shapes_and_numbers(named)
+    tensors = [value for _, value in named if isinstance(value, Tensor)]
+    lengths = [tensor.numel() if tensor.dim() == 1 else 0 for tensor in tensors]
     sentence = "; ".join([", ".join(shapes), *numbers])
-    return f"Shapes in {line}: {sentence}." if shapes else ""
+    is_outer = len(lengths) == 2 and all(lengths) and lengths[0] != lengths[1]
+    ending = _COLUMN if is_outer else ""
+    return f"Shapes in {line}: {sentence}.{ending}" if shapes else ""
 
 
 def lengths(traceback: TracebackType | None, workspace: Workspace) -> str:

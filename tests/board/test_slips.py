@@ -453,6 +453,13 @@ def read(solved: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Read]:
             "return self.bias *",
         ),
         (
+            "decoding",
+            "logits.argmax(dim=-1)",
+            "logits.argmax()",
+            "`argmax` without a `dim` returns a single index into all numbers",
+            "",
+        ),
+        (
             "attention",
             "query @ key.transpose",
             "query @ query.transpose",
