@@ -32,3 +32,15 @@ class Mismatch(AssertionError):  # noqa: N818 - the student's result differs, no
     def __str__(self) -> str:
         """Return the finding as plain text."""
         return text.plain(self.finding)
+
+
+class Proven(Mismatch):
+    """What is wrong with a parameter, or with the graph, whatever numbers the code returns.
+
+    `parameter` is the one that should be made in another way, as "layers.0.norm.weight", if any.
+    """
+
+    def __init__(self, headline: str, help: str = "", parameter: str = "") -> None:
+        """Make one from a sentence, a sentence that leads on, and the parameter's name."""
+        super().__init__(headline, help=help)
+        self.parameter = parameter

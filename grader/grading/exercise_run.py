@@ -16,6 +16,7 @@ from grader.checks.framework import Check
 from grader.curriculum import ordinary
 from grader.curriculum.rules import listed, rule
 from grader.feedback.finding import Finding, Status
+from grader.feedback.mismatch import Proven
 from grader.feedback.results import CheckResult
 from grader.grading.explanation import explain, explain_use
 from grader.grading.question import Outcome, Question
@@ -97,8 +98,8 @@ class ExerciseRun:
     such a run before the doubt: right replies are right wherever they were made, and the check is
     not run again. With `shrink` the first failure is reported with the smallest case that shows it.
     `refused` are the marks of the replies that checks refused, `largest` those to the largest case,
-    `raised` the errors with which checks ended. `asked` are the marks of the replies to questions,
-    by the frame that asks.
+    `raised` the errors with which checks ended, `proven` what they found wrong with parameters or
+    the graph. `asked` are the marks of the replies to questions, by the frame that asks.
     With a `view` it is noted what of torch the code calls that is not ordinary.
     """
 
@@ -120,6 +121,7 @@ class ExerciseRun:
         self.passed = dict(passed or {})
         self.refused: dict[str, bytes] = {}
         self.raised: dict[str, StudentError] = {}
+        self.proven: dict[str, Proven] = {}
         self.largest: dict[str, list[bytearray]] = {}
         self.asked: dict[bytes, bytes] = {}
         self.channel: Channel | None = None
@@ -165,6 +167,8 @@ class ExerciseRun:
             return check_result(check, Status.PASSED)
         if isinstance(failure, StudentError):
             self.raised[check.name] = failure
+        if isinstance(failure, Proven):
+            self.proven[check.name] = failure
         finding = explain(failure, self.process.sources, self.exercise)
         return check_result(check, _status_of(failure, finding), finding)
 

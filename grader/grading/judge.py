@@ -26,6 +26,7 @@ from grader.grading.diagnosis.diagnostician import Diagnosed, Diagnostician
 from grader.grading.diagnosis.own_words import in_own_words
 from grader.grading.diagnosis.reading import Reading
 from grader.grading.exercise_run import Doubt, ExerciseRun, RightReplies, check_result
+from grader.grading.parameters import with_parameters
 from grader.grading.question import Outcome, Question
 from grader.grading.raised import with_raised
 from grader.grading.recording import Recording, Recordings
@@ -323,11 +324,12 @@ class Judge:
             wrong = self._with_lines(wrong, diagnosed.unexplained, examination.process)
         mistakes = [name for diagnosis in wrong.diagnoses for name in diagnosis.mistakes]
         wrong = without_detours(told_as_unread(wrong, answer.text))
-        if diagnosed.unexplained:
-            named = library.leaves_unread(mistakes)
-            errors = {check: answer.moved(error) for check, error in examination.raised.items()}
-            wrong = with_raised(errors, wrong, answer.text, diagnosed.unexplained, diagnosed.late)
-            more = without_effect(wrong, answer.text, named)
+        unexplained = diagnosed.unexplained
+        errors = {check: answer.moved(error) for check, error in examination.raised.items()}
+        wrong = with_raised(errors, wrong, answer.text, unexplained, diagnosed.late)
+        if unexplained:
+            wrong = with_parameters(examination.proven, wrong, answer.text, unexplained)
+            more = without_effect(wrong, answer.text, library.leaves_unread(mistakes))
             wrong = replace(wrong, diagnoses=(*wrong.diagnoses, *more))
         placed = (replace(each, shows=answer.placed(each.shows)) for each in wrong.diagnoses)
         return replace(wrong, diagnoses=tuple(placed))

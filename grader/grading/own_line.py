@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import re
+import ast
 
 from grader.feedback.finding import Place
+from grader.recognition.likeness import parsed
 from grader.remote.session import clean
 from grader.remote.source_lines import source_lines
 
@@ -29,15 +30,32 @@ def made_at(parameter: str, exercise: str, source: str) -> tuple[Place, ...]:
     Of `layers.0.self_attn.q_proj.weight`, that is the one that makes `q_proj`, or where another
     exercise does that, `self_attn`.
     """
-    parts = parameter.split(".")
-    made = [_assigning(part, source) for part in parts]
-    if made[-1] and any(made[:-1]):
-        return ()  # the class that makes it may be right, and given the wrong sizes
-    lines = next(filter(None, reversed(made)), [])
-    return (place_of(exercise, lines[0], source),) if len(lines) == 1 else ()
+    classes = {
+        node.name: node for node in ast.walk(parsed(source)) if isinstance(node, ast.ClassDef)
+    }
+    parts = [part for part in parameter.split(".") if not part.isdigit()]
+    owners, made = [*classes.values()], None
+    for part in parts:
+        found = [node for owner in owners for node in _makes(owner, part)]
+        if len(found) != 1:
+            return () if found or made is None else (place_of(exercise, made.lineno, source),)
+        made = found[0]
+        called = {node.id for node in ast.walk(made) if isinstance(node, ast.Name)}
+        owners = [classes[name] for name in called & classes.keys()]
+    is_nested = len(parts) > 1  # the class that makes it may be right, and given the wrong sizes
+    return (place_of(exercise, made.lineno, source),) if made and not is_nested else ()
 
 
-def _assigning(attribute: str, source: str) -> list[int]:
-    """Return the lines that assign to an attribute."""
-    assigns = re.compile(rf"\s*self\.{re.escape(attribute)}\s*(?::[^=]*)?=(?!=)")
-    return [n for n, line in enumerate(source_lines(source), 1) if assigns.match(line)]
+def _makes(owner: ast.ClassDef, part: str) -> list[ast.Assign | ast.AnnAssign]:
+    """Return the lines of a class that assign an attribute; none if they leave its parts open."""
+    return [
+        node
+        for node in ast.walk(owner)
+        if isinstance(node, ast.Assign | ast.AnnAssign)
+        and f"self.{part}" in map(ast.unparse, _targets(node))
+        and not (isinstance(node.value, ast.Call) and not (node.value.args or node.value.keywords))
+    ]
+
+
+def _targets(node: ast.Assign | ast.AnnAssign) -> list[ast.expr]:
+    return node.targets if isinstance(node, ast.Assign) else [node.target]

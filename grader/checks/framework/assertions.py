@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from grader.feedback.comparison import Mismatch, assert_matches, assert_parts, assert_shape
+from grader.feedback.mismatch import Proven
 from grader.feedback.plain_data import assert_equals
 from grader.feedback.tensors import article
 from grader.remote.nested import rebuilt
@@ -110,7 +111,7 @@ def assert_not_edited(before: Sequence[Tensor], after: Sequence[Any], names: Seq
 def gradients(output: Tensor, inputs: Sequence[Tensor], cotangent: Tensor) -> list[Tensor | None]:
     """The gradients of `output` with regard to `inputs`, pulled back from a random cotangent."""
     if not isinstance(output, Tensor) or not output.requires_grad:
-        raise Mismatch("No gradient flows back through your code.")
+        raise Proven("No gradient flows back through your code.", IS_IT_USED)
     if output.shape != cotangent.shape:
         raise Mismatch(
             f"The shape of your output is {tuple(output.shape)}, not {tuple(cotangent.shape)}."
@@ -139,10 +140,7 @@ def assert_gradients(
             noise = 2e-5 * max(sizes) if zero else None
             assert_matches(gradient, wanted, f"gradient of `{name}`", atol=noise)
         elif not zero:
-            raise Mismatch(
-                f"No gradient reaches `{name}`.",
-                help=IS_IT_USED,
-            )
+            raise Proven(f"No gradient reaches `{name}`.", IS_IT_USED)
 
 
 def matches(actual: Any, expected: Tensor) -> bool:
@@ -194,17 +192,20 @@ def assert_registers(
     for name, shape in shapes.items():
         if name not in result:
             there = ", ".join(f"`{registered}`" for registered in result) or "none at all"
-            raise Mismatch(f"{subject} has no parameter `{name}`. The parameters it has: {there}.")
+            raise Proven(f"{subject} has no parameter `{name}`. The parameters it has: {there}.")
         if result[name].shape != tuple(shape):
-            raise Mismatch(
+            raise Proven(
                 f"The parameter `{name}` of {subject} has shape {result[name].shape}; "
-                f"it should have {tuple(shape)}."
+                f"it should have {tuple(shape)}.",
+                parameter=name,
             )
     known = {result[name].storage for name in shapes}
     extra = [name for name, parameter in result.items() if parameter.storage not in known]
     if extra:
         names = ", ".join(f"`{name}`" for name in extra)
-        raise Mismatch(f"{subject} has parameters that do not belong to it: {names}.")
+        raise Proven(
+            f"{subject} has parameters that do not belong to it: {names}.", parameter=extra[0]
+        )
 
 
 def assert_keeps_numbers(module: RemoteModule, weights: Mapping[str, Tensor]) -> None:
@@ -214,10 +215,11 @@ def assert_keeps_numbers(module: RemoteModule, weights: Mapping[str, Tensor]) ->
     for name, value in given.items():
         if not torch.equal(held[name], value):
             same = [f"`{other}`" for other in given if torch.equal(held[name], given[other])]
-            raise Mismatch(
+            raise Proven(
                 f"`{name}` does not keep the numbers that are put there: it shares them with "
                 f"{same[0] if same else 'another parameter'}.",
-                help="Are the two one object? Which line makes each of them?",
+                "Are the two one object? Which line makes each of them?",
+                name,
             )
 
 

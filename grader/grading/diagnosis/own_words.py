@@ -106,6 +106,7 @@ def in_own_words(
 def _where(finding: Finding) -> str:
     """Return the line that a finding is about, and that it raises, if it does."""
     raises = "Your code raised" in (finding.headline + finding.help)
+    raises = raises and not re.match(r"(?:def|class)\b", finding.places[0].source)
     return quoting.line(finding.places, " raises an error" if raises else "")
 
 

@@ -1,0 +1,58 @@
+"""What is wrong with parameters or the graph is named where no known mistake explains it."""
+
+from __future__ import annotations
+
+import pytest
+
+from grader.feedback.finding import Status
+from grader.feedback.mismatch import Proven
+from grader.feedback.results import ExerciseResult
+from grader.grading.own_line import made_at
+from grader.grading.parameters import with_parameters
+
+DECODER = """
+class DecoderLayer(nn.Module):
+    def __init__(self, d_model):
+        super().__init__()
+        part = SublayerConnection(d_model)
+        self.sublayers = nn.ModuleList([part, part])
+
+
+class Decoder(nn.Module):
+    def __init__(self, d_model):
+        super().__init__()
+        self.layers = nn.ModuleList([DecoderLayer(d_model) for _ in range(2)])
+        self.norm = LayerNorm(d_model)
+        self.later = nn.ModuleList()
+"""
+RESULT = ExerciseResult("decoder", Status.FAILED, 0.0, 5.0)
+SHARED = Proven("Two are one.", "Which line makes each?", "layers.0.sublayers.0.norm.weight")
+
+
+@pytest.mark.parametrize(
+    ("parameter", "line"),
+    [
+        ("layers.0.sublayers.0.norm.weight", 6),
+        ("norm.weight", 13),
+        ("later.0.weight", None),
+        ("elsewhere.weight", None),
+    ],
+)
+def test_the_line_that_makes_a_parameter(parameter: str, line: int | None) -> None:
+    assert [place.line for place in made_at(parameter, "decoder", DECODER)] == [line] * bool(line)
+
+
+def test_a_finding_that_no_mistake_explains_is_named_with_its_line() -> None:
+    (named,) = with_parameters({"own": SHARED}, RESULT, DECODER, ["own"]).diagnoses
+    assert named.message == "Two are one.\nWhich line makes each?"
+    assert named.shows.startswith("Look at decoder.py, line 6: self.sublayers")
+
+
+def test_one_that_a_mistake_explains_is_not() -> None:
+    assert not with_parameters({"own": SHARED}, RESULT, DECODER, ["other"]).diagnoses
+
+
+def test_what_student_code_says_in_it_is_cleaned() -> None:
+    proven = {"own": Proven("Has a parameter `\x1b[31m`.")}
+    (named,) = with_parameters(proven, RESULT, DECODER, ["own"]).diagnoses
+    assert "\x1b" not in named.message
