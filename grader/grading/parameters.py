@@ -9,7 +9,7 @@ from grader.feedback import text
 from grader.feedback.mismatch import Proven
 from grader.feedback.results import Diagnosis, ExerciseResult
 from grader.grading.own_line import made_at
-from grader.grading.raised import lines_of
+from grader.grading.raised import lines_of, proven_by
 from grader.remote.session import clean
 
 PARAMETERS = "parameters"
@@ -31,6 +31,8 @@ def with_parameters(
     for check, mismatch in proven.items():
         if check not in unexplained or check in found_by_search:
             continue
+        if proven_by(mismatch.finding.headline, source, result.exercise) is not None:
+            continue  # the line that is the cause is told
         made = made_at(mismatch.parameter, result.exercise, source) if mismatch.parameter else ()
         if made and made[0].line in shown:
             continue

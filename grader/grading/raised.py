@@ -90,7 +90,7 @@ def proven_by(headline: str, source: str, exercise: str) -> Fact | None:
     """Return which line is the cause of what a check found without an error; None if unclear."""
     said = _HAS_SHAPE.match(headline)
     made = made_at(said[1] or said[2], exercise, source) if said else ()
-    if made:
+    if made and not misplaced_in(exercise, source):  # else the sizes it gets are wrong
         return Fact(headline, ASKS_SHAPE, made[0].line)
     changed = _CHANGED.match(headline)
     return edited(changed[1], source) if changed else cut(headline, source)

@@ -25,6 +25,8 @@ _CHANGED = (
 _ASKS_NEW = "How do you write this so that it makes a new tensor?"
 _CUT = "`{}` leaves the graph: no gradient flows back through it."
 _OFF = "`{}` switches the graph off: no gradient flows back through what is computed there."
+_FROZEN = "`{}` switches the gradient of `{}` off."
+_FREEZES = re.compile(r"requires_grad ?= ?False|requires_grad_\(False\)")
 _UNSEEN = (
     "Through `{0}.data`, this line changes `{0}` where autograd does not see it. So the gradient "
     "is that of the numbers before."
@@ -39,7 +41,7 @@ _VIEWS = {
 _ASKS_CUT = "What is this step for, and which line gets a gradient if it isn't taken?"
 _NEEDED = re.compile(r"has been modified by an inplace operation: .*?which is output \d+ of (\w+)")
 _IN_PLACE = re.compile(r"[a-z0-9]_$")
-_CUTS = {"detach", "numpy", "tolist"}
+_CUTS = {"detach", "numpy", "tolist", "item"}
 # The largest of a row is the same for all of it, and needs no gradient in a softmax.
 _CONSTANT = re.compile(r"\b(?:a?max|a?min|argmax)\([^()]*\)(?:\.values|\[0\])?$|\b\w*mask\w*$")
 _COPIES = re.compile(r"(?:torch\.)?(?:tensor|Tensor|FloatTensor|as_tensor)$|(?:nn\.)?Parameter$")
@@ -131,6 +133,8 @@ def cut(missing: str, source: str) -> Fact | None:
     if not missing.startswith("No gradient"):
         return None
     said = re.search(r"reaches `([\w.]+)`", missing)
+    if said and (fact := _frozen(said[1], source)):
+        return fact
     found = [
         (node, function)
         for function in Functions(parsed(source)).all
@@ -221,6 +225,22 @@ def unseen(source: str) -> Fact | None:
     return Fact(_UNSEEN.format(name), _ASKS_NEW, found[0].lineno)
 
 
+def _frozen(parameter: str, source: str) -> Fact | None:
+    """Return the only line that says that a parameter gets no gradient; None if none does."""
+    attribute = re.compile(rf"\bself\.{re.escape(parameter.partition('.')[0])}\b")
+    found = [
+        statement
+        for function in Functions(parsed(source)).all
+        for statement in statements(function.node)
+        if not isinstance(statement, ast.If | ast.For | ast.While | ast.With)
+        if _FREEZES.search(code := ast.unparse(statement)) and attribute.search(code)
+    ]
+    if len(found) != 1:
+        return None
+    tells = _FROZEN.format(written(found[0]), parameter)
+    return Fact(tells, "Which setting do the other parameters have?", found[0].lineno)
+
+
 def _leaving(function: Function) -> Iterator[ast.expr | ast.With]:
     """Yield the expressions and blocks whose results have no graph, if a result is made of them."""
     results = _reaching(function)
@@ -249,6 +269,7 @@ def _leaving(function: Function) -> Iterator[ast.expr | ast.With]:
             elif isinstance(node, ast.Call):
                 called = node.func
                 is_cut = isinstance(called, ast.Attribute) and called.attr in _CUTS
+                is_cut = is_cut or ast.unparse(called) == "float"
                 is_copy = bool(node.args) and _COPIES.fullmatch(ast.unparse(called))
                 if is_cut or is_copy:
                     yield node
@@ -289,7 +310,9 @@ def _comes_from(parameter: str, node: ast.expr | ast.With, function: Function) -
     behind = _behind({name for part in inside for name in _names(part)}, function)
     if parameter:
         return bool(behind & {*parameter.split("."), f"self.{parameter.partition('.')[0]}"})
-    return bool(behind & set(function.parameters))
+    # A single number is often a count.
+    counts = ast.unparse(node).endswith(".item()") or ast.unparse(node).startswith("float(")
+    return not counts and bool(behind & set(function.parameters))
 
 
 def _behind(names: set[str], function: Function) -> set[str]:

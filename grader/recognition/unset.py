@@ -85,10 +85,14 @@ def missing_attribute(source: str, headline: str, line: int = 0) -> tuple[str, i
         return None  # something used the object as if it were a tensor
     maker, words = makers[0], {"owner": owner.name, "name": name}
     inside = f"{owner.name}.__init__"
+    # `self.count += 1` needs a value that is there already.
+    added = {id(node.target) for node in ast.walk(owner) if isinstance(node, ast.AugAssign)}
     made = {
         node.attr: node.lineno
         for node in ast.walk(maker)
-        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)
+        if isinstance(node, ast.Attribute)
+        and isinstance(node.ctx, ast.Store)
+        and id(node) not in added
     }
     made |= _registered(maker)
     if name in made:
@@ -102,7 +106,7 @@ def missing_attribute(source: str, headline: str, line: int = 0) -> tuple[str, i
         for node in ast.walk(method):
             if not isinstance(node, ast.Attribute) or not isinstance(node.ctx, ast.Store):
                 continue
-            if ast.unparse(node) == f"self.{name}":
+            if ast.unparse(node) == f"self.{name}" and id(node) not in added:
                 sentence = _MADE_LATER.format(**words, method=method.name)
                 return sentence, maker.lineno, inside
     # `norm1` is no misspelling of `norm2`.

@@ -226,9 +226,11 @@ class Layer(nn.Module):
     fact = fact_of(error, by_name, "dropout")
     assert fact is not None
     assert "It assigns `pe`." in fact.tells
-    fact = fact_of(error, source.format("self.a = 1; setattr(self, name, zeros)"), "dropout")
-    assert fact is not None
-    assert "It assigns" not in fact.tells
+    for line in ("self.a = 1; setattr(self, name, zeros)", "self.table += 1"):
+        fact = fact_of(error, source.format(line), "dropout")
+        assert fact is not None
+        assert fact.tells.startswith("No line of `Layer.__init__` assigns `self.table`.")
+        assert "It assigns `a`" not in fact.tells
 
 
 def test_a_parameter_is_not_placed_where_the_class_that_makes_it_may_get_wrong_sizes() -> None:
@@ -241,7 +243,7 @@ class TokenEmbedding(nn.Module):
         self.embedding = Embedding(d_model, vocab_size)
 """
     said = "{} has the shape (5, 6), not (6, 5)"
-    for parameter, line in (("weight", 4), ("embedding.weight", None)):
+    for parameter, line in (("weight", 4), ("embedding.weight", None), ("embedding.rows", 7)):
         error = StudentError(["ParameterShapeError"], said.format(parameter), None, None)
         fact = fact_of(error, source, "embedding")
         assert (fact.line if fact else None) == line

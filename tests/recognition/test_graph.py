@@ -77,6 +77,14 @@ _MISSING = "No gradient flows back through your code."
         ("return x.detach() * mean.detach()", _MISSING, "`x.detach()` leaves"),
         ("y = x.detach()\n        return y * x.data", _MISSING, ""),
         ("y = x.detach(); return y * 2", "All numbers are wrong.", ""),
+        ("return x.sum().item()", "No gradient reaches `x`.", "`x.sum().item()` leaves"),
+        ("n = mask.sum().item(); return x.sum() / n", "No gradient reaches `x`.", ""),
+        ("n = x.sum().item(); return x / n", _MISSING, ""),
+        (
+            "self.weight.requires_grad_(False); return x * self.weight",
+            "No gradient reaches `weight`.",
+            "`self.weight.requires_grad_(False)` switches the gradient of `weight` off.",
+        ),
     ],
 )
 def test_the_only_line_that_cuts_a_gradient_off_is_told(
