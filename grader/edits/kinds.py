@@ -109,7 +109,7 @@ KINDS: dict[str, Kind] = {
         said=(CALLS,),
     ),
     "extra call": Kind(
-        "Without one of the calls in {it}",
+        "With one fewer call in {it}",
         "What does each call on this line do, and is every one of them needed?",
         drops=True,
         said=(BOOLEANS, DTYPES, SIZES, AXES),

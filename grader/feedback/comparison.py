@@ -267,7 +267,7 @@ def assert_parameters(
     for name, shape in shapes.items():
         if name not in sizes:
             raise Mismatch(
-                f"{subject} has no parameter `{name}`. {_those_there(name, list(sizes))}",
+                f"{subject} has no parameter `{name}`. {those_there(name, list(sizes))}",
                 None,
                 _asked(name, asks) or (_IN_A_LIST if re.search(r"\.\d+\.", name) else _MADE),
                 "__init__",
@@ -284,11 +284,15 @@ def assert_parameters(
     known = {id(held[name]) for name in shapes}
     extra = [name for name, parameter in held.items() if id(parameter) not in known]
     if extra:
-        names = ", ".join(f"`{name}`" for name in extra)
-        help = _asked(extra[0], asks)
-        raise Mismatch(
-            f"{subject} has parameters that do not belong to it: {names}.", None, help, "__init__"
-        )
+        headline = not_belonging(subject, extra)
+        raise Mismatch(headline, None, _asked(extra[0], asks), "__init__")
+
+
+def not_belonging(subject: str, extra: Sequence[str]) -> str:
+    """Return the sentence on parameters that a module should not have; of many, it names some."""
+    names = ", ".join(f"`{name}`" for name in extra[:_MANY])
+    more = f" and {len(extra) - _MANY} more" if len(extra) > _MANY else ""
+    return f"{subject} has parameters that do not belong to it: {names}{more}."
 
 
 def _asked(name: str, asks: Mapping[str, str] | None) -> str:
@@ -297,8 +301,8 @@ def _asked(name: str, asks: Mapping[str, str] | None) -> str:
     return next(asked, "")
 
 
-def _those_there(missing: str, names: Sequence[str]) -> str:
-    """Return which parameters there are instead; of many, those that belong to the same part."""
+def those_there(missing: str, names: Sequence[str]) -> str:
+    """Return a sentence on the parameters there are instead; of many, on those of the same part."""
     if len(names) <= _MANY:
         there = ", ".join(f"`{name}`" for name in names) or "none at all"
         return f"The parameters it has: {there}."

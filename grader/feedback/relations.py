@@ -78,6 +78,8 @@ def _part(yours: Tensor, expected: Tensor) -> str:
     factors = (yours * expected).sum(-1, keepdim=True) / lengths.clamp(min=1e-12)
     if (factors > 0).all() and _explains(factors * expected, yours, expected):
         low, high = factors.min().item(), factors.max().item()
+        if f"{low:.2g}" == f"{high:.2g}":
+            return f"Each row is about {low:.2g} times the expected one."
         return f"Each row is the expected one times a different number, {low:.3g} to {high:.3g}."
     constants = (yours - expected).mean(-1, keepdim=True)
     if _explains(expected + constants, yours, expected):

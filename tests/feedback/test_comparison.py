@@ -26,6 +26,7 @@ from grader.feedback.comparison import (
     assert_raises,
     assert_shape,
     assert_zero,
+    not_belonging,
 )
 from grader.feedback.finding import Finding
 from grader.feedback.text import grid_texts, plain
@@ -377,3 +378,10 @@ def test_what_is_no_pair_is_said_to_be_none(returned: object, says: str) -> None
     wrong = mismatch(assert_parts, returned, ("output", "weights"), "attention")
     assert "attention should return (output, weights)" in str(wrong)
     assert says in str(wrong)
+
+
+def test_of_many_parameters_some_are_named() -> None:
+    extra = [f"layers.{number}.weight" for number in range(20)]
+    sentence = not_belonging("Encoder", extra)
+    assert "`layers.7.weight` and 12 more." in sentence
+    assert "layers.8" not in sentence

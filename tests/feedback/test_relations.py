@@ -52,11 +52,23 @@ _ROWS = torch.tensor([[1.0, 2.0, 5.0], [4.0, 3.0, 1.0], [7.0, 9.0, 2.0]])
             "Each row is the expected one times a different number, 2 to 4.",
         ),
         (
+            _ROWS * torch.tensor([[0.799], [0.8], [0.802]]),
+            "Each row is about 0.8 times the expected one.",
+        ),
+        (
             _ROWS + torch.tensor([[2.0], [3.0], [4.0]]),
             "Each row differs from the expected one by its own constant.",
         ),
     ],
-    ids=["some signs", "some factors", "rows before", "rows after", "row factors", "row constants"],
+    ids=[
+        "some signs",
+        "some factors",
+        "rows before",
+        "rows after",
+        "row factors",
+        "about one factor",
+        "row constants",
+    ],
 )
 def test_what_holds_of_some_numbers_or_of_each_row_is_said(yours: Tensor, says: str) -> None:
     with pytest.raises(Mismatch) as caught:

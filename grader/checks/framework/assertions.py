@@ -9,7 +9,14 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from grader.feedback.comparison import Mismatch, assert_matches, assert_parts, assert_shape
+from grader.feedback.comparison import (
+    Mismatch,
+    assert_matches,
+    assert_parts,
+    assert_shape,
+    not_belonging,
+    those_there,
+)
 from grader.feedback.mismatch import Proven
 from grader.feedback.plain_data import assert_equals
 from grader.feedback.tensors import article
@@ -191,8 +198,7 @@ def assert_registers(
     result = {parameter.name: parameter for parameter in module.parameters()}
     for name, shape in shapes.items():
         if name not in result:
-            there = ", ".join(f"`{registered}`" for registered in result) or "none at all"
-            raise Proven(f"{subject} has no parameter `{name}`. The parameters it has: {there}.")
+            raise Proven(f"{subject} has no parameter `{name}`. {those_there(name, list(result))}")
         if result[name].shape != tuple(shape):
             raise Proven(
                 f"The parameter `{name}` of {subject} has shape {result[name].shape}; "
@@ -202,10 +208,7 @@ def assert_registers(
     known = {result[name].storage for name in shapes}
     extra = [name for name, parameter in result.items() if parameter.storage not in known]
     if extra:
-        names = ", ".join(f"`{name}`" for name in extra)
-        raise Proven(
-            f"{subject} has parameters that do not belong to it: {names}.", parameter=extra[0]
-        )
+        raise Proven(not_belonging(subject, extra), parameter=extra[0])
 
 
 def assert_keeps_numbers(module: RemoteModule, weights: Mapping[str, Tensor]) -> None:
