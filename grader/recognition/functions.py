@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from grader.recognition.likeness import walk
+
 _CONTEXT = ast.Constant(None)  # what autograd passes to the `forward` of a function of its own
 
 
@@ -115,7 +117,7 @@ class Functions:
             isinstance(node.ctx, ast.Load)
             and (node.id if isinstance(node, ast.Name) else node.attr) == name
             and not ast.unparse(node).startswith("super(")
-            for node in ast.walk(self.tree)
+            for node in walk(self.tree)
             if isinstance(node, ast.Name | ast.Attribute)
         )
 
@@ -125,7 +127,7 @@ class Functions:
         The name of the class stands for that, other than in `super(…)`, and, for any method but
         `__init__`, in `isinstance(…)` and in front of a dot.
         """
-        nodes = list(ast.walk(self.tree))
+        nodes = walk(self.tree)
         named = [node for node in nodes if is_name(node, owner)]
         if method == "__init__":
             return len(named) > sum(
@@ -154,7 +156,7 @@ def _functions(tree: ast.Module) -> Iterator[Function]:
 def statements(function: ast.FunctionDef) -> Iterator[ast.stmt]:
     """Yield all statements inside a function."""
     yield from (
-        node for node in ast.walk(function) if isinstance(node, ast.stmt) and node is not function
+        node for node in walk(function) if isinstance(node, ast.stmt) and node is not function
     )
 
 

@@ -101,7 +101,7 @@ def _parsed(source: str | bytes) -> ast.Module:
             tree = ast.parse(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return ast.Module([], [])
-    if not _is_of_usual_size(tree) or not _can_be_written(tree):
+    if not _can_be_read(tree):
         return ast.Module([], [])
     for node in [tree, *tree.body]:
         if isinstance(node, ast.Module | ast.ClassDef):
@@ -132,9 +132,13 @@ def _without_replaced(body: list[ast.stmt]) -> list[ast.stmt]:
     return left
 
 
-def _is_of_usual_size(tree: ast.Module) -> bool:
-    """Return whether a tree has no more nodes, levels and digits than an answer can have."""
+def _can_be_read(tree: ast.Module) -> bool:
+    """Return whether a tree has no more nodes, levels and digits than an answer can have.
+
+    And whether Python can write it: not if `f"{'\xa0'}"` would need a backslash.
+    """
     level: list[ast.AST] = [tree]
+    formatted: list[ast.AST] = []
     count = depth = 0
     while level:
         count, depth = count + len(level), depth + 1
@@ -142,6 +146,8 @@ def _is_of_usual_size(tree: ast.Module) -> bool:
             return False
         below: list[ast.AST] = []
         for node in level:
+            if isinstance(node, ast.JoinedStr):
+                formatted.append(node)
             for field in node._fields:
                 value = getattr(node, field, None)
                 if isinstance(value, ast.AST):
@@ -151,15 +157,9 @@ def _is_of_usual_size(tree: ast.Module) -> bool:
                 elif isinstance(value, int) and value.bit_length() > _MAX_BITS:
                     return False
         level = below
-    return True
-
-
-def _can_be_written(tree: ast.Module) -> bool:
-    """Return whether Python can write a tree: not if `f"{'\xa0'}"` would need a backslash."""
     try:
-        for node in ast.walk(tree):
-            if isinstance(node, ast.JoinedStr):
-                ast.unparse(node)
+        for node in formatted:
+            ast.unparse(node)
     except ValueError:
         return False
     return True

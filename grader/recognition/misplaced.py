@@ -14,7 +14,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from grader.recognition.functions import is_static
+from grader.recognition.functions import is_name, is_static
 from grader.recognition.likeness import parsed, walk
 
 EXCHANGED = "{call} is {how} with {wrong}. {asks} Its `def` line has them in this order: {names}."
@@ -97,8 +97,10 @@ def _calls(node: ast.AST, outside: bool = False, inside: str = "") -> Iterator[a
 
 
 def _calls_itself(call: ast.Call, inside: str) -> bool:
-    called = ast.unparse(call.func)
-    return called in (inside, f"self.{inside}")
+    called = call.func
+    if isinstance(called, ast.Attribute) and is_name(called.value, "self"):
+        return called.attr == inside
+    return is_name(called, inside)
 
 
 def kept_modules(owner: ast.ClassDef, classes: Mapping[str, object]) -> dict[str, str]:
