@@ -9,7 +9,7 @@ from grader.feedback import text
 from grader.feedback.mismatch import Proven
 from grader.feedback.results import Diagnosis, ExerciseResult
 from grader.grading.own_line import made_at
-from grader.grading.raised import lines_of, proven_by
+from grader.grading.raised import lines_of, misplaced_in, proven_by
 from grader.remote.session import clean
 
 PARAMETERS = "parameters"
@@ -36,6 +36,8 @@ def with_parameters(
         made = made_at(mismatch.parameter, result.exercise, source) if mismatch.parameter else ()
         if made and made[0].line in shown:
             continue
+        if misplaced_in(result.exercise, source):
+            made = ()  # that line may be right, and get the wrong sizes
         finding = mismatch.finding
         message = "\n".join(clean(words) for words in (finding.headline, finding.help) if words)
         where = f"Look at {text.place(made[0])}" if made else ""

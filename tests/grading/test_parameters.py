@@ -56,3 +56,10 @@ def test_what_student_code_says_in_it_is_cleaned() -> None:
     proven = {"own": Proven("Has a parameter `\x1b[31m`.")}
     (named,) = with_parameters(proven, RESULT, DECODER, ["own"]).diagnoses
     assert "\x1b" not in named.message
+
+
+def test_a_line_that_may_get_wrong_sizes_from_another_is_not_shown() -> None:
+    swapped = DECODER.replace("(self, d_model):", "(self, d_model, d_ff):", 1)
+    swapped = swapped.replace("DecoderLayer(d_model) for", "DecoderLayer(d_ff, d_model) for")
+    (named,) = with_parameters({"own": SHARED}, RESULT, swapped, ["own"]).diagnoses
+    assert named.shows == ""
