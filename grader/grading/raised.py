@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Collection, Mapping
 from collections.abc import Set as AbstractSet
@@ -18,11 +19,11 @@ from grader.feedback.exceptions import certain
 from grader.feedback.finding import Place
 from grader.feedback.results import Diagnosis, ExerciseResult
 from grader.grading.own_line import made_at, place_of, quoted
-from grader.recognition.functions import Functions
+from grader.recognition.functions import Functions, own_nodes
 from grader.recognition.graph import changed_before_backward, cut, edited
 from grader.recognition.likeness import parsed
 from grader.recognition.misplaced import misplaced
-from grader.recognition.raised_line import Fact
+from grader.recognition.raised_line import Fact, written
 from grader.recognition.raising import at_call, at_raise
 from grader.recognition.spelling import suggestion
 from grader.recognition.unset import missing_attribute, without_super
@@ -37,6 +38,7 @@ _HAS_SHAPE = re.compile(
     r"The parameter `([\w.]+)` of .* has shape |"
     r"A parameter does not have the size of its weights: ([\w.]+) has "
 )
+_OTHER_TYPE = "`{0}` of `{1}` is of the type `{2}` in this call, which has no `{3}`"
 _CHANGED = re.compile(r"Your code changes `(\w+)`, a tensor that it was given")
 _PLAIN = (Tensor, bool, int, float, str, type(None))
 
@@ -59,26 +61,50 @@ def fact_of(error: StudentError, source: str, exercise: str) -> Fact | None:
         return None
     values = _values(error.asked, source, entries) if error.asked else {}
     return (
-        _called_wrongly(error.line, source, exercise)
+        _called_wrongly(error, source, exercise)
         or at_raise(str(error), source, error.line, entries, values)
         or _meant(error, source)
     )
 
 
-def _called_wrongly(line: int, source: str, exercise: str) -> Fact | None:
-    """Return that arguments are in each other's place where the function with that line is called.
+def _called_wrongly(error: StudentError, source: str, exercise: str) -> Fact | None:
+    """Return that the call of the function that raised is wrong: then its line may be right.
 
-    Then the line may be right.
+    Arguments are in each other's place there, or one has a type that the function can't use.
     """
-    place = Functions(parsed(source)).at(line)
+    code = Functions(parsed(source))
+    place = code.at(error.line or 0)
     if place is None:
         return None
-    function = place[0]
+    function, statement = place
     is_made = function.node.name == "__init__" and function.owner is not None
     name = function.owner.name if is_made and function.owner else function.node.name
     called = re.compile(rf"`(?:self\.)?{re.escape(name)}` is (?:called|made) with ")
     found = [each for each in misplaced_in(exercise, source) if called.match(each[0])]
-    return Fact(found[0][0], "", found[0][1]) if len(found) == 1 else None
+    if len(found) == 1:
+        return Fact(found[0][0], "", found[0][1])
+    said = re.search(r"'(\w+)' object has no attribute '(\w+)'", str(error))
+    if said is None or said[1] in ("Tensor", "NoneType", "tuple"):
+        return None
+    of_it = [
+        node.value.id
+        for node in own_nodes(statement)
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
+        if node.attr == said[2] and node.value.id in function.parameters
+    ]
+    calls = [
+        node
+        for node in ast.walk(code.tree)
+        if isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] == name
+    ]
+    if len({*of_it}) != 1 or not calls:
+        return None
+    tells = _OTHER_TYPE.format(of_it[0], name, said[1], said[2])
+    if len(calls) > 1:
+        asks = f"Which call of `{name}` passes that? Is each of its arguments in its place?"
+        return Fact(f"{tells}.", asks, error.line or 0)
+    tells = f"{tells}: `{written(calls[0])}` passes it."
+    return Fact(tells, "Is each argument of this call in its place?", calls[0].lineno)
 
 
 def has_wrong_shape(headline: str) -> bool:

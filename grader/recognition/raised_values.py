@@ -36,11 +36,27 @@ def none(raised: Raised) -> Fact | None:
                 code = ast.unparse(operand)
                 if raised.given.calls_itself(raised.function) and _refuses_none(raised, code):
                     return None  # the line that passes it on is wrong
+                if _asks_for_none(raised, code):
+                    return Fact(
+                        f"`{code}` is None in this call, and this line uses it all the same.",
+                        f"Is `{code}` what you mean here? Should the line run where it is None?",
+                    )
                 return Fact(
                     f"`{code}` may be None, as in this call. Check `if {code} is not None` first.",
                     f"What should your code do where `{code}` is None?",
                 )
     return None
+
+
+def _asks_for_none(raised: Raised, name: str) -> bool:
+    """Return whether another line asks whether that variable is None."""
+    tests = [
+        ast.unparse(node.test)
+        for node in ast.walk(raised.function.node)
+        if isinstance(node, ast.If | ast.IfExp) and node is not raised.statement
+    ]
+    asks = re.compile(rf"(?:not )?{name}(?: is (?:not )?None)?")
+    return any(map(asks.fullmatch, tests))
 
 
 def _refuses_none(raised: Raised, name: str) -> bool:

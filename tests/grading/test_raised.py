@@ -206,8 +206,6 @@ def test_swapped_arguments_are_told_where_the_line_that_raised_is_right() -> Non
     assert fact is not None
     assert fact.tells.startswith("`scaled` is called with `rate` for `x` and `x` for `rate`.")
     assert fact.line == 6
-    fact = fact_of(error, source.format("x, rate"), "dropout")
-    assert fact is None or fact.line == 2
 
 
 def test_an_attribute_that_a_call_makes_is_among_those_that_init_assigns() -> None:
@@ -247,3 +245,21 @@ class TokenEmbedding(nn.Module):
         error = StudentError(["ParameterShapeError"], said.format(parameter), None, None)
         fact = fact_of(error, source, "embedding")
         assert (fact.line if fact else None) == line
+
+
+def test_a_call_that_passes_what_the_function_cannot_use_is_told() -> None:
+    source = (
+        "def halves(x, n):\n    return x.view(n, -1)\n"
+        "class Dropout(nn.Module):\n    def forward(self, x):\n"
+        "        return halves(self.h, self.map(x))\n"
+    )
+    said = "'int' object has no attribute 'view'"
+    error = StudentError(["AttributeError"], said, "exercises/dropout.py", 2)
+    fact = fact_of(error, source, "dropout")
+    assert fact is not None
+    assert "`halves(self.h, self.map(x))` passes it." in fact.tells
+    assert fact.line == 5
+    fact = fact_of(error, source + "        return halves(x, 2)\n", "dropout")
+    assert fact is not None
+    assert fact.asks.startswith("Which call of `halves` passes that?")
+    assert fact.line == 2

@@ -226,6 +226,10 @@ def test_a_size_of_another_tensor_is_told_where_the_sizes_differ() -> None:
 def test_what_is_none_in_this_call_is_told() -> None:
     line = "AttributeError: 'NoneType' object has no attribute 'dim' | n = mask.dim()"
     assert one_line(line, mask=None).startswith("`mask` may be None, as in this call.")
+    asked = "def attention(x, mask=None):\n    if mask is not None: x = x + 1\n    n = mask.dim()\n"
+    fact = at_raise(line.partition(" | ")[0], asked, 3, ["attention"], {"mask": None})
+    assert fact is not None
+    assert fact.tells.startswith("`mask` is None in this call, and this line uses it all the same.")
     assert one_line(line) == ""
 
 
