@@ -476,7 +476,7 @@ class Plain:
         ("range(x.shape)", "Which of its sizes do you want?"),
         ("torch.ones(3, x)", "A size is a whole number, and this is a Tensor."),
         ("x.reshape(3, 4 / 2)", "`//` divides whole numbers"),
-        ("x.t()", "this tensor has 4 axes"),
+        ("x.t()", "this tensor has 4."),
         ("x.permute(0, 2)", "all axes of the tensor in their new order, here 4"),
         ("x - x.max(dim=-1)", "two things, the values and their indices"),
         ("x.softmax()", "`dim=-1` is the last"),
