@@ -50,6 +50,7 @@ _OPERATORS = {
     ast.Mult: "mul", ast.Div: "div", ast.Sub: "sub", ast.Add: "add", ast.Pow: "pow",
     ast.MatMult: "mm", ast.USub: "neg",
 }  # fmt: skip
+_MOST = 50  # candidates that are looked at; answers have a few
 _MOST_STEPS = 5  # from one name to the next
 
 
@@ -135,14 +136,15 @@ def cut(missing: str, source: str) -> Fact | None:
     said = re.search(r"reaches `([\w.]+)`", missing)
     if said and (fact := _frozen(said[1], source)):
         return fact
-    found = [
+    leaving = [
         (node, function)
         for function in Functions(parsed(source)).all
         if function.node.name != "__init__"
         for node in _leaving(function)
-        if _comes_from(said[1] if said else "", node, function)
     ]
-    if len({node.lineno for node, _ in found}) != 1:
+    parameter = said[1] if said else ""
+    found = [each for each in leaving[: _MOST + 1] if _comes_from(parameter, *each)]
+    if len(leaving) > _MOST or len({node.lineno for node, _ in found}) != 1:
         return None
     node, function = found[0]
     if isinstance(node, ast.With):
@@ -154,14 +156,14 @@ def cut(missing: str, source: str) -> Fact | None:
 
 def edited(name: str, source: str) -> Fact | None:
     """Return the only line that changes a tensor that was given under that name."""
-    found = [
-        (variable, statement)
+    changes = [
+        (variable, function, statement)
         for function in Functions(parsed(source)).all
         if name in function.parameters
         for variable, statement in _changes(function)
-        if _is_of(name, variable, function, statement)
     ]
-    if len({statement.lineno for _, statement in found}) != 1:
+    found = [(each[0], each[2]) for each in changes[: _MOST + 1] if _is_of(name, *each)]
+    if len(changes) > _MOST or len({statement.lineno for _, statement in found}) != 1:
         return None
     variable, statement = found[0]
     tells = _EDITED.format(written(statement), name)
