@@ -40,6 +40,13 @@ _TWO_OF = (
 
 SLIPS: tuple[Hint, ...] = (
     Hint(
+        r"'(?:float|int)' object is not callable",
+        "`{0}` is a number, and the bracket after it calls it. An operator such as `*` is missing "
+        "between them.",
+        at=r"(?<![\w.])(\d[\d.]*(?:e-?\d+)?)\s?\(",
+        asks="What should be done with the number and the bracket?",
+    ),
+    Hint(
         r"'torch\.Size' object is not callable",
         f"`shape` is a tuple, not a function: it takes square brackets or none. {_SIZE_OF}",
         asks="Which of its sizes do you want here, or all of them?",

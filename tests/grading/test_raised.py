@@ -156,6 +156,14 @@ def test_what_an_error_proves_by_itself_is_told(
     assert bool(fact) == bool(tells)
 
 
+def test_a_number_that_is_called_lacks_an_operator() -> None:
+    source = DROPOUT.replace("x.shape", "0.5 * tanh((2 / pi) ** 0.5(x + 1))")
+    text = "'float' object is not callable"
+    fact = fact_of(StudentError(["TypeError"], text, "exercises/dropout.py", 10), source, "dropout")
+    assert fact is not None
+    assert fact.tells.startswith("`0.5` is a number, and the bracket after it calls it.")
+
+
 def test_an_init_that_does_not_call_that_of_its_base_is_told() -> None:
     source = DROPOUT.replace("super().__init__()", "pass")
     text = "'Dropout' object has no attribute '_modules'"
