@@ -27,6 +27,7 @@ KIND = "departure"
 RETURNED = "return"
 MOST_EXAMINED = 3  # checks
 SECONDS, IDLE = 2.0, 5.0
+ENOUGH = 0.5  # seconds after which no further check is examined; most take a tenth of it
 TIMES = Times(load=1.0, call=0.6, idle=1.0)
 
 
@@ -38,6 +39,12 @@ class Departures:
         self.texts = process.texts(exercise)
         self.graded = process
         self.budget = Budget("The search", SECONDS, IDLE)
+        self.begun = time.process_time()
+
+    @property
+    def seconds(self) -> float:
+        """CPU time so far, of the student's process and of this one."""
+        return SECONDS - self.budget.left[0] + time.process_time() - self.begun
 
     def lines(self, failing: Sequence[Recording]) -> tuple[SuspectLine, ...]:
         """Return the line at which the values in one of the failing checks depart, if any is found.
@@ -45,7 +52,6 @@ class Departures:
         Of several checks, it is the one in which fewest statements may be wrong.
         """
         best: Blame | None = None
-        begun = time.process_time()
         with self.graded.successor([self.exercise], self.budget, TIMES) as process:
             try:
                 if not process.holds_code:
@@ -56,7 +62,7 @@ class Departures:
                     if blame and (best is None or len(blame.statements) < len(best.statements)):
                         best = blame
                     is_sure = best is not None and len(best.statements) == 1
-                    if is_sure or time.process_time() - begun > SECONDS:
+                    if is_sure or self.seconds > ENOUGH:
                         break
                 self.graded.take_back(process)
             except (Interrupted, StudentError):
