@@ -32,6 +32,11 @@ class Split:
     explained: float
     clean: bool
 
+    @property
+    def is_of_mode(self) -> bool:
+        """Whether the branches are the modes. Most is asked in one of them only."""
+        return self.sides[0][0].argument == "mode"
+
 
 def share(known: Fingerprints, student: Prints, explained: Sequence[Tensor]) -> float:
     """Return how much of what is wrong, 0 to 1, is explained by one or another of these."""
@@ -79,12 +84,15 @@ def splits(known: Fingerprints, student: Prints) -> list[Split]:
         )
         most = float((explained * known.weights).sum()) / total
         splits.append(Split(tuple(sides), most, clean))
-    splits.sort(key=lambda way: (-round(way.explained, 3), not way.clean))
+    splits.sort(key=lambda way: (-round(way.explained, 3), not way.clean, way.is_of_mode))
     return [_with_the_same(way, splits[1:]) for way in splits[:1]] + splits[1:]
 
 
 def _with_the_same(split: Split, splits: Sequence[Split]) -> Split:
-    """Return the split, its branch with those that cannot be told from it by what was asked."""
+    """Return the split, its branch with those that cannot be told from it by what was asked.
+
+    The mode is none of them: that a value was asked in one mode only says nothing about the other.
+    """
     if not split.clean or len(split.sides) != 1:
         return split
     ((branch, marks),) = split.sides
@@ -93,6 +101,7 @@ def _with_the_same(split: Split, splits: Sequence[Split]) -> Split:
         for split_alike in splits
         if split_alike.clean
         and len(split_alike.sides) == 1
+        and not split_alike.is_of_mode
         and split_alike.explained >= split.explained - ROUNDING
     )
     return replace(split, sides=((replace(branch, also=also), marks),))

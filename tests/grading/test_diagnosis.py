@@ -297,6 +297,15 @@ def test_a_mistake_is_not_named_where_half_of_what_it_shows_is_right() -> None:
             "not-scaled",
             "Only without `mask`: ",
         ),
+        (  # "gelu" is asked for in evaluation mode only, which is no reason to name the mode
+            "feed_forward",
+            "hidden = self.dropout(self.activation(self.linear1(x)))",
+            "hidden = self.linear1(x)\n"
+            "        hidden = hidden if isinstance(self.activation, nn.GELU) else hidden.relu()\n"
+            "        hidden = self.dropout(hidden)",
+            "no-activation",
+            "Only with `activation='gelu'`: ",
+        ),
     ],
 )
 def test_a_mistake_in_one_branch_is_named_with_the_branch(
