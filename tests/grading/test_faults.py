@@ -147,10 +147,10 @@ def test_without_a_fault_it_is_asked_for_a_diagnosis_too(
     """So that the phases below are there.
 
     CALLS are graded. What it calls of torch is watched in two processes more, each of which imports
-    it twice, a diagnosis asks a few calls, and a search loads it again before it hands it back.
+    it twice, and a diagnosis asks a few calls.
     """
     assert_costs_no_other(graded())
-    assert counted("imports") == 7
+    assert counted("imports") == 6
     assert CALLS < counted("calls") < CALLS + MORE
 
 
