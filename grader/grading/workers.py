@@ -158,7 +158,7 @@ class _Processes:
         # The fork server loads its torch while this process loads its own.
         hosts = _hosts(plan, count)
         try:
-            self.recordings = record_checks(plan, exercises)
+            self.recordings = record_checks(plan, exercises, shared=count > 1)
         except curriculum.CurriculumError:
             for started in filter(None, hosts):
                 started.close()
@@ -294,8 +294,10 @@ def _hosts(plan: Plan, count: int) -> Sequence[Host | None]:
     return [None]
 
 
-def record_checks(plan: Plan, exercises: Iterable[str]) -> Recordings:
+def record_checks(plan: Plan, exercises: Iterable[str], shared: bool = False) -> Recordings:
     """Return the recorded checks of these exercises, for the workers to inherit.
+
+    With `shared`, they inherit the fingerprints of known mistakes, too.
 
     Raises `CurriculumError` if the checks of one in the plan are missing or do not add up.
     """
@@ -304,6 +306,7 @@ def record_checks(plan: Plan, exercises: Iterable[str]) -> Recordings:
 
     from grader.checks import framework
     from grader.grading import judge  # noqa: F401 - for the workers to inherit, too
+    from grader.grading.diagnosis import fingerprints
     from grader.grading.recording import Recordings
 
     for name in plan.exercises:
@@ -313,6 +316,8 @@ def record_checks(plan: Plan, exercises: Iterable[str]) -> Recordings:
     for name in exercises:
         with contextlib.suppress(Exception):
             recordings.of(name)
+            if shared:
+                fingerprints.read_ahead(name)
     gc.collect()
     gc.freeze()
     gc.enable()

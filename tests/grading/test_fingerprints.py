@@ -48,3 +48,10 @@ def test_shipped_marks_are_used_where_a_processor_rounds_another_way() -> None:
     assert changed
     nothing = [replace(one, right=[{"ok": None}] * len(one.right)) for one in probes]
     assert fingerprints.shipped("layer_norm", nothing) is None
+
+
+def test_what_was_read_ahead_is_shared(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fingerprints, "_ahead", {})
+    fingerprints.load("masks")  # which makes the file if need be
+    fingerprints.read_ahead("masks")
+    assert fingerprints.load("masks") is fingerprints.load("masks")

@@ -25,7 +25,7 @@ CLASS = [Submission(name, {"attention": f"# {name}"}) for name in ("ada", "bob",
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """A judge that finds at once what the tests of results are made of; no sandbox, no cases."""
     monkeypatch.setattr(workers, "_hosts", lambda _plan, count: [None] * count)
-    monkeypatch.setattr(workers, "record_checks", lambda *_: None)
+    monkeypatch.setattr(workers, "record_checks", lambda *_, **__: None)
     monkeypatch.setattr(workers, "_judge", lambda *_: _Quick())
 
 

@@ -277,8 +277,23 @@ def _decoded(packed: bytes) -> list[Question]:
     return [Question(**{**one, "requests": sendable(one["requests"])}) for one in questions]
 
 
+_ahead: dict[str, Library] = {}
+
+
+def read_ahead(exercise: str) -> None:
+    """Read the library if it is on disk, for `load` in the processes forked from this one.
+
+    They would each read it at the first wrong answer, and hold megabytes of their own.
+    """
+    library = _read(exercise, cache.file(exercise, "fingerprints"))
+    if library is not None:
+        _ahead[exercise] = library
+
+
 def load(exercise: str) -> Library:
     """Return the library of an exercise: from disk, where it is made at the first need."""
+    if exercise in _ahead:
+        return _ahead[exercise]
     file = cache.file(exercise, "fingerprints")
     prints = _read(exercise, file)
     if prints is not None:
