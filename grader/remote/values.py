@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import types
 from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 from typing import Any
 
 import torch
@@ -13,7 +14,8 @@ from torch import Tensor
 from grader.remote.modules import file_of
 
 # More than these are not noted, and what is noted is then of no use.
-MOST_STEPS, MOST_TENSORS, MOST_VALUES = 800, 200, 1000
+MOST_STEPS, MOST_TENSORS, MOST_VALUES = 800, 240, 1000
+MOST_PARAMETERS = 4  # of each module that a method may use
 LARGEST = 4096  # numbers in a tensor
 LONGEST, DEEPEST = 100, 4  # of lists and dictionaries
 _PLAIN = (bool, int, float, str, bytes, type(None))
@@ -106,6 +108,10 @@ class _Call:
         for attribute, value in [*getattr(own, "__dict__", {}).items()]:
             if not attribute.startswith("_") and attribute != "training":
                 self.look(f"self.{attribute}", value)
+        for attribute, part in [*getattr(own, "_modules", {}).items()]:
+            if isinstance(part, torch.nn.Module):
+                for parameter in islice(part.parameters(), MOST_PARAMETERS):
+                    self.look(f"self.{attribute}", parameter)
         self.look_at_all(frame)
         self.line = frame.f_lineno
 

@@ -101,19 +101,31 @@ def test_another_way_is_not_blamed(judge: Judge) -> None:
 def test_what_a_function_of_ones_own_returns_is_blamed_there_or_where_it_is_called(
     judge: Judge,
 ) -> None:
-    own = "return centred.abs().mean(-1, keepdim=True) * 1.3 + 0.2"
+    own = "return (x - x.mean(-1, keepdim=True)).abs().mean(-1, keepdim=True) * 1.3 + 0.2"
     lines = told(
         judge,
         """
-        centred = x - x.mean(-1, keepdim=True)
-        normed = centred / spread_of(centred)
+        mean = x.mean(-1, keepdim=True)
+        normed = (x - mean) / spread_of(x)
         return normed * self.weight + self.bias
         """,
-        head=HEAD.replace(
-            "class LayerNorm", f"def spread_of(centred):\n    {own}\n\n\nclass LayerNorm"
-        ),
+        head=HEAD.replace("class LayerNorm", f"def spread_of(x):\n    {own}\n\n\nclass LayerNorm"),
     )
     assert lines[own].tells.startswith("One of lines 7 and 19 is wrong")
+
+
+def test_numbers_in_a_shape_of_their_own_are_not_called_right(judge: Judge) -> None:
+    """A reshape that mixes the tokens keeps the order of the numbers."""
+    lines = told(
+        judge,
+        """
+        mixed = x.reshape(x.shape[-1], -1).transpose(0, 1)
+        spread = (x.var(-1, unbiased=False, keepdim=True) + self.eps).sqrt()
+        normed = (mixed.reshape(x.shape) - x.mean(-1, keepdim=True)) / spread
+        return normed * self.weight + self.bias
+        """,
+    )
+    assert "return normed * self.weight + self.bias" not in lines
 
 
 def test_a_setting_that_no_right_answer_has_is_not_called_right(judge: Judge) -> None:

@@ -216,13 +216,27 @@ class _Search:
         """Add what may have left out a part: of a step, or of the rounds of a loop."""
         for step in steps:
             file, line, _, _ = step
+            if step not in self.departure.complete:
+                self._add_maker(file, line, function)
             if line == _first_line(function):
                 continue
-            if step not in self.departure.complete:
-                self._add(file, self._at(file, line).node.lineno)
             for loop in self._at(file, line).loops:
                 if loop not in place.loops:
                     self._add(file, loop.lineno)
+
+    def _add_maker(self, file: str, line: int, function: ast.FunctionDef) -> None:
+        if line == _first_line(function):
+            raise _TooManyError  # what the function was called with may be wrong
+        place = self._at(file, line)
+        self._add(file, place.node.lineno)
+        inside: list[Step] = []
+        for step in self.departure.steps:
+            if (step[0], step[2]) != (file, place.qualified):
+                inside.append(step)
+                continue
+            if place.makes(step) and any(each not in self.departure.complete for each in inside):
+                raise _TooManyError  # a function that it calls may be wrong
+            inside = []
 
     def _latest(self, file: str, place: _Place, variable: str) -> set[Step]:
         """Return the steps that made what a variable held whenever a statement ran."""
@@ -256,6 +270,8 @@ class _Search:
             if not isinstance(target, ast.Attribute) or target.attr != attribute:
                 continue
             set_in = self._at(file, node.lineno).function
+            if is_unknown and isinstance(node.value, ast.Call):
+                raise _TooManyError  # the parameters of a module are wrong
             if set_in is None or set_in.name != "__init__":
                 self._follow(file, node.lineno)
             elif is_unknown or (not steps and not _is_plain(node.value)):

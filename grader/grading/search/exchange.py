@@ -203,14 +203,16 @@ def _given(server: Server, request: Mapping[str, Any]) -> Iterable[Any]:
 class Pool:
     """Values of right answers, to find a student's among them."""
 
-    def __init__(self, values: Iterable[Any]) -> None:
+    def __init__(self, values: Iterable[Any], in_shape: bool = False) -> None:
+        """With `in_shape`, tensors also have to have the shape, but for axes of length one."""
+        self.in_shape = in_shape
         self.numbers: set[float] = set()
         self.whole: set[int] = {*range(-SMALL_INT, SMALL_INT + 1)}
         self.others: list[Any] = []
-        tensors: dict[int, list[Tensor]] = defaultdict(list)
+        tensors: dict[tuple[int, ...], list[Tensor]] = defaultdict(list)
         for value in values:
             if isinstance(value, Tensor):
-                tensors[value.numel()].append(_flat(value))
+                tensors[self._key(value)].append(_flat(value))
                 self.whole.update(value.shape)
             elif type(value) is int:
                 self.whole.add(value)
@@ -218,10 +220,10 @@ class Pool:
                 self.numbers.add(value)
             else:
                 self.others.append(value)
-        self.tensors = {count: torch.stack(some) for count, some in tensors.items()}
+        self.tensors = {key: torch.stack(some) for key, some in tensors.items()}
 
     def holds(self, value: Any) -> bool:
-        """Return whether a value is among them, whatever its shape; what is or isn't always is."""
+        """Return whether a value is among them; True, False and None always are."""
         if isinstance(value, Tensor):
             return self._holds_tensor(value)
         if value is None or isinstance(value, bool):
@@ -235,10 +237,16 @@ class Pool:
         return any(equal(value, other) for other in self.others)
 
     def _holds_tensor(self, value: Tensor) -> bool:
-        if value.numel() not in self.tensors:
+        known = self.tensors.get(self._key(value))
+        if known is None:
             return False
         flat = _flat(value)
-        return bool(((self.tensors[value.numel()] - flat).abs() <= _room(flat)).all(dim=1).any())
+        return bool(((known - flat).abs() <= _room(flat)).all(dim=1).any())
+
+    def _key(self, value: Tensor) -> tuple[int, ...]:
+        if self.in_shape:
+            return tuple(size for size in value.shape if size != 1)
+        return (value.numel(),)
 
 
 def _flat(value: Tensor) -> Tensor:

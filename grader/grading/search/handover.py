@@ -95,7 +95,7 @@ class _Handover:
         self.begun = self._state({})
         run, whole = self.begun.run, answer.complete
         values_of_whole = (run.values[place] for place in run.values if place in whole)
-        self.complete = self._held(Pool([*run.given, *chain(*values_of_whole)]))
+        self.complete = self._held(Pool([*run.given, *chain(*values_of_whole)], in_shape=True))
 
     def found(self, right: frozenset[Step]) -> Departure | None:
         """Return where the values depart. `right` are steps that some right answer has as well."""
