@@ -24,7 +24,7 @@ from grader.recognition.graph import changed_before_backward, cut, edited
 from grader.recognition.likeness import parsed
 from grader.recognition.misplaced import misplaced
 from grader.recognition.raised_line import Fact, written
-from grader.recognition.raising import at_call, at_raise
+from grader.recognition.raising import at_call, at_raise, convolution
 from grader.recognition.spelling import suggestion
 from grader.recognition.unset import missing_attribute, without_super
 from grader.remote.session import StudentError, clean
@@ -49,7 +49,8 @@ def fact_of(error: StudentError, source: str, exercise: str) -> Fact | None:
     if "ParameterShapeError" in error.kinds:
         parameter = error.text.partition(" ")[0]
         made = made_at(parameter, exercise, source)
-        return Fact(f"The parameter {error.text}.", ASKS_SHAPE, made[0].line) if made else None
+        shape = Fact(f"The parameter {error.text}.", ASKS_SHAPE, made[0].line) if made else None
+        return convolution(parameter, source) or shape
     is_here = PurePosixPath(error.file or "").stem == exercise
     if "AttributeError" in error.kinds:
         unset = _unset(str(error), source, error.line or 0 if is_here else 0)

@@ -27,6 +27,7 @@ from grader.grading.raised import (
 )
 from grader.recognition.dead_ends import (
     dropped,
+    never_filled,
     unused_arguments,
     unused_layers,
 )
@@ -43,6 +44,7 @@ _ASKS_ARGUMENT = "What should change with {it}, and which line of your code make
 _ASKS = "What is this line for, and should anything use its result?"
 _MAKES_DROPOUT = re.compile(r"[dD]ropout\d?d?\(")
 _ASKS_SELF = "What does Python do with `self` here?"
+_ASKS_FILLED = "Which numbers should a new module start with, and which line sets them?"
 _ASKS_PYTHON = "What does Python do here? Try it on a small example."
 
 
@@ -62,6 +64,7 @@ def without_effect(
         *(("self-misused", line, tells, _ASKS_SELF) for tells, line in misused_self(source)),
         *_of_findings(result, source),
         *((_DROPPED, line, tells, _ASKS) for tells, line in dropped(source)),
+        *(("never-filled", line, tells, _ASKS_FILLED) for tells, line in never_filled(source)),
         # A known mistake says it more precisely, if there is one.
         *(("exchanged", n, tells, "") for tells, n in misplaced_in(exercise, source) if not known),
         *(("python", n, tells, _ASKS_PYTHON) for tells, n in python_traps(source) if not known),

@@ -84,6 +84,8 @@ _SIZE = re.compile(
     r"(\.shape(\[[^\]]*\])?|\.size\([^)]*\)|^len\(.*\)|\.(device|dtype|ndim)|\.(dim|numel)\(\))$"
 )
 _LAYER = "`self.{}` is made here and used nowhere."
+_FILLED = re.compile(r"[^\W_]_\(|\.data\b|parameters\(|\] = ")
+_NEVER_FILLED = "`self.{}` holds whatever was in memory: `{}` doesn't fill it, nor does any line."
 _LAYER_OF_LIST = "`self.{}` gets {} parts here, and no line uses `self.{}[{}]`."
 _UNGIVEN = "This {} doesn't read {}, so it ignores the argument it is called with."
 
@@ -199,6 +201,15 @@ def unused_layers(source: str) -> list[tuple[str, int]]:
     return _in_order(sentence for node in owners for sentence in _unused_layers(node, tree, read))
 
 
+def never_filled(source: str) -> list[tuple[str, int]]:
+    """Return a sentence on each parameter that starts with whatever was in memory, and its line."""
+    tree = parsed(source)
+    if _FILLED.search(ast.unparse(tree)):
+        return []
+    assigned = [node for node in walk(tree) if isinstance(node, ast.Assign)]
+    return _in_order(sentence for node in assigned for sentence in _never_filled(node))
+
+
 def unused_arguments(source: str) -> list[tuple[str, int]]:
     """Return the arguments that nothing reads, after their function, and its line, in order."""
     tree = parsed(source)
@@ -212,6 +223,20 @@ def unused_arguments(source: str) -> list[tuple[str, int]]:
     # Arguments that only one branch does not read have a space in them.
     names = [whole for whole in unused(source) if " " not in whole]
     return _in_order((whole, lines[whole.rpartition(".")[0]]) for whole in names)
+
+
+def _never_filled(assigned: ast.Assign) -> Iterator[tuple[str, int]]:
+    """Yield the parameter that is assigned here, if it is nothing but `torch.empty`."""
+    target, value = assigned.targets[0], assigned.value
+    if not (isinstance(target, ast.Attribute) and isinstance(value, ast.Call) and value.args):
+        return
+    made, name = value.args[0], ast.unparse(value.func).rpartition(".")[2]
+    maker = ast.unparse(made.func) if isinstance(made, ast.Call) else ""
+    # With one argument, `torch.Tensor` may copy numbers.
+    of_sizes = isinstance(made, ast.Call) and len(made.args) > 1
+    is_empty = maker == "torch.empty" or (maker == "torch.Tensor" and of_sizes)
+    if name == "Parameter" and is_empty:
+        yield _NEVER_FILLED.format(target.attr, maker), assigned.lineno
 
 
 def _in_order(sentences: Iterable[tuple[str, int]]) -> list[tuple[str, int]]:

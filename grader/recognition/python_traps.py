@@ -6,11 +6,16 @@
     if self.p is 1:                        # False for 1.0, which is a different object
     rate = step ** -1 / 2                  # half of 1 / step, not 1 / its root
     def fit(model, losses=[]):             # all calls append to one list
+    steps.append(lambda x: layer(x))       # in a loop over layers: all call the last one
     class Cache:
         keys = []                          # all caches append to one list
         def append(self, key):
             Cache.keys = key               # all caches share it
     optimiser.lr = 0.1                     # torch reads the rate of each group
+    if x.size != y.size:                   # two methods, which are never the same
+    kept = torch.rand_like(x) > self.p     # in evaluation too, if no line asks for the mode
+    @torch.inference_mode()
+    def forward(self, x):                  # nothing in it receives a gradient
 
 Right code has none of these, as a rule.
 """
@@ -20,11 +25,12 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from typing import TypeGuard
 
-from grader.recognition.functions import defaults
+from grader.recognition.functions import defaults, is_static
 from grader.recognition.given import whole_number
-from grader.recognition.likeness import parsed, walk
+from grader.recognition.likeness import parsed, walk, without_texts
 
 _REPEATED = (
     "`{}` holds the same {} several times, so a change to one is a change to all. A "
@@ -48,42 +54,66 @@ _SHARED_BY_CALLS = (
     "`{0}` is created once, when `{1}` is defined: all calls without a `{0}` share it. Each gets "
     "its own if a line of `{1}` creates it."
 )
+_LATE = (
+    "`{}` in this `lambda` is looked up when it is called, which is after the loop: there it is "
+    "the last one."
+)
 _IDENTITY = (
     "`{}` checks whether both are the same object, not whether they are equal: 1.0 and 1 are not. "
     "`{}` compares the values."
 )
 _EXPONENT = "The exponent of `{0}` is {1} here, not {1}/2, since `**` comes before `/`."
+_SETS_MODE = "`{}` sets the mode and returns the module, so as a condition it is always true."
 _NO_SELF = "`{}` does not take `self`, which Python passes to every method first."
+_METHODS_COMPARED = (
+    "`{}` compares two methods, not what they return: methods of two tensors are never equal."
+)
+_DROPS_ALWAYS = "`{}` drops in evaluation as well: no line asks for the mode, `self.training`."
+_NO_GRADIENT = "`{}` makes `{}` run without a graph: nothing in it receives a gradient."
 _ZERO = "As a condition, `{}` is false for 0 as well as for None."
 _KINDS = {ast.List: "list", ast.ListComp: "list", ast.Dict: "dictionary", ast.Set: "set"}
 _CHANGES = {"append", "extend", "insert", "add", "update", "clear", "pop"}
 _OPTIMISER = re.compile(r"opt(?:im(?:i[sz]er)?)?$")
 # Methods without arguments whose results are conditions, or look like one.
 _METHODS = {"all", "any", "eval", "train"}
+# Methods of tensors that are compared with each other, and random numbers that decide what stays.
+_SIZES = {"size", "dim", "numel", "stride"}
+_DRAWS = re.compile(r"(?:torch\.)?(?:rand|rand_like)\(")
+_RATE = re.compile(r"(?i)\b(?:p|prob|\w*drop\w*|\w*keep\w*)\b")
+_MODE = re.compile(r"(?i)train|eval|numpy|\bnp\b")
 
 
 def python_traps(source: str) -> list[tuple[str, int]]:
     """Return a sentence on each such line, and its number, in order."""
     tree = parsed(source)
-    found = [*_conditions(tree)]
+    found, own = [*_conditions(tree)], _own_names(tree)
     for node in walk(tree):
         if isinstance(node, ast.FunctionDef):
             found += [*_repeated(node), *_shared_by_calls(node)]
+            found += _without_gradient(node)
         elif isinstance(node, ast.ClassDef):
             found += [*_shared_by_objects(node), *_shared_attributes(node), *_set_for_all(node)]
+        elif isinstance(node, ast.For):
+            found += _bound_late(node)
         elif isinstance(node, ast.Compare):
-            found += _compared_by_identity(node)
+            found += [*_compared_by_identity(node), *_methods_compared(node, own)]
         elif isinstance(node, ast.BinOp):
             found += _exponent_without_its_half(node)
         elif isinstance(node, ast.Attribute):
             found += _rates_of_none(node)
+    code = without_texts(source)
+    if code and not _MODE.search(code):
+        found += _dropped_always(tree)
     return sorted(set(found), key=lambda pair: (pair[1], pair[0]))
 
 
 def misused_self(source: str) -> list[tuple[str, int]]:
-    """Return a sentence on each method that uses `self` without taking it, and its line."""
+    """Return a sentence on each method without `self`, and on a mode that is set, not asked for."""
     found = []
     for owner in walk(parsed(source)):
+        test = ast.unparse(owner.test) if isinstance(owner, ast.If | ast.IfExp) else ""
+        if isinstance(owner, ast.If | ast.IfExp) and test in ("self.train()", "self.eval()"):
+            found.append((_SETS_MODE.format(test), owner.lineno))
         for node in owner.body if isinstance(owner, ast.ClassDef) else ():
             if not isinstance(node, ast.FunctionDef) or node.decorator_list:
                 continue
@@ -185,6 +215,16 @@ def _stored_in(function: ast.FunctionDef) -> set[str]:
     return stored
 
 
+def _without_gradient(function: ast.FunctionDef) -> Iterator[tuple[str, int]]:
+    """Yield what stands above a `forward` and switches gradients off in it."""
+    # The static one of a torch.autograd.Function runs without a graph in any case.
+    is_modules = function.name == "forward" and not is_static(function)
+    for decorator in function.decorator_list if is_modules else ():
+        text = ast.unparse(decorator)
+        if re.fullmatch(r"(?:torch\.)?(?:no_grad|inference_mode)\(\)", text):
+            yield _NO_GRADIENT.format(f"@{text}", function.name), decorator.lineno
+
+
 def _rates_of_none(node: ast.Attribute) -> Iterator[tuple[str, int]]:
     """Yield the attribute, if it is the `lr` of an optimiser, which gets a value here."""
     is_optimisers = isinstance(node.value, ast.Name) and _OPTIMISER.match(node.value.id)
@@ -201,6 +241,29 @@ def _compared_by_identity(node: ast.Compare) -> Iterator[tuple[str, int]]:
         equal = ast.Eq() if isinstance(node.ops[0], ast.Is) else ast.NotEq()
         better = ast.Compare(node.left, [equal], node.comparators)
         yield _IDENTITY.format(ast.unparse(node), ast.unparse(better)), node.lineno
+
+
+def _methods_compared(node: ast.Compare, own: AbstractSet[str]) -> Iterator[tuple[str, int]]:
+    """Yield the comparison, if it is of one method of two tensors, which is not called."""
+    sides = (node.left, *node.comparators)
+    names = [side.attr for side in sides if isinstance(side, ast.Attribute)]
+    if len(names) == len(sides) == 2 and names[0] == names[1] and names[0] in _SIZES - own:
+        yield _METHODS_COMPARED.format(ast.unparse(node)), node.lineno
+
+
+def _dropped_always(tree: ast.Module) -> Iterator[tuple[str, int]]:
+    """Yield the dropouts of a file that asks for no mode: torch's function, or written out."""
+    for node in walk(tree):
+        if isinstance(node, ast.Call):
+            name = ast.unparse(node.func)
+            is_dropout = name in ("F.dropout", "nn.functional.dropout")
+            if is_dropout and len(node.args) < 3:
+                yield _DROPS_ALWAYS.format(f"{name}(…)"), node.lineno
+        elif isinstance(node, ast.Compare) and len(node.ops) == 1:
+            text = ast.unparse(node)
+            is_order = isinstance(node.ops[0], ast.Lt | ast.LtE | ast.Gt | ast.GtE)
+            if is_order and _DRAWS.search(text) and _RATE.search(text):
+                yield _DROPS_ALWAYS.format(text), node.lineno
 
 
 def _exponent_without_its_half(node: ast.BinOp) -> Iterator[tuple[str, int]]:
@@ -293,6 +356,32 @@ def _shared_attributes(owner: ast.ClassDef) -> Iterator[tuple[str, int]]:
         for argument, default in defaults(maker):
             if _is_collection(default) and argument.arg in kept:
                 yield _SHARED_BY_CALLS.format(argument.arg, owner.name), argument.lineno
+
+
+def _bound_late(loop: ast.For) -> Iterator[tuple[str, int]]:
+    """Yield the functions without a name that a loop collects and that read what it loops over."""
+    targets = {node.id for node in walk(loop.target) if isinstance(node, ast.Name)}
+    made = {
+        target.id
+        for node in walk(loop)
+        if isinstance(node, ast.Assign)
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    }
+    for node in walk(loop):
+        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+            continue
+        owner = node.func.value
+        is_new = isinstance(owner, ast.Name) and owner.id in made
+        collected = node.args if node.func.attr == "append" and not is_new else ()
+        for function in (part for part in collected if isinstance(part, ast.Lambda)):
+            own = {
+                argument.arg for argument in walk(function.args) if isinstance(argument, ast.arg)
+            }
+            read = [part.id for part in walk(function.body) if isinstance(part, ast.Name)]
+            late = [name for name in read if name in targets - own]
+            if late:
+                yield _LATE.format(late[0]), function.lineno
 
 
 def _is_collection(node: ast.AST | None) -> bool:

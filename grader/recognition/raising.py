@@ -11,6 +11,7 @@ line may be right and one before it wrong. Then a fact names the one before, or 
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import replace
@@ -68,5 +69,22 @@ def at_call(error: str, source: str, entries: Collection[str]) -> Fact | None:
                 f"argument with that name. It has {listed(own) if own else 'none'}.",
                 "What names does the exercise give the arguments?",
                 function.node.lineno,
+            )
+    return None
+
+
+def convolution(parameter: str, source: str) -> Fact | None:
+    """Return that a layer, whose parameter has another shape than it should, is a convolution."""
+    parts = {f"self.{part}" for part in parameter.split(".")}
+    for node in ast.walk(parsed(source)):
+        if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.Call):
+            continue
+        called = ast.unparse(node.value.func)
+        if re.search(r"\bConv\dd$", called) and parts & set(map(ast.unparse, node.targets)):
+            return Fact(
+                f"`{ast.unparse(node.targets[0])}` is a convolution: the weight of `{called}` has "
+                "an axis more than a map from features to features needs.",
+                "Which layer of torch.nn applies one matrix to the features of every token?",
+                node.lineno,
             )
     return None

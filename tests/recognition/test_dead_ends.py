@@ -7,6 +7,7 @@ import pytest
 from grader.curriculum import NAMES, stubs
 from grader.recognition.dead_ends import (
     dropped,
+    never_filled,
     told_arguments,
     unused_layers,
 )
@@ -14,11 +15,7 @@ from grader.recognition.dead_ends import (
 
 def dead_ends(source: str) -> list[tuple[str, int]]:
     """All of them."""
-    kinds = (
-        dropped,
-        unused_layers,
-        told_arguments,
-    )
+    kinds = (dropped, unused_layers, told_arguments, never_filled)
     told = [pair for kind in kinds for pair in kind(source)]
     return sorted(told, key=lambda pair: (pair[1], pair[0]))
 
@@ -273,3 +270,24 @@ class Norm(nn.Module):
     def forward(self, x):
         return self.weight * x
 """
+
+
+def test_a_parameter_that_nothing_fills_is_named() -> None:
+    ((message, line),) = never_filled(_NORM.format(line="self.size = size"))
+    assert (message.partition(":")[0], line) == ("`self.weight` holds whatever was in memory", 5)
+    by_size = _NORM.format(line="").replace("torch.empty(size, device=device)", "torch.Tensor({})")
+    assert never_filled(by_size.format("size, 3")) != []
+    assert never_filled(by_size.format("size")) == []  # `size` may be numbers that are copied
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "nn.init.ones_(self.weight)",
+        "self.weight.data = torch.ones(size)",
+        "torch.nn.init.ones_(next(self.parameters()))",
+        "self.weight[:] = 1",
+    ],
+)
+def test_one_that_is_filled_later_is_not(line: str) -> None:
+    assert never_filled(_NORM.format(line=line)) == []

@@ -30,6 +30,9 @@ _VARIANTS = Path(__file__).parents[1] / "data" / "variants"
         ("return x if not self.training else n", ""),
         ("while not x.all(): pass", ""),
         ("while not x.all: pass", "`x.all` is a method"),
+        ("for m in x: n.append(lambda y: m(y))", "`m` in this `lambda` is looked up when"),
+        ("for m in x: n.append(lambda y, m=m: m(y))", ""),
+        ("for m in x: n = self.step(n, lambda y: m(y))", ""),
         ("return n**-1 / 2", "The exponent of `n` is -1 here, not -1/2"),
         ("return x * n**-3 / 2", "The exponent of `n` is -3 here, not -3/2"),
         ("return x / 2**1 / 2", "The exponent of `2` is 1 here, not 1/2"),
@@ -39,6 +42,13 @@ _VARIANTS = Path(__file__).parents[1] / "data" / "variants"
         ("self.keys = A.keys", ""),
         ("optimiser.lr = x", "Nothing reads `optimiser.lr`"),
         ("self.lr = x", ""),
+        ("if x.size != n.size: pass", "`x.size != n.size` compares two methods"),
+        ("if x.size() != n.size(): pass", ""),
+        ("return x * (torch.rand_like(x) > self.dropout)", "drops in evaluation as well"),
+        ("return F.dropout(x, n)", "`F.dropout(…)` drops in evaluation as well"),
+        ("return F.dropout(x, n, self.training)", ""),
+        ("return F.dropout(x, n) if self.training else x", ""),
+        ("return torch.rand_like(x) > x.cumsum(0)", ""),
     ],
 )
 def test_a_line_that_looks_otherwise_is_told(body: str, says: str) -> None:
@@ -133,3 +143,20 @@ def test_a_condition_that_zero_does_not_meet_is_told_for_an_argument_that_may_be
 def test_a_method_that_reads_self_and_does_not_take_it_is_told(method: str, is_told: bool) -> None:
     found = misused_self(f"class A(nn.Module):\n    {method}\n")
     assert [line for _, line in found] == ([2] if is_told else [])
+
+
+def test_a_condition_that_sets_the_mode_is_told() -> None:
+    body = "class A(nn.Module):\n    def forward(self, x):\n        return x if self.{} else -x\n"
+    ((message, line),) = misused_self(body.format("train()"))
+    assert "`self.train()` sets the mode" in message
+    assert line == 3
+    assert misused_self(body.format("training")) == []
+
+
+def test_a_forward_without_gradients_is_told_and_a_generate_without_is_not() -> None:
+    """Whoever only writes text needs no graph; whoever trains does."""
+    source = "class A:\n    @torch.inference_mode()\n    def {}(self, x):\n        return x\n"
+    [(sentence, line)] = python_traps(source.format("forward"))
+    assert sentence.startswith("`@torch.inference_mode()` makes `forward` run without a graph")
+    assert line == 2
+    assert python_traps(source.format("generate")) == []

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from grader.feedback.exceptions import hint_for
-from grader.recognition.raising import at_raise
+from grader.recognition.raising import at_raise, convolution
 
 NUMPY = "RuntimeError: Can't call numpy() on Tensor that requires grad. Use tensor.detach()."
 SIZES = (
@@ -260,3 +260,11 @@ def test_a_text_that_an_argument_has_by_default_is_known_to_be_one() -> None:
     fact = at_raise(error, source, 9, ["Layer"])
     assert fact is not None
     assert "Line 5, `self.activation = activation`, keeps something of the type `str`" in fact.tells
+
+
+def test_a_convolution_is_told_where_it_is_made() -> None:
+    source = "class A(nn.Module):\n    def __init__(self):\n        self.up = nn.Conv1d(3, 4, 1)\n"
+    fact = convolution("layers.0.up.weight", source)
+    assert fact is not None
+    assert fact.line == 3
+    assert convolution("layers.0.down.weight", source) is None
