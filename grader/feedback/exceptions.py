@@ -392,6 +392,11 @@ HINTS: tuple[Hint, ...] = (
         asks="What should be done with it here?",
     ),
     Hint(
+        r"'(str|list|tuple|dict|bool)' object is not callable",
+        "A {0} is called like a function, here or in what this line calls. Which name in this line "
+        "holds one, and what should it hold?",
+    ),
+    Hint(
         r"'(?!Tensor|NoneType)([A-Z]\w*)' object is not callable",
         "{0} cannot be called. Every nn.Module can: does its class inherit from nn.Module?",
     ),
