@@ -105,7 +105,10 @@ class _Call:
         self.line = frame.f_code.co_firstlineno
         self.seen: dict[str, Any] = {}
         own = frame.f_locals.get("self")
-        for attribute, value in [*getattr(own, "__dict__", {}).items()]:
+        held = dict(getattr(own, "__dict__", {}))
+        for name in ("_parameters", "_buffers"):
+            held |= held.get(name, {})
+        for attribute, value in held.items():
             if not attribute.startswith("_") and attribute != "training":
                 self.look(f"self.{attribute}", value)
         for attribute, part in [*getattr(own, "_modules", {}).items()]:

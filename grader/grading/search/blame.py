@@ -263,6 +263,7 @@ class _Search:
             return
         steps = [step for step in self.steps if step[3] == f"self.{attribute}"]
         is_unknown = any(step in self.departure.unknown for step in steps)
+        before = len(self.found)
         for node in ast.walk(place.owner):
             target = getattr(node, "targets", [getattr(node, "target", None)])[0]
             if not isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign):
@@ -278,6 +279,8 @@ class _Search:
                 self._add(file, node.lineno)
                 if isinstance(node.value, ast.Name):  # a default is wrong, or what was passed
                     self._add(file, set_in.lineno)
+        if is_unknown and len(self.found) == before:
+            raise _TooManyError  # a buffer, say, and what sets it is not clear
 
     def _does_more(self, file: str, function: ast.FunctionDef, until: ast.stmt) -> bool:
         """Return whether a call before that may have changed something that isn't seen."""
