@@ -1,12 +1,13 @@
 """Arguments in each other's place, by their names: `FeedForward(d_ff, d_model)`.
 
     self.decode(src, memory, tgt)     # where `decode` takes tgt, memory, src
+    weights, output = attention(…)    # where `attention` returns output, weights
 
 A call is checked where its `def` line is known: a function or class of the student's own files, a
 method of the same class, or a module that `__init__` keeps under a name. An argument is in the
 place of another if it has the name of a parameter and is passed for another one, and that parameter
-does not get it: `LayerNorm(d_model, dropout)`, too, where `dropout` is passed for `eps`. Right
-code has none of these, as a rule.
+does not get it: `LayerNorm(d_model, dropout)`, too, where `dropout` is passed for `eps`. The same
+holds of the results that a call returns. Right code has none of these, as a rule.
 """
 
 from __future__ import annotations
@@ -18,6 +19,11 @@ from grader.recognition.functions import is_name, is_static
 from grader.recognition.likeness import parsed, walk
 
 EXCHANGED = "{call} is {how} with {wrong}. {asks} Its `def` line has them in this order: {names}."
+_UNPACKED = (
+    "`{call}` returns `{name}` as its {place} result; this line unpacks it as the {other}. Are two "
+    "results swapped?"
+)
+_PLACES = ("first", "second", "third", "fourth")
 ONE, SEVERAL = "Is each argument in its place?", "Are two arguments swapped?"
 
 _Parameters = tuple[str, ...]
@@ -28,7 +34,7 @@ _NO_SETTINGS = {"d_ff", "d_model", "n_heads", "n_kv_heads", "num_layers", "vocab
 
 
 def misplaced(source: str, imported: Iterable[str]) -> list[tuple[str, int]]:
-    """Return a sentence on each call with arguments in each other's place, and its line.
+    """Return a sentence on each call with arguments or results in each other's place, and its line.
 
     `imported` are the sources that this one imports from.
     """
@@ -44,9 +50,41 @@ def misplaced(source: str, imported: Iterable[str]) -> list[tuple[str, int]]:
             sentences += [
                 _told(call, functions, classes, parts, node.name, bases) for call in _calls(node)
             ]
+    results = {
+        node.name: _results(node)
+        for defining in trees
+        for node in defining.body
+        if isinstance(node, ast.FunctionDef) and node.name not in others
+    }
+    sentences += [_unpacked(node, results) for node in walk(tree) if isinstance(node, ast.Assign)]
     return sorted(
         {sentence for sentence in sentences if sentence is not None}, key=lambda pair: pair[1]
     )
+
+
+def _results(function: ast.FunctionDef) -> _Parameters:
+    """Return the names of the results that a function returns; "" for what has none."""
+    returned = [node.value for node in walk(function) if isinstance(node, ast.Return)]
+    tuples = {tuple(map(_name, value.elts)) for value in returned if isinstance(value, ast.Tuple)}
+    return tuples.pop() if len(tuples) == 1 else ()
+
+
+def _unpacked(node: ast.Assign, results: Mapping[str, _Parameters]) -> tuple[str, int] | None:
+    """Return the sentence on results that are unpacked in another order, and the line."""
+    target, value = node.targets[0], node.value
+    if not isinstance(target, ast.Tuple) or not isinstance(value, ast.Call):
+        return None
+    call = ast.unparse(value.func)
+    returned, own = results.get(call, ()), tuple(map(_name, target.elts))
+    if len(returned) != len(own) or len(own) > len(_PLACES):
+        return None
+    for place, name in enumerate(returned):
+        if name and name in own and own[place] != name and own[place] not in returned[:place]:
+            sentence = _UNPACKED.format(
+                call=call, name=name, place=_PLACES[place], other=_PLACES[own.index(name)]
+            )
+            return sentence, node.lineno
+    return None
 
 
 def _defined(

@@ -90,3 +90,13 @@ def test_nothing_is_misplaced_in_a_right_answer(exercise: str) -> None:
     """Names of parameters in the place of others are a reason to doubt only where they are rare."""
     others = [stubs.solution(name) for name in find(exercise).needs]
     assert misplaced(stubs.solution(exercise), others) == []
+
+
+def test_results_that_are_unpacked_in_another_order_are_named() -> None:
+    """Here `weights` is what the call returns second."""
+    attention = "def attention(q, k):\n    weights = q @ k\n    return weights @ k, weights"
+    ((told, line),) = misplaced("weights, output = attention(q, k)", [attention])
+    assert told.startswith("`attention` returns `weights` as its second result; this line")
+    assert line == 1
+    assert misplaced("output, weights = attention(q, k)", [attention]) == []
+    assert misplaced("first, second = attention(q, k)", [attention]) == []
