@@ -711,7 +711,7 @@ def test_facts_of_the_source_come_before_questions(
             "dropout",
             "kept = torch.rand(x.shape, device=x.device) >= self.p",
             "kept = (torch.rand(x.shape, device=x.device) >= self.p).float()",
-            "Which of your tensors besides x is float32",
+            "What is the dtype of each tensor that you make or combine with x",
             "eval()",
         ),
     ],
@@ -852,6 +852,10 @@ def test_what_leads_nowhere_is_named(
             "self.decode(src, self.encode(src), tgt)",
             "`self.decode` is called with `src` for `tgt` and `tgt` for `src`. Are two arguments "
             "swapped? Its `def` line has them in this order: tgt, memory, src.",
+        ),
+        (
+            "multi_head", "heads, _ = attention(", "weights, heads = attention(",
+            "`attention` returns `weights` as its second result; this line unpacks it as the",
         ),
         (
             "positional", "(max_len, d_model))", "(d_model, max_len))",
