@@ -190,6 +190,13 @@ def test_where_an_edit_helps_no_values_are_compared(
     )
 
 
+def test_where_a_value_has_hundreds_of_names_nothing_is_told(judge: Judge) -> None:
+    names = "\n".join(f"a{number} = a{number - 1}" for number in range(1, 700))
+    mean = "normed = (x - x.mean(-1, keepdim=True)) / x.std(-1, keepdim=True, correction=0)"
+    wrong = "wrong = normed.square() * a699 + 0.043 * normed.sin()"
+    assert not told(judge, f"a0 = 3.77\n{names}\n{mean}\n{wrong}\nreturn wrong")
+
+
 def test_each_change_of_a_value_is_noted_at_its_line() -> None:
     source = """
 def double(x, times):

@@ -126,7 +126,7 @@ class _Search:
         try:
             self._follow(file, line)
             self._add_callers(file, line)
-        except _TooManyError:
+        except (_TooManyError, RecursionError):  # one name for another, hundreds of times
             return None
         return Blame(variable, tuple(self.found))
 
