@@ -10,6 +10,7 @@ from grader.remote.session import clean
 from grader.remote.source_lines import source_lines
 
 MAX_LINE = 160
+MOST_PARTS = 10  # of a parameter's name; those of the exercises have up to six
 
 
 def quoted(source: str, line: int) -> str:
@@ -34,6 +35,8 @@ def made_at(parameter: str, exercise: str, source: str) -> tuple[Place, ...]:
         node.name: node for node in ast.walk(parsed(source)) if isinstance(node, ast.ClassDef)
     }
     parts = [part for part in parameter.split(".") if not part.isdigit()]
+    if len(parts) > MOST_PARTS:  # a module within itself may nest without end
+        return ()
     owners, made = [*classes.values()], None
     for part in parts:
         found = [node for owner in owners for node in _makes(owner, part)]

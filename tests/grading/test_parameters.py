@@ -42,6 +42,12 @@ def test_the_line_that_makes_a_parameter(parameter: str, line: int | None) -> No
     assert [place.line for place in made_at(parameter, "decoder", DECODER)] == [line] * bool(line)
 
 
+def test_a_name_as_long_as_no_model_has_leads_to_no_line() -> None:
+    nested = "class A(nn.Module):\n    def __init__(self, n):\n        self.a = A(n - 1)\n"
+    assert made_at("a." * 3 + "weight", "linear", nested)
+    assert not made_at("a." * 5000 + "weight", "linear", nested)
+
+
 def test_a_finding_that_no_mistake_explains_is_named_with_its_line() -> None:
     (named,) = with_parameters({"own": SHARED}, RESULT, DECODER, ["own"]).diagnoses
     assert named.message == "Two are one.\nWhich line makes each?"
