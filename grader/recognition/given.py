@@ -225,8 +225,9 @@ class Given:
             for node in statements(method.node)
             if any(
                 isinstance(part, ast.Attribute)
+                and part.attr == attribute
                 and isinstance(part.ctx, ast.Store)
-                and ast.unparse(part) == f"self.{attribute}"
+                and is_name(part.value, "self")
                 for part in own_nodes(node)
             )
         ]

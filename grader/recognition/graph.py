@@ -215,10 +215,11 @@ def unseen(source: str) -> Fact | None:
         node
         for function in Functions(parsed(source)).all
         if not _ABOUT_PARAMETERS.search(function.node.name)
+        for results in [_reaching(function)]
         for statement in statements(function.node)
         for node in own_nodes(statement)
         if isinstance(node, ast.Attribute) and node.attr == "data"
-        if isinstance(node.value, ast.Name) and node.value.id in _reaching(function)
+        if isinstance(node.value, ast.Name) and node.value.id in results
         if any(node in walk(part) for part in _changed(statement))
     ]
     if len({node.lineno for node in found}) != 1:

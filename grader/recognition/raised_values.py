@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Sequence
 
 from torch import Tensor
 
-from grader.recognition.functions import defaults
+from grader.recognition.functions import defaults, statements
 from grader.recognition.given import whole_number
 from grader.recognition.raised_line import ALLOWED, Fact, Raised, axes, indices, is_index, written
 
@@ -77,12 +78,13 @@ def none_of_own(raised: Raised) -> Fact | None:
     if "NoneType" not in raised.error:
         return None
     is_called = "not callable" in raised.error
+    maker, others = _statements_of_class(raised)
     attributes = [
         operand
         for node in raised.nodes()
         if isinstance(node, ast.Call if is_called else ast.BinOp)
         for operand in ([node.func] if isinstance(node, ast.Call) else [node.left, node.right])
-        if isinstance(operand, ast.Attribute) and _may_be_none(operand, raised)
+        if isinstance(operand, ast.Attribute) and _may_be_none(operand, maker, others)
     ]
     if len(attributes) != 1:
         return None
@@ -94,24 +96,28 @@ def none_of_own(raised: Raised) -> Fact | None:
     )
 
 
-def _may_be_none(attribute: ast.Attribute, raised: Raised) -> bool:
-    """Return whether `__init__` may set an attribute to None, and no other method sets it."""
-    code, owner = ast.unparse(attribute), raised.function.owner
-    if owner is None or code != f"self.{attribute.attr}":
+def _statements_of_class(raised: Raised) -> tuple[list[str], list[str]]:
+    """Return the statements of `__init__` in the class of the line that raised, and all others."""
+    maker: list[str] = []
+    others: list[str] = []
+    owner = raised.function.owner
+    for method in raised.given.code.all if owner is not None else ():
+        if method.owner is owner:
+            told = maker if method.node.name == "__init__" else others
+            told += [ast.unparse(node) for node in statements(method.node)]
+    return maker, others
+
+
+def _may_be_none(attribute: ast.Attribute, maker: Sequence[str], others: Sequence[str]) -> bool:
+    """Return whether a line of `__init__` may set an attribute to None, and no other line does."""
+    code = ast.unparse(attribute)
+    if code != f"self.{attribute.attr}":
         return False
     setting = re.compile(
         rf"^(?:{code}(?:: [^\n=]*)? = (?:.+ else )?None"
         rf"|self\.register_\w+\(['\"]{attribute.attr}['\"], None\))$"
     )
-    nodes = {
-        method.node.name: [
-            ast.unparse(node) for node in ast.walk(method.node) if isinstance(node, ast.stmt)
-        ]
-        for method in raised.given.code.all
-        if method.owner is owner
-    }
-    others = [line for name, lines in nodes.items() if name != "__init__" for line in lines]
-    return any(map(setting.match, nodes.get("__init__", []))) and not any(
+    return any(map(setting.match, maker)) and not any(
         re.match(rf"{code}\b[^\n(]*=[^=]", line) for line in others
     )
 
