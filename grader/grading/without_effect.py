@@ -81,11 +81,11 @@ def without_effect(
             # One that nothing uses does no harm where another drops.
             if about_dropout or not _MAKES_DROPOUT.search(quoted(source, line))
         ]
+    new = [each for each in found if each[1] not in shown][:MAX_NAMED]
     return tuple(
         proven(name, tells, asks, place_of(exercise, line, source))
-        for name, line, tells, asks in found
-        if line not in shown
-    )[:MAX_NAMED]
+        for name, line, tells, asks in new
+    )
 
 
 def _of_findings(result: ExerciseResult, source: str) -> Iterator[tuple[str, int, str, str]]:

@@ -87,6 +87,7 @@ _LAYER = "`self.{}` is made here and used nowhere."
 _FILLED = re.compile(r"[^\W_]_\(|\.data\b|parameters\(|\] = ")
 _NEVER_FILLED = "`self.{}` holds whatever was in memory: `{}` doesn't fill it, nor does any line."
 _LAYER_OF_LIST = "`self.{}` gets {} parts here, and no line uses `self.{}[{}]`."
+_MOST_INDICES = 2  # of one list that are told; it may have hundreds that nothing uses
 _UNGIVEN = "This {} doesn't read {}, so it ignores the argument it is called with."
 
 
@@ -627,7 +628,10 @@ def _length(made: ast.Call) -> int:
 
 
 def _unused_indices(name: str, made: ast.Call, tree: ast.Module) -> list[int]:
-    """Return which layers of a list nothing uses, if all that use one do so by its number."""
+    """Return which layers of a list nothing uses, if all that use one do so by its number.
+
+    Of many, these are the first.
+    """
     length = _length(made)
     if not length:
         return []
@@ -647,4 +651,4 @@ def _unused_indices(name: str, made: ast.Call, tree: ast.Module) -> list[int]:
     ]
     if len(indices) < len(read):
         return []
-    return [index for index in range(length) if index not in indices]
+    return [index for index in range(length) if index not in indices][:_MOST_INDICES]

@@ -291,3 +291,17 @@ def test_a_parameter_that_nothing_fills_is_named() -> None:
 )
 def test_one_that_is_filled_later_is_not(line: str) -> None:
     assert never_filled(_NORM.format(line=line)) == []
+
+
+def test_of_hundreds_of_layers_that_nothing_uses_the_first_are_told() -> None:
+    source = """
+class Stack(nn.Module):
+    def __init__(self):
+        self.layers = nn.ModuleList([Layer() for _ in range(999)])
+    def forward(self, x):
+        return self.layers[0](x)
+"""
+    told = " ".join(sentence for sentence, _ in unused_layers(source))
+    assert "`self.layers[1]`" in told
+    assert "`self.layers[2]`" in told
+    assert "`self.layers[3]`" not in told
