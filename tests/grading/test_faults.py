@@ -141,6 +141,23 @@ def assert_costs_no_other(results: Mapping[str, ExerciseResult]) -> None:
             assert result.points == result.max_points, (name, result.message)
 
 
+def test_what_hangs_while_its_lines_are_noted_is_not_handed_back(judge: Judge) -> None:
+    """What comes next is not asked in a process that is still busy."""
+    hangs = "import sys\n    while sys.gettrace():\n        pass"
+    wrong = """
+def softmax(x, dim=-1):
+    normed = x - x.mean(dim, keepdim=True)
+    return normed.square() * 3.77 + 0.043 * normed.sin()
+"""
+    source = SOLUTIONS["softmax"].replace("### BEGIN SOLUTION", hangs) + wrong
+    softmax, *others = judge.grade(
+        Submission("somebody", {**SOLUTIONS, "softmax": source})
+    ).exercises
+    assert softmax.points != softmax.max_points
+    assert softmax.lines[0].place.source.startswith("normed = ")
+    assert [each.points for each in others] == [each.max_points for each in others]
+
+
 def test_without_a_fault_it_is_asked_for_a_diagnosis_too(
     graded: Faulty, counted: Callable[[str], int]
 ) -> None:

@@ -153,6 +153,9 @@ class Search:
                 fix = fix and self._in_one_place(fix)
                 whole = fix is not None and self._all_right(fix, explained)
                 return replace(fix, whole=whole) if fix is not None else None
+            except Lost:
+                self.process.leave()  # it may still be at work on what it was asked
+                return None
             except (Interrupted, StudentError):
                 return None
 
@@ -212,6 +215,9 @@ class Search:
                     for target in self._targets()
                     for outcome in self._outcomes(likely[:CONFIRMING], target)
                 )
+            except Lost:
+                self.process.leave()
+                return False
             except (Interrupted, StudentError):
                 return False
 
