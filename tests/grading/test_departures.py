@@ -197,6 +197,15 @@ def test_where_a_value_has_hundreds_of_names_nothing_is_told(judge: Judge) -> No
     assert not told(judge, f"a0 = 3.77\n{names}\n{mean}\n{wrong}\nreturn wrong")
 
 
+def test_a_name_of_thousands_of_letters_is_cut(judge: Judge) -> None:
+    name = "wrong" * 2000
+    mean = "normed = (x - x.mean(-1, keepdim=True)) / x.std(-1, keepdim=True, correction=0)"
+    code = f"{mean}\n{name} = normed.square() + 0.043 * normed.sin()\nreturn {name}"
+    (line,) = told(judge, code).values()
+    assert line.tells.startswith("What this line starts from is right, but `wrong")
+    assert max(map(len, (line.tells, line.asks, line.place.source))) <= 500
+
+
 def test_each_change_of_a_value_is_noted_at_its_line() -> None:
     source = """
 def double(x, times):

@@ -21,7 +21,7 @@ from grader.grading.student_process import StudentProcess
 from grader.recognition.canonical_form import raised
 from grader.remote.budget import Budget
 from grader.remote.channel import Channel, Times, decoded
-from grader.remote.session import Interrupted, StudentError
+from grader.remote.session import Interrupted, StudentError, clean
 
 KIND = "departure"
 RETURNED = "return"
@@ -88,7 +88,7 @@ class Departures:
     def _told(self, blame: Blame) -> SuspectLine:
         file, line = min(blame.statements)
         place = Place(f"{file}.py", line, quoted(self.texts[file], line))
-        return SuspectLine(place, KIND, _asks(blame), tells=_tells(blame))
+        return SuspectLine(place, KIND, clean(_asks(blame)), tells=clean(_tells(blame)))
 
 
 def _cheapest(failing: Sequence[Recording]) -> list[Recording]:
