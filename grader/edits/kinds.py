@@ -281,13 +281,18 @@ KINDS: dict[str, Kind] = {
 }
 
 
+def in_words(lines: Sequence[int]) -> str:
+    """Return the numbers of one line or more as a sentence has them: "lines 3, 5 and 8"."""
+    *others, last = map(str, lines)
+    return f"lines {', '.join(others)} and {last}" if others else f"line {last}"
+
+
 def nearly(kind: str, was: str, becomes: str, passes: str, others: Sequence[int] = ()) -> str:
     """Return the last hint: the edit, of that kind, and the title of a check that passes with it.
 
     `others` are the lines that have to be fixed as well, if any.
     """
-    lines = " and ".join(str(line) for line in others)
-    also = f", and the same or something similar on line {lines}," if others else ""
+    also = f", and something similar on {in_words(others)}," if others else ""
     if not becomes:
         return f"Without `{was}`{also} this passes: {passes}"
     stands = "after" if kind == "missing return" else "in place of"

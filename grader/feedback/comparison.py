@@ -290,9 +290,8 @@ def assert_parameters(
 
 def not_belonging(subject: str, extra: Sequence[str]) -> str:
     """Return the sentence on parameters that a module should not have; of many, it names some."""
-    names = ", ".join(f"`{name}`" for name in extra[:_MANY])
-    more = f" and {len(extra) - _MANY} more" if len(extra) > _MANY else ""
-    return f"{subject} has parameters that do not belong to it: {names}{more}."
+    names = _some_of([f"`{name}`" for name in extra])
+    return f"{subject} has parameters that do not belong to it: {names}."
 
 
 def _asked(name: str, asks: Mapping[str, str] | None) -> str:
@@ -301,15 +300,21 @@ def _asked(name: str, asks: Mapping[str, str] | None) -> str:
     return next(asked, "")
 
 
+def _some_of(names: Sequence[str]) -> str:
+    """Return names as a sentence has them, and of many how many more there are."""
+    more = f" and {len(names) - _MANY} more" if len(names) > _MANY else ""
+    return f"{', '.join(names[:_MANY])}{more}"
+
+
 def those_there(missing: str, names: Sequence[str]) -> str:
     """Return a sentence on the parameters there are instead; of many, on those of the same part."""
     if len(names) <= _MANY:
         there = ", ".join(f"`{name}`" for name in names) or "none at all"
         return f"The parameters it has: {there}."
     part = missing.partition(".")[0]
-    same = [f"`{name}`" for name in names if name.partition(".")[0] == part][:_MANY]
+    same = [f"`{name}`" for name in names if name.partition(".")[0] == part]
     if same:
-        return f"Those of its `{part}`: {', '.join(same)}."
+        return f"Those of its `{part}`: {_some_of(same)}."
     parts = dict.fromkeys(f"`{name.partition('.')[0]}`" for name in names)
     return f"All it has belong to {', '.join(parts)}."
 

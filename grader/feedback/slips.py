@@ -90,7 +90,7 @@ SLIPS: tuple[Hint, ...] = (
     ),
     Hint(
         r"^TypeError: (zeros|ones|empty|randn?)\(\) takes 1 positional",
-        "`{0}` takes sizes, which are whole numbers, and one of these is something else.",
+        "`{0}` takes sizes, which are whole numbers, and what it is given here is something else.",
     ),
     Hint(
         r"t\(\) expects a tensor with <= 2 dimensions, but self is (\d+)D",
@@ -213,8 +213,8 @@ SLIPS: tuple[Hint, ...] = (
     Hint(
         r"too many values to unpack \(expected (\d+)\)|not enough values to unpack \(expected "
         r"(\d+)",
-        "The tensor doesn't have as many axes as there are names on the left, {0}. Print its "
-        "shape.",
+        "The names on the left are for {0} axes, and the tensor has another number of them. Print "
+        "its shape.",
         at=r"\.(?:shape|size\(\))\s*(?:#|$)",
     ),
     Hint(

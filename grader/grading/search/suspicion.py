@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from grader.edits.kinds import KINDS, Kind, nearly
+from grader.edits.kinds import KINDS, Kind, in_words, nearly
 from grader.edits.source import Edit
 from grader.feedback.finding import Place, Status
 from grader.feedback.results import CheckResult, Diagnosis, ExerciseResult, SuspectLine
@@ -130,5 +130,5 @@ def _told(kind: Kind, edit: Edit, others: Sequence[int], more: str) -> str:
     `others` are the lines that were edited as well.
     """
     changed = kind.tells(clean(edit.was))
-    also = f" and line{'s' * (len(others) > 1)} {' and '.join(map(str, others))} changed as well"
-    return f"{changed}{also if others else ''}, {more}."
+    also = f" and {in_words(others)} changed as well" if others else ""
+    return f"{changed}{also}, {more}."
