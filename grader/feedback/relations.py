@@ -78,7 +78,7 @@ def _part(yours: Tensor, expected: Tensor) -> str:
     factors = (yours * expected).sum(-1, keepdim=True) / lengths.clamp(min=1e-12)
     if (factors > 0).all() and _explains(factors * expected, yours, expected):
         low, high = factors.min().item(), factors.max().item()
-        if f"{low:.2g}" == f"{high:.2g}":
+        if f"{low:.2g}" == f"{high:.2g}" != "1":  # what is about one time as large tells nothing
             return f"Each row is about {low:.2g} times the expected one."
         return f"Each row is the expected one times a different number, {low:.3g} to {high:.3g}."
     constants = (yours - expected).mean(-1, keepdim=True)

@@ -56,6 +56,10 @@ _ROWS = torch.tensor([[1.0, 2.0, 5.0], [4.0, 3.0, 1.0], [7.0, 9.0, 2.0]])
             "Each row is about 0.8 times the expected one.",
         ),
         (
+            _ROWS * torch.tensor([[0.997], [1.003], [1.02]]),
+            "Each row is the expected one times a different number, 0.997 to 1.02.",
+        ),
+        (
             _ROWS + torch.tensor([[2.0], [3.0], [4.0]]),
             "Each row differs from the expected one by its own constant.",
         ),
@@ -67,6 +71,7 @@ _ROWS = torch.tensor([[1.0, 2.0, 5.0], [4.0, 3.0, 1.0], [7.0, 9.0, 2.0]])
         "rows after",
         "row factors",
         "about one factor",
+        "about one time",
         "row constants",
     ],
 )
