@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from grader.feedback.finding import Place
-from grader.recognition.likeness import parsed
+from grader.recognition.likeness import parsed, walk
 from grader.remote.session import clean
 from grader.remote.source_lines import source_lines
 
@@ -31,9 +31,15 @@ def made_at(parameter: str, exercise: str, source: str) -> tuple[Place, ...]:
     Of `layers.0.self_attn.q_proj.weight`, that is the one that makes `q_proj`, or where another
     exercise does that, `self_attn`.
     """
-    classes = {
-        node.name: node for node in ast.walk(parsed(source)) if isinstance(node, ast.ClassDef)
-    }
+    nodes = walk(parsed(source))
+    replacing = [
+        node.lineno
+        for node in nodes
+        if isinstance(node, ast.Assign) and f"self.{parameter}" in map(ast.unparse, node.targets)
+    ]
+    if "." in parameter and replacing:  # another takes the place of what the part has made
+        return (place_of(exercise, replacing[-1], source),)
+    classes = {node.name: node for node in nodes if isinstance(node, ast.ClassDef)}
     parts = [part for part in parameter.split(".") if not part.isdigit()]
     if len(parts) > MOST_PARTS:  # a module within itself may nest without end
         return ()

@@ -67,7 +67,7 @@ def test_the_line_is_told_up_to_which_all_is_right(judge: Judge) -> None:
     )
     assert [*lines] == [wrong]
     assert lines[wrong].tells == (
-        "What this line starts from is right, but `spread` is wrong after it."
+        "In an example, what this line starts from is right, but `spread` is wrong after it."
     )
     assert "`spread`" in lines[wrong].asks
 
@@ -111,7 +111,7 @@ def test_what_a_function_of_ones_own_returns_is_blamed_there_or_where_it_is_call
         """,
         head=HEAD.replace("class LayerNorm", f"def spread_of(x):\n    {own}\n\n\nclass LayerNorm"),
     )
-    assert lines[own].tells.startswith("One of lines 7 and 19 is wrong")
+    assert lines[own].tells.startswith("In an example, one of lines 7 and 19 is wrong")
 
 
 def test_numbers_in_a_shape_of_their_own_are_not_called_right(judge: Judge) -> None:
@@ -139,7 +139,7 @@ def test_a_setting_that_no_right_answer_has_is_not_called_right(judge: Judge) ->
         head=HEAD.replace("self.eps = eps", "self.eps = eps * 3e4"),
     )
     (line,) = lines.values()
-    assert re.match("One of lines .*11.* is wrong", line.tells)
+    assert re.match("In an example, one of lines .*11.* is wrong", line.tells)
 
 
 def test_half_a_step_is_not_called_right(judge: Judge) -> None:
@@ -152,7 +152,9 @@ def test_half_a_step_is_not_called_right(judge: Judge) -> None:
         """,
     )
     (line,) = lines.values()
-    assert line.tells.startswith("One of lines 14 and 15 is wrong: what they start from is right")
+    assert line.tells.startswith(
+        "In an example, one of lines 14 and 15 is wrong: what they start from is right"
+    )
 
 
 def test_a_line_is_not_blamed_for_an_earlier_round_of_its_loop(judge: Judge) -> None:
@@ -202,7 +204,7 @@ def test_a_name_of_thousands_of_letters_is_cut(judge: Judge) -> None:
     mean = "normed = (x - x.mean(-1, keepdim=True)) / x.std(-1, keepdim=True, correction=0)"
     code = f"{mean}\n{name} = normed.square() + 0.043 * normed.sin()\nreturn {name}"
     (line,) = told(judge, code).values()
-    assert line.tells.startswith("What this line starts from is right, but `wrong")
+    assert line.tells.startswith("In an example, what this line starts from is right, but `wrong")
     assert max(map(len, (line.tells, line.asks, line.place.source))) <= 500
 
 

@@ -24,6 +24,7 @@ class Decoder(nn.Module):
         self.layers = nn.ModuleList([DecoderLayer(d_model) for _ in range(2)])
         self.norm = LayerNorm(d_model)
         self.later = nn.ModuleList()
+        self.norm.bias = self.norm.weight
 """
 RESULT = ExerciseResult("decoder", Status.FAILED, 0.0, 5.0)
 SHARED = Proven("Two are one.", "Which line makes each?", "layers.0.sublayers.0.norm.weight")
@@ -34,6 +35,7 @@ SHARED = Proven("Two are one.", "Which line makes each?", "layers.0.sublayers.0.
     [
         ("layers.0.sublayers.0.norm.weight", 6),
         ("norm.weight", 13),
+        ("norm.bias", 15),
         ("later.0.weight", None),
         ("elsewhere.weight", None),
     ],

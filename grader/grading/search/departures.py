@@ -114,12 +114,12 @@ def _tells(blame: Blame) -> str:
     """Return what is known: up to where the values are right, and where they are wrong."""
     *others, last = (str(line) for _, line in sorted(blame.statements))
     lines = f"lines {', '.join(others)} and {last}"
-    start = f"One of {lines} is wrong: what they start" if others else "What this line starts"
+    start = f"one of {lines} is wrong: what they start" if others else "what this line starts"
     after = "them" if others else "it"
     wrong = "what is returned is wrong"
     if blame.variable != RETURNED:
         wrong = f"`{blame.variable}` is wrong after {after}"
-    return f"{start} from is right, but {wrong}."
+    return f"In an example, {start} from is right, but {wrong}."
 
 
 def _asks(blame: Blame) -> str:
