@@ -167,19 +167,12 @@ def test_gelu_by_tanh(student: Any, numbers: Numbers, unknown_name: str) -> None
 
 @check(points=1, inputs=random_numbers(), examples=2)
 def test_gradients(student: Any, numbers: Numbers) -> None:
-    """The gradients are torch's, and finite for large numbers. The slope of tanh at 0 is 1.
+    """The gradients are torch's, and finite for large numbers.
 
     Sees an infinite gradient times zero in a branch that `where` does not take, a clamp with too
-    narrow a range, a detached graph, and a sign and an absolute value, whose slopes at 0 are 0. The
-    two forms of GELU may be mixed up: that costs points in other checks.
+    narrow a range, and a detached graph. The two forms of GELU may be mixed up: that costs points
+    in other checks.
     """
-    zero = torch.zeros(3, dtype=torch.float64, requires_grad=True)
-    (slope,) = gradients(student.tanh(zero), [zero], torch.ones(3))
-    if slope is not None and not matches(slope, torch.ones(3)):
-        raise Mismatch(
-            "The gradient of your tanh at 0 is not 1. Is a step of yours flat there, as `abs` and "
-            "`sign` are?"
-        )
     for function in FUNCTIONS:
         for x in (spread(numbers), *(extremes(size) for size in MODERATE_SIZES)):
             leaf, own = (x.clone().requires_grad_() for _ in range(2))
@@ -231,11 +224,19 @@ def _echo(student: Any, function: Function, x: Tensor) -> tuple[Any, list[Any]]:
 
 
 @check(points=0)
-def test_gradients_far_away(student: Any) -> None:
-    """No gradient is NaN, even where x³ is infinite.
+def test_gradients_at_zero_and_far_away(student: Any) -> None:
+    """The slope of tanh at 0 is 1, and no gradient is NaN, even where x³ is infinite.
 
-    It carries no points: torch's own GELU with tanh gives NaN at 1e20.
+    Sees a sign and an absolute value, whose slopes at 0 are 0. It carries no points: torch's own
+    GELU with tanh gives NaN at 1e20.
     """
+    zero = torch.zeros(3, dtype=torch.float64, requires_grad=True)
+    (slope,) = gradients(student.tanh(zero), [zero], torch.ones(3))
+    if slope is None or not matches(slope, torch.ones(3)):
+        raise Mismatch(
+            "The gradient of your tanh at 0 is not 1. Is a step of yours flat there, as `abs` and "
+            "`sign` are?"
+        )
     for function in FUNCTIONS:
         x = extremes(1e20).requires_grad_()
         (result,) = gradients(function.of(student)(x), [x], torch.ones_like(x))

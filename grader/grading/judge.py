@@ -30,7 +30,6 @@ from grader.grading.parameters import with_parameters
 from grader.grading.question import Outcome, Question
 from grader.grading.raised import with_raised
 from grader.grading.recording import Recording, Recordings
-from grader.grading.search.departures import Departures
 from grader.grading.search.search import Search
 from grader.grading.search.suspicion import quotes, suspects
 from grader.grading.student_process import StudentProcess
@@ -325,10 +324,10 @@ class Judge:
             wrong = self._with_lines(wrong, diagnosed.unexplained, examination.process)
         mistakes = [name for diagnosis in wrong.diagnoses for name in diagnosis.mistakes]
         wrong = without_detours(told_as_unread(wrong, answer.text))
-        unexplained = diagnosed.unexplained
-        errors = {check: answer.moved(error) for check, error in examination.raised.items()}
-        wrong = with_raised(errors, wrong, answer.text, unexplained, diagnosed.late)
-        if unexplained:
+        if diagnosed.unexplained:
+            unexplained = diagnosed.unexplained
+            errors = {check: answer.moved(error) for check, error in examination.raised.items()}
+            wrong = with_raised(errors, wrong, answer.text, unexplained, diagnosed.late)
             wrong = with_parameters(examination.proven, wrong, answer.text, unexplained)
             more = without_effect(wrong, answer.text, library.leaves_unread(mistakes))
             wrong = replace(wrong, diagnoses=(*wrong.diagnoses, *more))

@@ -159,8 +159,7 @@ def with_raised(
     facts = {
         check: fact
         for check, error in errors.items()
-        if (check in unexplained or _is_assert(error, source))
-        and (fact := fact_of(error, source, exercise)) is not None
+        if check in unexplained and (fact := fact_of(error, source, exercise)) is not None
     }
     explained = {*facts}
     remarks = {check.check for check in result.checks if not check.max_points}
@@ -180,7 +179,6 @@ def with_raised(
         diagnosis
         for diagnosis in result.diagnoses
         if not late.get(diagnosis.mistakes, {""}) <= explained or lines_of(diagnosis) & found.keys()
-        if not _only_asserts(diagnosis, found.keys(), source)
     ]
     shown = set[int]().union(*map(lines_of, known))
     new = {line: found[line] for line in sorted(found) if line not in shown}
@@ -191,20 +189,6 @@ def with_raised(
         if line.place.line not in told and not (line.checks and explained >= {*line.checks})
     )
     return replace(result, diagnoses=(*known, *told.values()), lines=lines)
-
-
-def _is_assert(error: StudentError, source: str) -> bool:
-    """Return whether a condition of the student's own failed."""
-    return "AssertionError" in error.kinds and quoted(source, error.line or 0).startswith("assert ")
-
-
-def _only_asserts(diagnosis: Diagnosis, told: Collection[int], source: str) -> bool:
-    """Return whether all that a mistake shows is an assertion, which is told in its own words."""
-    return "\n" not in diagnosis.shows and any(
-        line in told and f"line {line} raises" in diagnosis.shows
-        for line in lines_of(diagnosis)
-        if quoted(source, line).startswith("assert ")
-    )
 
 
 def lines_of(diagnosis: Diagnosis) -> set[int]:
