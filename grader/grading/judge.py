@@ -30,6 +30,7 @@ from grader.grading.parameters import with_parameters
 from grader.grading.question import Outcome, Question
 from grader.grading.raised import with_raised
 from grader.grading.recording import Recording, Recordings
+from grader.grading.search.departures import Departures
 from grader.grading.search.search import Search
 from grader.grading.search.suspicion import quotes, suspects
 from grader.grading.student_process import StudentProcess
