@@ -16,8 +16,8 @@ from grader.board import in_place, left_on, probe
 from grader.board.failure import failure
 from grader.board.forbidden import watch
 from grader.board.modules import BrokenTest, TestFile
-from grader.board.progress import WRONG, Progress, find_blocked, next_exercise
-from grader.board.rendering import STYLES, Line, board, fitted, hint_lines, messages
+from grader.board.progress import TODO, WRONG, Progress, find_blocked, next_exercise
+from grader.board.rendering import STYLES, Line, behind_others, board, fitted, hint_lines, messages
 from grader.board.result import Result, cut_printed
 from grader.board.stand_ins import standing_in
 from grader.board.time_limit import TookTooLong, time_limit
@@ -33,6 +33,10 @@ _OWN_STYLES = ("auto", "no")
 _ATTRIBUTE = "board_result"
 _GIVEN = "grader/hints"  # in pytest's cache: which hints were given, on which code
 _NOTHING_TO_HINT_AT = "Nothing is wrong here, so there is no hint."
+_FIRST = "There is no hint here: {exercise} comes first, which {others} builds on."
+_NOT_WRITTEN = (
+    'There is no hint yet: {exercise} is to be written. Its text says how, after "To start".'
+)
 
 
 class Board:
@@ -257,9 +261,13 @@ class Board:
             from grader.board import pointers
 
             for name, progress in self.progress.items():
-                if progress.status == WRONG:
+                asked_for = progress.blocked_by and len(self.progress) == 1
+                is_blocked = asked_for and bool(progress.own_failures())
+                if progress.status == WRONG or is_blocked:
                     module = partial(probe.module, self.workspace, name)
                     pointers.point(name, progress.failures(), self.workspace, module, in_full)
+                if is_blocked:
+                    self._write(terminalreporter, [*behind_others(progress, width), []])
             self._write(terminalreporter, messages(self.progress, width, in_full))
         if config.option.hint:
             self._write(terminalreporter, self._hint(width))
@@ -272,7 +280,13 @@ class Board:
         exercise = next_exercise(self.progress, self.assigned)
         progress = self.progress.get(exercise)
         if progress is None or progress.status != WRONG:
-            return [[(_NOTHING_TO_HINT_AT, "title")], []]
+            waiting = [name for name, one in self.progress.items() if exercise in one.blocked_by]
+            why = _NOTHING_TO_HINT_AT
+            if waiting:
+                why = _FIRST.format(exercise=exercise, others=waiting[0])
+            elif progress is not None and progress.status == TODO:
+                why = _NOT_WRITTEN.format(exercise=exercise)
+            return [[(why, "title")], []]
         cache = getattr(self.config, "cache", None)
         given = cache.get(_GIVEN, {}) if cache is not None else {}
         given = given if isinstance(given, dict) else {}

@@ -21,6 +21,7 @@ from grader.board.progress import (
 from grader.board.result import Result, place_lines
 from grader.board.workspace import Workspace
 from grader.curriculum import NAMES, architecture, find
+from grader.curriculum.rules import listed
 from grader.feedback import text
 
 if TYPE_CHECKING:
@@ -63,6 +64,16 @@ def messages(
         if count:
             yield [(f"{name}: ", WRONG), (others_fail(count), "title"), *rest]
             yield []
+
+
+def behind_others(progress: Progress, width: int) -> Iterator[Line]:
+    """Yield what is wrong in an exercise that builds on others that aren't right, and says so."""
+    needs = listed(progress.blocked_by)
+    wrong = "isn't right" if len(progress.blocked_by) == 1 else "aren't right"
+    own = progress.own_failures()
+    if own:
+        yield from message(progress.exercise, own[:1], width)
+    yield [(f"{progress.exercise} builds on {needs}, which {wrong} yet: start there.", BLOCKED)]
 
 
 def others_fail(count: int) -> str:

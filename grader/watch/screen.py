@@ -8,12 +8,19 @@ from dataclasses import dataclass
 from rich.console import Console
 from rich.text import Text
 
-from grader.board.progress import BLOCKED, CHANGED, DONE, PART, TODO, Progress, has_hidden_checks
-from grader.board.rendering import Line, fitted, message, messages, restoring, wrapped
+from grader.board.progress import CHANGED, DONE, PART, TODO, Progress, has_hidden_checks
+from grader.board.rendering import (
+    Line,
+    behind_others,
+    fitted,
+    message,
+    messages,
+    restoring,
+    wrapped,
+)
 from grader.board.result import Result
 from grader.board.workspace import Workspace
 from grader.curriculum import find
-from grader.curriculum.rules import listed
 from grader.feedback.finding import Finding, Status
 from grader.feedback.results import ExerciseResult
 
@@ -117,10 +124,7 @@ def verdict(progress: Progress, workspace: Workspace, width: int, after: str) ->
         return
     yield from messages({name: progress}, width, in_full=False, rest=[])
     if progress.blocked_by:
-        needs = listed(progress.blocked_by)
-        wrong = "isn't right" if len(progress.blocked_by) == 1 else "aren't right"
-        yield from message(name, progress.failures()[:1], width)
-        yield [(f"{name} builds on {needs}, which {wrong} yet: start there.", BLOCKED)]
+        yield from behind_others(progress, width)
     status = progress.status if progress.status != DONE else PART
     passed = f"{progress.rights()} of {len(progress.tests)} tests passed"
     yield [(f"{name}: ", "title"), (status, status), (f", {passed}.{after}", "")]

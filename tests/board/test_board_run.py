@@ -241,6 +241,23 @@ def test_one_file_in_colour_with_a_need_that_is_not_done(untouched: WorkspaceRun
 
 
 @pytest.mark.full(seconds=3)
+def test_a_mistake_is_shown_although_another_exercise_comes_first(untouched: WorkspaceRun) -> None:
+    """Asked about alone, an exercise shows what is wrong in its own lines."""
+    solution = (ROOT / "solutions" / "multi_head.py").read_text("utf-8")
+    wrong = solution.replace("from solutions.", "from exercises.").replace(
+        "x.reshape(batch, length, n_heads, d_model // n_heads).transpose(1, 2)",
+        "x.reshape(batch, n_heads, length, d_model // n_heads)",
+    )
+    assert wrong.count("n_heads, length, d_model") == 1
+    untouched.file("multi_head").write_text(wrong, "utf-8")
+    text = "\n".join(untouched.pytest("exercises/test_multi_head.py", "--hint")[1])
+    assert "numbers in your split_heads(x, 3) are wrong" in text
+    assert "multi_head builds on attention, which isn't right yet: start there." in text
+    assert "There is no hint here: attention comes first, which multi_head builds on." in text
+    text = "\n".join(untouched.pytest("exercises/test_positional.py", "--hint")[1])
+    assert "There is no hint yet: positional is to be written." in text
+
+
 def test_stopping_at_the_first(solved: WorkspaceRun) -> None:
     """With -x the board lists the rest as not run, in curriculum order."""
     solved.edit("multi_head", "self.q_proj(query)", "self.q_proj(key)")
