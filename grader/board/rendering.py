@@ -129,7 +129,7 @@ def _sum(counted: list[Progress]) -> Iterator[Line]:
         done = sum(progress.status == DONE for progress in counted)
         passed = f"All public tests pass in {done} of {len(counted)}"
         exercises = "exercise" if len(counted) == 1 else "exercises"
-        yield [(f"{passed} {exercises}. ", "title"), (_HONESTLY if done else "", "")]
+        yield [(f"{passed} {exercises}.", "title"), (f" {_HONESTLY}" if done else "", "")]
         return
     points = sum(progress.points for progress in counted)
     whole = sum(find(progress.exercise).points for progress in counted)

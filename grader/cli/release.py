@@ -31,7 +31,8 @@ def release(
         raise UsageError(str(error)) from None
     terminal.say(f"Made {folder}. Assigned: {', '.join(edition_made.exercises)}.")
     if edition_made.solved:
-        terminal.say(f"Provided solved, since these need it: {', '.join(edition_made.solved)}.")
+        names = ", ".join(edition_made.solved)
+        terminal.say(f"Provided solved, since these or the capstone need them: {names}.")
     if packed is not None:
         terminal.say(f"Made {packed}.")
     terminal.say(f"A student runs: cd {folder} && pip install -c constraints.txt -e .")
