@@ -460,6 +460,11 @@ HINTS: tuple[Hint, ...] = (
         "in an equation stands for any number of axes.",
     ),
     Hint(
+        r"output with shape \[([\d, ]*)\] doesn't match the broadcast shape \[([\d, ]+)\]",
+        "An operation in place keeps the shape of its tensor, here ({0}). With the other tensor "
+        "the result would have the shape ({1}): that needs a new tensor, made without `_` or `+=`.",
+    ),
+    Hint(
         r"^SyntaxError",
         "Python cannot read this line. A bracket, quote or colon is often missing here or on the "
         "line before.",

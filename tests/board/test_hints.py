@@ -389,7 +389,8 @@ def test_the_students_own_numbers_are_quoted() -> None:
         "At query 0, key 1 your code gives 1.500 (second call) and 1.000 (first call)."
     )
     assert quoting.numbers(Finding("A wrong shape.")) == "A wrong shape."
-    assert quoting.numbers(Finding("It raised.", places=(Place("masks.py", 7),))) == ""
+    raised = Finding("Your code raised ValueError: no", places=(Place("masks.py", 7),))
+    assert quoting.numbers(raised) == ""
 
 
 def test_the_students_own_line_is_quoted() -> None:
