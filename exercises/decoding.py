@@ -77,7 +77,7 @@ keeps both, and finds that b, then end has probability 0.4 * 0.9 = 0.36, which i
 - The result is one tensor of ids, at most `max_len` wide.
 - Logits may be large, a hundred and more, and their `exp` is infinite in float32: use `log_softmax`
   or `softmax`, which can handle them, not a quotient of `exp`s.
-- The model is not changed: neither its weights nor its mode.
+- The model comes in evaluation mode. It is not changed: neither its weights nor its mode.
 - And what every exercise asks: see "What every exercise asks" in exercises/README.md.
 
 ## Where to read
@@ -167,4 +167,4 @@ def beam_search(
     raise NotImplementedError("decoding: beam_search is not written yet")
 
 
-# Made by grader stubs, dd8ccf61209b
+# Made by grader stubs, 6b46b14c76a2
