@@ -30,7 +30,6 @@ from grader.grading.parameters import with_parameters
 from grader.grading.question import Outcome, Question
 from grader.grading.raised import with_raised
 from grader.grading.recording import Recording, Recordings
-from grader.grading.search.departures import Departures
 from grader.grading.search.search import Search
 from grader.grading.search.suspicion import quotes, suspects
 from grader.grading.student_process import StudentProcess
@@ -332,9 +331,6 @@ class Judge:
             wrong = with_parameters(examination.proven, wrong, answer.text, unexplained)
             more = without_effect(wrong, answer.text, library.leaves_unread(mistakes))
             wrong = replace(wrong, diagnoses=(*wrong.diagnoses, *more))
-        if searches and not wrong.diagnoses and not wrong.lines:
-            departures = Departures(name, examination.process)
-            wrong = replace(wrong, lines=departures.lines(self._by_verdict(wrong)[0]))
         placed = (replace(each, shows=answer.placed(each.shows)) for each in wrong.diagnoses)
         return replace(wrong, diagnoses=tuple(placed))
 

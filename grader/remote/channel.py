@@ -13,9 +13,8 @@ from grader.remote import stream, wire
 from grader.remote.budget import Budget, Usage
 from grader.remote.guard import Rule
 from grader.remote.operators import View
-from grader.remote.session import Lost, TorchCall, found_trace, found_values, torch_calls, unwrap
+from grader.remote.session import Lost, TorchCall, found_trace, torch_calls, unwrap
 from grader.remote.trace import Value
-from grader.remote.values import Made
 
 Result = TypeVar("Result")
 MAX_REPLIES = 16 << 20
@@ -135,16 +134,6 @@ class Channel:
         message = {"op": "follow", "files": names, "requests": list(requests), "noting": noting}
         lines, values = found_trace(self._ask(message))
         return {(name, line) for name, line in lines if name in names}, values
-
-    def values(self, files: Iterable[str], requests: Sequence[Any]) -> list[Made] | None:
-        """Return what the lines of these files make while the last of the requests is answered.
-
-        None if that is too much, or if random numbers are drawn. Raises `Lost`.
-        """
-        names = list(files)
-        message = {"op": "values", "files": names, "requests": list(requests)}
-        made = found_values(self._ask(message))
-        return made and [each for each in made if each[0] in names]
 
     def watch(
         self,

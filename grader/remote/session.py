@@ -20,7 +20,6 @@ from grader.remote import wire
 from grader.remote.nested import alike, leaves
 from grader.remote.server import Server
 from grader.remote.trace import Value
-from grader.remote.values import MOST_VALUES, Made
 
 Request = dict[str, Any]
 _ROUNDING = 1e-11
@@ -324,20 +323,6 @@ def found_trace(reply: Any) -> tuple[set[tuple[str, int]], list[Value]]:
         if any(type(item) is not tuple or [*map(type, item)] != kinds for item in rows):
             raise Malformed
     return set(lines), values
-
-
-def found_values(reply: Any) -> list[Made] | None:
-    """Return the values that a process reports, validated. Raises `Lost`."""
-    if reply is None:
-        return None
-    if type(reply) is not list or len(reply) > MOST_VALUES:
-        raise Malformed
-    for made in reply:
-        if type(made) is not tuple or [*map(type, made[:4])] != [str, int, str, str]:
-            raise Malformed
-        if len(made) != 5 or not made[3].removeprefix("self.").isidentifier():
-            raise Malformed
-    return reply
 
 
 @dataclass(frozen=True)

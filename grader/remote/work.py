@@ -18,7 +18,6 @@ from grader.remote.remarks import remarks
 from grader.remote.server import Server, describe
 from grader.remote.settings import Settings
 from grader.remote.trace import follow
-from grader.remote.values import noted
 from grader.sandbox.lockdown import limit_memory
 
 PATIENCE = 0.02
@@ -126,13 +125,6 @@ class Work:
         self.guard.take()
         lines = [(name, line) for name, numbers in trace.lines.items() for line in sorted(numbers)]
         return {"ok": (lines, trace.values)}
-
-    def values(self, files: Sequence[str], requests: Sequence[dict[str, Any]]) -> dict[str, Any]:
-        """Return what the lines of these files make while the last of the requests is answered."""
-        names = {file_name(name): name for name in files}
-        made = noted(self.server.answer, requests, names.get)
-        self.guard.take()
-        return {"ok": made}
 
     def watch(
         self, exercise: str, texts: dict[str, str], view: View, ordinary: Sequence[Sequence[str]]

@@ -126,16 +126,7 @@ def rounding(exercise: str, names: Collection[str]) -> float:
 
 def forms(exercise: str) -> dict[str, str]:
     """Return the sources of the other right answers that mistakes edit, by name."""
-    return _answers("forms", exercise)
-
-
-def ways(exercise: str) -> dict[str, str]:
-    """Return the sources of right answers that go another way than the solution, by name."""
-    return _answers("ways", exercise)
-
-
-def _answers(kind: str, exercise: str) -> dict[str, str]:
-    folder = resources.files(__package__) / kind / exercise
+    folder = resources.files(__package__) / "forms" / exercise
     if not folder.is_dir():
         return {}
     return {
