@@ -80,6 +80,11 @@ HINTS: tuple[Hint, ...] = (
         at=_MULTIPLIES + r".*transpose\((?:\w+,\s*)?(\d),\s*(\d)\)",
     ),
     Hint(
+        r"1D tensors expected, but got",
+        "`dot` multiplies two vectors, and one of these has more axes. `@` takes any number of "
+        "axes in front.",
+    ),
+    Hint(
         r"(?:self|mat2) must be a matrix",
         "`mm` multiplies two matrices, and one of these has more axes, or fewer. `@` takes any "
         "number of axes in front.",
@@ -105,6 +110,13 @@ HINTS: tuple[Hint, ...] = (
         "{2}. Is one of the two made from the wrong sequence, or longer than it should be?",
     ),
     Hint(
+        r"Expected size for first two dimensions of batch2 tensor to be: (\[.*?\]) "
+        r"but got: (\[.*?\])",
+        "A matrix product needs equal inner sizes: the second tensor begins with {1} where {0} "
+        "is needed (the first number counts all matrices together). Is one of the two made from "
+        "the wrong sequence, or are its axes in a different order?",
+    ),
+    Hint(
         _SIZES,
         "Two tensors do not fit together: on axis {2} one has size {0}, the other {1}. "
         "Print both shapes.",
@@ -114,9 +126,20 @@ HINTS: tuple[Hint, ...] = (
         "A tensor of {1} numbers cannot take the shape {0}: the sizes must multiply to {1}.",
     ),
     Hint(
+        r"indexing tensors could not be broadcast together with shapes (\[.*?\]), (\[.*?\])",
+        "Tensors that are used together as an index need shapes that fit each other; these have "
+        "{0} and {1}. Is one made for fewer axes than the other?",
+    ),
+    Hint(
         r"view_as_complex is only supported for .*BFloat16",
         "Complex numbers can't be made from bfloat16. Convert x to float32 first, and the result "
         "to the dtype of x.",
+    ),
+    Hint(
+        r"view size is not compatible with input tensor's size and stride",
+        "`nonzero` gives a row for each True, with an index for every axis, and `view` can't "
+        "merge these. Print what it gives for two axes.",
+        at=r"\bnonzero\(",
     ),
     Hint(
         r"view size is not compatible with input tensor's size and stride",
@@ -194,15 +217,38 @@ HINTS: tuple[Hint, ...] = (
         asks="Which part of this line isn't made of booleans?",
     ),
     Hint(
+        r"\"bitwise_\w+\" not implemented for '\w+'|operator\.invert\) is only implemented on",
+        "What this line calls needs a mask of booleans, and got floating-point numbers. Which of "
+        "its arguments is the mask?",
+    ),
+    Hint(
+        r"only one element tensors can be converted",
+        "This needs one number, and the tensor holds many. Functions of `math` take single "
+        "numbers: for a tensor there are torch.sqrt, torch.exp and so on.",
+        at=r"\bmath\b",
+    ),
+    Hint(
         r"only one element tensors can be converted|elements? cannot be converted to Scalar",
         "This turns a tensor into one number, and the tensor holds several. What does each of them "
         "belong to: a row of the batch, a head, a token?",
+    ),
+    Hint(
+        r"'bool' object is not callable|no attribute 'requires_grad'",
+        "`requires_grad` is True or False and cannot be called. The method that sets it ends in _: "
+        "`requires_grad_(False)`.",
+        at=r"\.requires_grad\(",
+        asks="Should this line ask for it or set it?",
     ),
     Hint(
         r"'bool' object is not callable",
         "`training` is True or False and cannot be called: it says which mode a module is in.",
         at=r"\.training\(",
         asks="Which method of a module sets its mode?",
+    ),
+    Hint(
+        r"(\w+)\(\): argument 'other' \(position 2\) must be Tensor, not (?:int|float)",
+        "`{0}` compares two tensors, and one of these is a plain number. `clamp` takes numbers.",
+        at=r"\b(?:maximum|minimum|fmax|fmin)\(",
     ),
     Hint(
         r"argument 'input' \(position 1\) must be Tensor, not (?:int|float)",
@@ -239,6 +285,10 @@ HINTS: tuple[Hint, ...] = (
         "This cuts an axis into equal parts, and an axis of size {0} can't be cut so.",
         at=r"\bunflatten\(",
         asks="What should happen to the part that is left over?",
+    ),
+    Hint(
+        r"masked_fill_? only supports boolean masks",
+        "`masked_fill` needs a mask of booleans; a comparison makes one.",
     ),
     Hint(
         r"leaf Variable that requires grad is being used in an in-place operation",
@@ -295,6 +345,11 @@ HINTS: tuple[Hint, ...] = (
         "(`+=`, `x[...] =`, `add_`, `copy_`). `y = x + …` makes a new tensor.",
     ),
     Hint(
+        r"must implement either the backward or vjp method",
+        "A torch.autograd.Function passes on gradients only if it has a `backward`. An ordinary "
+        "function needs none: autograd knows the gradient of every operation of torch.",
+    ),
+    Hint(
         r"^IndexError: (list|tuple|string) index out of range",
         "An index is larger than this {0} allows: the last of three items has the index 2.",
     ),
@@ -335,14 +390,26 @@ HINTS: tuple[Hint, ...] = (
         "The number of names on the left differs from the number of values on the right.",
     ),
     Hint(
+        r"cannot assign (?:module|parameters?|buffers?) before (?:Module|\w+)\.__init__\(\) call",
+        "`super().__init__()` must be the first line of __init__.",
+    ),
+    Hint(
         r"Module \[(\w+)\] is missing the required \"forward\" function",
         "{0} has no `forward`. Is its name spelled right, and is it indented inside the class?",
+    ),
+    Hint(
+        r"bad operand type for unary ~: 'NoneType'",
+        "A mask that isn't given is None, and None has no `~`. Check `if mask is not None` first.",
     ),
     Hint(
         r"(masked_fill|where)_?\(\) received .*? got \((?:value=\w+, )?(?:mask=|condition=)?"
         r"(?:NoneType|bool)\b",
         "`{0}` gets a mask that is not a tensor: one that was not given is None, and "
         "`None == 0` is False. Check `if mask is not None` first.",
+    ),
+    Hint(
+        r"(\w+)\(\) missing \d+ required positional arguments?: \"dim",
+        "These arguments don't fit torch's `{0}`. Is the axis missing along which it works?",
     ),
     Hint(
         r"(\w+)\(\) received an invalid combination of arguments",

@@ -98,6 +98,12 @@ SLIPS: tuple[Hint, ...] = (
         asks="Which two axes should be swapped here?",
     ),
     Hint(
+        r"transpose\(\) (?:missing|takes|received)",
+        "`transpose` takes the two axes that it swaps: `transpose(-2, -1)`. For another order of "
+        "all axes there is `permute`.",
+        asks="Which two axes should be swapped here?",
+    ),
+    Hint(
         r"permute\(.*number of dimensions in the tensor input does not match.*"
         r"input\.dim\(\) = (\d+)",
         "`permute` takes all axes of the tensor in their new order, here {0} of them. "
@@ -129,10 +135,19 @@ SLIPS: tuple[Hint, ...] = (
         "or a list.",
     ),
     Hint(
+        r"only integer tensors of a single element can be converted to an index",
+        "This needs a whole number and got a tensor. `x.size(1)` is the size of axis 1.",
+        at=r"\brange\(|\barange\(",
+    ),
+    Hint(
         r"failed to unpack the object .* got float|'float' object cannot be interpreted",
         "A size is a whole number, and `/` gives a fraction. `//` divides whole numbers.",
         at=r"[^/]/[^/]",
         asks="Which of the two stands in this line?",
+    ),
+    Hint(
+        r"failed to unpack the object .* got float|'float' object cannot be interpreted",
+        "A size is a whole number, and this is a fraction. Where does it come from?",
     ),
     Hint(
         r"^KeyError: None$",
@@ -235,6 +250,11 @@ SLIPS: tuple[Hint, ...] = (
         "themselves?",
     ),
     Hint(
+        r"ModuleList\.extend should be called with an iterable, but got (?:type )?(\w+)",
+        "nn.ModuleList takes a list of layers, such as `[Layer() for _ in range(n)]`.",
+        asks="What should the list hold here?",
+    ),
+    Hint(
         r"\b(list|tuple|dict|generator|str|int|NoneType|function|method) is not a Module subclass",
         "A list of modules holds layers, and something in this one is of the type {0}.",
         asks="What does your list hold?",
@@ -257,6 +277,10 @@ SLIPS: tuple[Hint, ...] = (
         "needed? Calling it with its input, as in `layer(x)`, gives that.",
     ),
     Hint(
+        r"'Tensor' object has no attribute 'len'",
+        f"A tensor has no `len`. {_SIZE_OF}",
+    ),
+    Hint(
         r"'Tensor' object has no attribute 'append'",
         "A tensor has a fixed size. `torch.cat` joins two into one; a list can be appended to.",
         asks="What do you collect here, in a list or in a tensor?",
@@ -270,6 +294,10 @@ SLIPS: tuple[Hint, ...] = (
         r"'(?:int|float)' object has no attribute '(\w+)'",
         "This is a plain Python number, without `{0}`. Did it come from `.item()`, `len` or `sum`?",
         asks="Where does it become a plain number?",
+    ),
+    Hint(
+        r"can't concat int to bytes|for \+: 'int' and 'bytes'|expected a bytes-like object, int",
+        'One item of `bytes` is a number: `b"ab"[0]` is 97. `bytes([97])` turns it into bytes.',
     ),
     Hint(
         r"bytes-like object is required, not 'str'|can't concat str to bytes|"
@@ -293,5 +321,9 @@ SLIPS: tuple[Hint, ...] = (
         "`gather` and `scatter` need an index with as many axes as the tensor. `unsqueeze` adds "
         "one.",
         asks="How many axes does each of the two have here, and which may it have?",
+    ),
+    Hint(
+        r"can't convert (?:cuda|mps)",
+        "numpy and Python read tensors on the CPU only: `.cpu()` first.",
     ),
 )

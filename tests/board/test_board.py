@@ -336,7 +336,9 @@ def test_a_file_that_imports_itself_is_told_so(
 @pytest.mark.parametrize(
     ("expression", "says"),
     [
+        ("~None", "if mask is not None"),
         ("math.sqrt(x.shape)", "x.size(-1)"),
+        ("x.transpose()", "the two axes that it swaps"),
         ("x.undefined", "no `undefined`"),
         ("None + x", "`return` missing"),
     ],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import pytest
 import torch
@@ -445,6 +446,9 @@ class Plain:
     [
         ("x & x", "are for booleans"),
         ("~x", "are for booleans"),
+        ("math.sqrt(x)", "torch.sqrt"),
+        ("x.requires_grad(False)", "`requires_grad_(False)`"),
+        ("nn.Linear(2, 2).requires_grad(False)", "`requires_grad_(False)`"),
         ("Plain()(x)", "inherit from nn.Module"),
         ("x & mask", "`mask` is None"),
         ("mask[:, None]", "`mask` is None"),
@@ -456,6 +460,7 @@ class Plain:
         ("(x * x.mT).sum(-1).mean()", "Two tensors do not fit together"),
         ("x / x.sum(-1)", "A mean or sum drops its axis, unless `keepdim=True`"),
         ("torch.view_as_complex(x[..., :2].bfloat16())", "can't be made from bfloat16"),
+        ("x[torch.arange(3), torch.ones(3, 4).long()]", "these have [3] and [3, 4]"),
         ("make_mask(x).to(x.device)", "`return` missing"),
         ("x.mean(-1, keep_dim=True)", "Did you mean `keepdim`?"),
         ("x.var(-1, corection=0)", "Did you mean `correction`?"),
@@ -470,13 +475,16 @@ class Plain:
         ("torch.zeros(x.size, 3)", "without brackets it isn't called"),
         ("math.pi(x + 1)", "an operator such as `*`"),
         ("torch.mm(x, x[0, 0])", "`@` takes any number of axes in front"),
+        ("torch.maximum(x, 0)", "`maximum` compares two tensors"),
         ("max(0, x)", "Python's `max` compares whole tensors"),
         ("x.mean + 1", "`mean` is a function: without `()` it isn't called."),
         ("x.shape / 2", "Which of its sizes do you want?"),
         ("range(x.shape)", "Which of its sizes do you want?"),
+        ("range(x)", "needs a whole number and got a tensor"),
         ("torch.ones(3, x)", "A size is a whole number, and this is a Tensor."),
         ("x.reshape(3, 4 / 2)", "`//` divides whole numbers"),
         ("x.t()", "this tensor has 4."),
+        ("x.transpose(-1)", "the two axes that it swaps"),
         ("x.permute(0, 2)", "all axes of the tensor in their new order, here 4"),
         ("x - x.max(dim=-1)", "two things, the values and their indices"),
         ("x.softmax()", "`dim=-1` is the last"),
@@ -486,6 +494,7 @@ class Plain:
         ("nn.ReLU() + x", "ReLU is a layer here, not a tensor"),
         ("nn.Dropout(0.1)(nn.ReLU())", "a second pair of brackets applies it"),
         ("nn.Dropout(0.1)(type('Own', (), {})())", "Is it called with its input"),
+        ("x[0, 0, 0].dot(x)", "`dot` multiplies two vectors"),
         ("torch.cat([x, x[0]])", "the same number of axes; these have 4 and 3"),
         ("torch.cat([x, x[:, :1]])", "Along which axis should they grow?"),
         ("torch.cat(x, x)", "in one list"),
@@ -495,6 +504,7 @@ class Plain:
         ("torch.zeros(2, 3).scatter(-1, torch.tensor([1, 2]), 1.0)", "an index with as many axes"),
         ("x.topk(9)", "more numbers than that axis has"),
         ("nn.Embedding(5, 3)(x)", "An embedding looks up ids"),
+        ("nn.ModuleList(3)", "a list of layers"),
         ("nn.ModuleList([nn.Linear])", "`Layer(…)`, not `Layer`"),
         ("nn.ModuleList([nn.ReLU()])(x)", "only keeps modules"),
         ("[x].shape", "a Python list, without `shape`"),
@@ -506,6 +516,7 @@ class Plain:
         ("nn.Linear(6, 6)((x, x))", "a tuple, not a tensor"),
         ("torch.sqrt(sum([]))", "a sum that had nothing to add"),
         ("changed_in_place(x)", "changed in place after it was used"),
+        ("Forward.apply(x.requires_grad_()).sum().backward()", "only if it has a `backward`"),
         ("1 - (x > 0)", "`-` doesn't work on booleans"),
         ("-(x > 0)", "`-` doesn't work on booleans"),
         ("x.unsqueeze(1).expand_as(x)", "gets fewer sizes (4) than the tensor has axes (5)"),
@@ -520,13 +531,18 @@ def test_what_is_raised_is_told_by_its_line(line: str, says: str) -> None:
     class Own:
         def __init__(self, width: int, height: int) -> None: ...
 
+    class Forward(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Tensor) -> Tensor:  # noqa: ARG004
+            return 2 * x
+
     def changed_in_place(x: Tensor) -> None:
         y = x.clone().requires_grad_().exp()
         y += 1.0
         torch.autograd.backward(y.sum())
 
     names = {
-        **{"changed_in_place": changed_in_place},
+        **{"changed_in_place": changed_in_place, "Forward": Forward},
         **{"F": F, "Own": Own, "Plain": Plain, "dropout": None, "make_mask": lambda _: None},
         **{"mask": None, "math": math, "nn": nn, "torch": torch, "x": torch.ones(3, 4, 5, 6)},
     }
