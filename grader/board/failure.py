@@ -201,6 +201,7 @@ def _explain_error(
         return Finding(str(error), help=AT_IMPORT if result.in_import else "", places=places)
     if type_name(error).startswith("Flaky"):
         return replace(_FLAKY, places=places)
+    result.is_tests_own = _is_of_test(error, workspace)
     line = _one_line(error)
     left_out = without_super(line, workspace.source(result.exercise))
     if left_out is not None:
@@ -229,9 +230,11 @@ def _explain_error(
         line = f"{line}\n{made}" if made else line
     width = width_of_layer(error.__traceback__) if "cannot be multiplied" in line else ""
     called = values.uncallable(error.__traceback__, workspace) if "callable" in line else ""
-    if isinstance(error, AssertionError) and not _is_theirs(error, workspace):
+    is_tests_own = isinstance(error, AssertionError) and not _is_theirs(error, workspace)
+    if is_tests_own:
         sentence = values.sizes(error.__traceback__, workspace)
         came, lines = origins.of_shapes(error, workspace, result.exercise) if sentence else ("", ())
+        result.shows_origin = bool(came)
         headline, help = _text(error).split("\nassert ")[0], f"{sentence} {came}".strip()
         return Finding(headline, help=help, places=(*lines, *places))
     fact = None if called else _fact(line, frames, result.exercise, workspace)
@@ -265,6 +268,7 @@ def _explain_error(
         hint = " ".join(
             filter(None, (re.sub(_PRINT, "", hint) if sentence else hint, sentence, came))
         )
+        result.shows_origin = bool(came)
         places = (*lines, *places)
     if not frames:
         points_at = "__init__" if "__init__" in hint else "def"
@@ -341,6 +345,15 @@ def _is_theirs(error: BaseException, workspace: Workspace) -> bool:
         traceback is not None
         and workspace.holds_code(traceback.tb_frame.f_code.co_filename) is not None
     )
+
+
+def _is_of_test(error: BaseException, workspace: Workspace) -> bool:
+    """Return whether a line of the test file raised it, such as that of a model it stands in."""
+    traceback = error.__traceback__
+    while traceback is not None and traceback.tb_next is not None:
+        traceback = traceback.tb_next
+    file = Path(traceback.tb_frame.f_code.co_filename) if traceback is not None else Path()
+    return workspace.exercise_of(file) is not None
 
 
 def _unwrapped(error: BaseException) -> BaseException:

@@ -44,7 +44,11 @@ _IS_IT_LINE = "Is it line {}, or one near it?"  # where others are shown as well
 _IS_ONE = "Is it one of these lines?"
 _COMPUTES = r" (?:[-+*/@&|]|\*\*|//) "
 _LOOK_AT = "Look at {}: {}"  # at a line that the search found
+# Errors that are caused by the line that raises them, whatever else is wrong.
 _ABOUT_SIZES = r"\b[Ss]izes?\b|\b[Ss]hapes?\b|\b[Dd]imensions?\b"
+_OF_THIS_LINE = (
+    r"\bDimension out of range\b|\bis not callable\b|\breverses all axes\b|\bswaps the axes\b"
+)
 # What a test has to be about, so that something unread or unused of this name may be the cause.
 _SEEN_IN = {
     "device": r"\bdevice\b",
@@ -192,18 +196,42 @@ class _Pointer:
             return
         help = finding.help if shown.names_cause else self._asks(names)
         places = finding.places
-        if not shown.is_comparison:
-            if not _is_about_names(finding) and self.sure & set(names):
-                # The mistake says more about this error than the general explanation does.
-                headline = re.sub(_QUESTION, "", finding.headline)
-                # Where several lines are shown, these are certain, and another one is a guess.
-                may_point = len(places) == 1 and self.limit.allows("line")
-                if may_point and place is not None and place not in places:
-                    help, places = f"{help} {_IS_IT_LINE.format(place.line)}", (place, *places)
-                self.said.update(names)
-                _say(failures, f"{finding.help}\n{help}".strip(), places, headline)
+        if shown.is_tests_own and not shown.is_comparison and place not in places[-1:]:
+            # The test itself says what is wrong, and of whose line; another one is a guess.
+            self.said.update(names)
+            _say(failures, f"{finding.help}\n{help}".strip(), places)
             return
-        if _is_made_at(places):  # a parameter that is missing or has the wrong shape
+        origins = places[:-1] if shown.shows_origin else ()
+        if not shown.is_comparison and not _is_about_names(finding) and self.sure & set(names):
+            # The mistake says more about this error than the general explanation does.
+            headline = re.sub(_QUESTION, "", finding.headline)
+            may_point = self.limit.allows("line") and not _is_of_its_line(finding)
+            # The origins are certain: another line of the same function is only a guess.
+            is_guess = end is None and place not in origins
+            is_guess = is_guess and _inside(place) in map(_inside, origins)
+            if place is not None and may_point and not is_guess:
+                is_here = place in places[-1:]
+                help = help if is_here else f"{help} {_IS_IT_LINE.format(place.line)}"
+                places = (place,) if is_here else (place, *places[-1:])
+            self.said.update(names)
+            _say(failures, f"{finding.help}\n{help}".strip(), places, headline)
+            return
+        if not shown.is_comparison:
+            if place is None or not self.limit.allows("line"):
+                return
+            if _is_of_its_line(finding):
+                return
+            if place in places and place not in origins:
+                if re.match(_ERROR, finding.headline):  # only Python's own message
+                    _say(failures, f"{finding.help} {help}".strip(), places)
+                return
+            if origins and place not in origins and end is None:
+                return  # the origins are certain, the place is a guess
+            said_already = [finding.help] if finding.help else []
+            asked = f"{help} {_IS_IT_LINE.format(place.line)}"
+            help = "\n".join([*said_already, asked])
+            places = (*places, place) if end is None else (place, *places[-1:])
+        elif _is_made_at(places):  # a parameter that is missing or has the wrong shape
             help = finding.help or help
         elif place is not None and self.limit.allows("line"):
             # The line that makes the result is certain; whether it is this one is not.
@@ -456,6 +484,10 @@ def _place(
     return workspace.line(exercise, number, _around(source, number))
 
 
+def _inside(place: Place | None) -> str:
+    return place.inside if place is not None else ""
+
+
 def _is_said(finding: Finding, sentence: str) -> bool:
     """Return whether the help already names the argument that `sentence` says nothing reads."""
     name = re.match(r"`\w+`", sentence)
@@ -478,6 +510,11 @@ def _looking_at(found: Found, where: str) -> str:
 def _is_about_names(finding: Finding) -> bool:
     """Return whether it is an error about a name or about syntax, of which Python says enough."""
     return re.search(_ABOUT_NAMES, f"{finding.headline}\n{finding.help}") is not None
+
+
+def _is_of_its_line(finding: Finding) -> bool:
+    """Return whether it is an error whose cause is in the line that raised it."""
+    return re.search(_OF_THIS_LINE, f"{finding.headline}\n{finding.help}") is not None
 
 
 def _is_own_raise(shown: Result) -> bool:

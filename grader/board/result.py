@@ -18,8 +18,9 @@ class Result:
     `finding` says why it did not pass. `waits_for` is the exercise whose code is not written yet or
     cannot be imported, if that was the reason; `unwritten` is the function in it. `example` is the
     smallest case that hypothesis found. `endless` says that the test was stopped, `is_comparison`
-    that the code returned something else than expected, and `names_cause` that its numbers, or the
-    error, are those of a certain slip.
+    that the code returned something else than expected, `names_cause` that its numbers, or the
+    error, are those of a certain slip, `shows_origin` that its first places are the lines that
+    made what does not fit in the last one, and `is_tests_own` that a line of the test raised it.
     """
 
     exercise: str
@@ -35,6 +36,8 @@ class Result:
     endless: bool = False
     is_comparison: bool = False
     names_cause: bool = False
+    shows_origin: bool = False
+    is_tests_own: bool = False
     printed: str = ""
 
     @property
