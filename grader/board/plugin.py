@@ -261,8 +261,8 @@ class Board:
             from grader.board import pointers
 
             for name, progress in self.progress.items():
-                asked_for = progress.blocked_by and len(self.progress) == 1
-                is_blocked = asked_for and bool(progress.own_failures())
+                is_alone = len(self.progress) == 1
+                is_blocked = is_alone and progress.blocked_by and progress.own_failures()
                 if progress.status == WRONG or is_blocked:
                     module = partial(probe.module, self.workspace, name)
                     pointers.point(name, progress.failures(), self.workspace, module, in_full)

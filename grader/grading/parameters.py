@@ -5,18 +5,16 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 
-from grader.feedback import text
 from grader.feedback.mismatch import Proven
-from grader.feedback.results import Diagnosis, ExerciseResult
+from grader.feedback.results import ExerciseResult
 from grader.grading.own_line import made_at
-from grader.grading.raised import lines_of, misplaced_in, proven_by
-from grader.remote.session import clean
+from grader.grading.raised import lines_of, misplaced_in, proven, proven_by
 
 PARAMETERS = "parameters"
 
 
 def with_parameters(
-    proven: Mapping[str, Proven],
+    mismatches: Mapping[str, Proven],
     result: ExerciseResult,
     source: str,
     unexplained: Collection[str],
@@ -28,19 +26,17 @@ def with_parameters(
     names = [check.check for check in result.checks]
     found_by_search = {check for line in result.lines for check in line.checks or names}
     shown = set[int]().union(*map(lines_of, result.diagnoses))
-    for check, mismatch in proven.items():
+    for check, mismatch in mismatches.items():
         if check not in unexplained or check in found_by_search:
             continue
         if proven_by(mismatch.finding.headline, source, result.exercise) is not None:
-            continue  # the line that is the cause is told
+            continue  # `without_effect` names the line that is the cause
         made = made_at(mismatch.parameter, result.exercise, source) if mismatch.parameter else ()
         if made and made[0].line in shown:
             continue
         if misplaced_in(result.exercise, source):
             made = ()  # that line may be right, and get the wrong sizes
-        finding = mismatch.finding
-        message = "\n".join(clean(words) for words in (finding.headline, finding.help) if words)
-        where = f"Look at {text.place(made[0])}" if made else ""
-        named = Diagnosis((PARAMETERS,), message, (), where)
+        finding, place = mismatch.finding, made[0] if made else None
+        named = proven(PARAMETERS, finding.headline, finding.help, place)
         return replace(result, diagnoses=(*result.diagnoses, named))
     return result

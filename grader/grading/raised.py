@@ -197,14 +197,14 @@ def lines_of(diagnosis: Diagnosis) -> set[int]:
 
 
 def proven(
-    name: str, tells: str, asks: str, place: Place, hints: tuple[str, ...] = ()
+    name: str, tells: str, asks: str, place: Place | None, hints: tuple[str, ...] = ()
 ) -> Diagnosis:
-    """Return a mistake that is certain at a line of the student's, whatever else is wrong.
+    """Return a mistake that is certain, whatever else is wrong, with the student's line, if known.
 
     What it tells may name as much as the student's code does.
     """
     message = "\n".join(clean(words) for words in (tells, asks) if words)
-    return Diagnosis((name,), message, hints, f"Look at {text.place(place)}")
+    return Diagnosis((name,), message, hints, f"Look at {text.place(place)}" if place else "")
 
 
 def _values(request: Mapping[str, Any], source: str, entries: Collection[str]) -> dict[str, object]:

@@ -87,7 +87,7 @@ _LAYER = "`self.{}` is made here and used nowhere."
 _FILLED = re.compile(r"[^\W_]_\(|\.data\b|parameters\(|\] = ")
 _NEVER_FILLED = "`self.{}` holds whatever was in memory: `{}` doesn't fill it, nor does any line."
 _LAYER_OF_LIST = "`self.{}` gets {} parts here, and no line uses `self.{}[{}]`."
-_MOST_INDICES = 2  # of one list that are told; it may have hundreds that nothing uses
+_MOST_INDICES = 2  # unused items of one list to name; it may have hundreds
 _UNGIVEN = "This {} doesn't read {}, so it ignores the argument it is called with."
 
 

@@ -50,7 +50,7 @@ _OPERATORS = {
     ast.Mult: "mul", ast.Div: "div", ast.Sub: "sub", ast.Add: "add", ast.Pow: "pow",
     ast.MatMult: "mm", ast.USub: "neg",
 }  # fmt: skip
-_MOST = 50  # candidates that are looked at; answers have a few
+_MOST = 50  # candidates to examine; ordinary answers have a few
 _MOST_STEPS = 5  # from one name to the next
 
 
