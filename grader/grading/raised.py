@@ -183,10 +183,13 @@ def with_raised(
     shown = set[int]().union(*map(lines_of, known))
     new = {line: found[line] for line in sorted(found) if line not in shown}
     told = dict([*new.items()][:MAX_NAMED])
+    # Two edits at once, one of them where it raises: the other line is wrong as well.
+    beyond = any(line.place.line in told for line in result.lines)
     lines = tuple(
         line
         for line in result.lines
-        if line.place.line not in told and not (line.checks and explained >= {*line.checks})
+        if line.place.line not in told
+        and (beyond or not (line.checks and explained >= {*line.checks}))
     )
     return replace(result, diagnoses=(*known, *told.values()), lines=lines)
 
