@@ -29,6 +29,7 @@ from grader.feedback.comparison import (
     assert_matches,
     assert_shape,
 )
+from grader.feedback.mismatch import NoGradient
 
 AXES = ("batch", "length", "feature")
 SHAPE = (3, 4, 10)
@@ -180,7 +181,7 @@ def test_gradients(student: Any, numbers: Numbers) -> None:
             expected = pull_back(function.expected(own), [own], cotangent)[0]
             (result,) = gradients(function.of(student)(leaf), [leaf], cotangent)
             if result is None:
-                raise Mismatch(f"No gradient flows back through your {function.name}.")
+                raise NoGradient(f"No gradient flows back through your {function.name}.")
             subject = f"slope of {function.name} for numbers up to {x.abs().max().item():.3g}"
             slopes = result / cotangent, expected / cotangent
             assert_matches(*slopes, subject, rtol=1e-2, atol=1e-2)

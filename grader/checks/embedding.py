@@ -38,6 +38,7 @@ from grader.feedback.comparison import (
     assert_shape,
     assert_zero,
 )
+from grader.feedback.mismatch import NoGradient
 
 AXES = ("batch", "length", "d_model")
 TABLE_AXES = ("id", "feature")
@@ -223,7 +224,7 @@ def test_the_padding_row_does_not_learn(student: Any, case: EmbeddingCase) -> No
 def _assert_frozen(actual: Tensor | None, expected: Tensor, padding_idx: int, name: str) -> None:
     """Assert that the padding row receives no gradient and the others do, whatever its size."""
     if actual is None:
-        raise Mismatch(f"No gradient reaches the table of {name}.")
+        raise NoGradient(f"No gradient reaches the table of {name}.")
     assert_zero(actual[padding_idx], f"gradient of the padding row of {name}")
     ratio = (actual * expected).sum() / (actual.square().sum() * expected.square().sum()).sqrt()
     if not ratio.item() > 0.999:

@@ -17,6 +17,7 @@ from grader.checks.framework.assertions import assert_changes, assert_repeats, p
 from grader.checks.framework.inputs import Numbers, distinct_sizes, inputs
 from grader.curriculum.given.wrapped import torch_attention_weights
 from grader.feedback.comparison import Mismatch, assert_shape
+from grader.feedback.mismatch import WrongShape
 from grader.remote.proxy import RemoteModule
 from grader.remote.session import StudentError
 
@@ -198,7 +199,10 @@ def loaded(module: RemoteModule, weights: dict[str, Tensor]) -> RemoteModule:
     except StudentError as error:
         if "KeyError" in error.kinds:
             raise Mismatch(f"There is no parameter {error.text} to load weights into.") from None
-        raise Mismatch(f"A parameter does not have the size of its weights: {error.text}") from None
+        raise WrongShape(
+            f"A parameter does not have the size of its weights: {error.text}",
+            parameter=error.text.partition(" ")[0],
+        ) from None
 
 
 def layer_of(

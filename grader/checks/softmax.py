@@ -30,6 +30,7 @@ from grader.feedback.comparison import (
     assert_shape,
     assert_zero,
 )
+from grader.feedback.mismatch import NoGradient
 
 AXES = ("batch", "query", "key")
 # e^89 is infinite in float32, e^710 in float64.
@@ -210,7 +211,7 @@ def test_gradients_agree_with_torch(student: Any, case: SoftmaxCase) -> None:
             (expected,) = pull_back(function.expected(own, dim), [own], case.cotangent)
             (result,) = gradients(function.of(student, dim)(x), [x], case.cotangent)
             if result is None:
-                raise Mismatch(f"No gradient flows back through your {function.name}.")
+                raise NoGradient(f"No gradient flows back through your {function.name}.")
             subject = f"gradient of {function.name} with dim={dim}"
             assert_matches(result, expected, subject, axes=AXES)
 
@@ -249,7 +250,7 @@ def test_cross_entropy_agrees_with_torch(student: Any, case: SoftmaxCase) -> Non
         )
         (gradient,) = gradients(result, [leaf], cotangent)
         if gradient is None:
-            raise Mismatch("No gradient flows back through your cross_entropy.")
+            raise NoGradient("No gradient flows back through your cross_entropy.")
         assert_matches(gradient, expected, f"gradient of {subject}")
     _, after = student.cross_entropy.echo(case.x, case.labels)
     assert_not_edited([case.x, case.labels], after[:2], ["logits", "labels"])

@@ -39,7 +39,7 @@ from grader.checks.stack_extremes import (
 )
 from grader.checks.stack_parts import NUM_LAYERS, Kind, below
 from grader.feedback.comparison import Mismatch, assert_matches, assert_shape
-from grader.feedback.mismatch import Proven
+from grader.feedback.mismatch import NoGradient
 from grader.remote.proxy import RemoteModule
 
 
@@ -268,7 +268,7 @@ def assert_all_used(actual: dict[str, Tensor | None]) -> None:
     """
     for name, gradient in actual.items():
         if gradient is None:
-            raise Proven(f"No gradient reaches `{name}`.", IS_IT_USED)
+            raise NoGradient(f"No gradient reaches `{name}`.", IS_IT_USED, name)
         if not name.endswith("k_proj.bias") and (gradient.max() - gradient.min()).item() <= 1e-9:
             raise Mismatch(f"The gradient of `{name}` is the same everywhere.", help=IS_IT_USED)
 

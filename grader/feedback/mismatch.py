@@ -35,7 +35,7 @@ class Mismatch(AssertionError):  # noqa: N818 - the student's result differs, no
 
 
 class Proven(Mismatch):
-    """What is wrong with a parameter, or with the graph, whatever numbers the code returns.
+    """What is wrong with parameters, the graph or an argument, whatever numbers the code returns.
 
     `parameter` is the one that should be made in another way, as "layers.0.norm.weight", if any.
     """
@@ -44,3 +44,23 @@ class Proven(Mismatch):
         """Make one from a sentence, a sentence that leads on, and the parameter's name."""
         super().__init__(headline, help=help)
         self.parameter = parameter
+
+
+class WrongShape(Proven):
+    """A parameter that has another shape than the exercise gives it."""
+
+
+class NoGradient(Proven):
+    """A gradient that is missing: that of `parameter`, or of everything."""
+
+
+class Edited(Proven):
+    """A tensor that the code was given, as `argument`, and has changed."""
+
+    def __init__(self, argument: str) -> None:
+        """Make one from the argument's name."""
+        super().__init__(
+            f"Your code changes `{argument}`, a tensor that it was given.",
+            "Which line assigns in place (x += …, x[…] = …, a method that ends in _)?",
+        )
+        self.argument = argument

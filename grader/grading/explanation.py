@@ -37,7 +37,7 @@ def explain(error: Exception, sources: Mapping[str, str], exercise: str = "") ->
             finding = _raised(error, sources, exercise)
         return finding
     if isinstance(error, Mismatch):
-        return _placed(error.finding, sources.get(exercise, ""), exercise)
+        return _placed(error, sources.get(exercise, ""), exercise)
     if isinstance(error, AssertionError):
         return Finding(str(error))
     return Finding(
@@ -63,13 +63,14 @@ def _raised(error: StudentError, sources: Mapping[str, str], exercise: str) -> F
     return Finding(raised, places=places)
 
 
-def _placed(finding: Finding, source: str, exercise: str) -> Finding:
-    """Return a finding with the only line that can be the cause, if there is one.
+def _placed(error: Mismatch, source: str, exercise: str) -> Finding:
+    """Return the finding of a check with the only line that can be the cause, if there is one.
 
     That is where a gradient is cut off, or a parameter made that has the wrong shape.
     """
+    finding = error.finding
     with contextlib.suppress(Exception, TooSlow), cpu_limit(SECONDS):
-        fact = None if finding.places else proven_by(finding.headline, source, exercise)
+        fact = None if finding.places else proven_by(error, source, exercise)
         if fact is not None:
             told = "" if fact.tells == finding.headline else fact.tells
             help = " ".join(filter(None, (told, finding.help)))

@@ -323,13 +323,14 @@ class Judge:
         if searches:
             wrong = self._with_lines(wrong, diagnosed.unexplained, examination.process)
         mistakes = [name for diagnosis in wrong.diagnoses for name in diagnosis.mistakes]
-        wrong = without_detours(told_as_unread(wrong, answer.text))
+        wrong = without_detours(told_as_unread(wrong, answer.text), examination.proven)
         if diagnosed.unexplained:
             unexplained = diagnosed.unexplained
             errors = {check: answer.moved(error) for check, error in examination.raised.items()}
             wrong = with_raised(errors, wrong, answer.text, unexplained, diagnosed.late)
-            wrong = with_parameters(examination.proven, wrong, answer.text, unexplained)
-            more = without_effect(wrong, answer.text, library.leaves_unread(mistakes))
+            proven = examination.proven
+            wrong = with_parameters(proven, wrong, answer.text, unexplained)
+            more = without_effect(wrong, answer.text, library.leaves_unread(mistakes), proven)
             wrong = replace(wrong, diagnoses=(*wrong.diagnoses, *more))
         placed = (replace(each, shows=answer.placed(each.shows)) for each in wrong.diagnoses)
         return replace(wrong, diagnoses=tuple(placed))

@@ -29,7 +29,7 @@ def with_parameters(
     for check, mismatch in mismatches.items():
         if check not in unexplained or check in found_by_search:
             continue
-        if proven_by(mismatch.finding.headline, source, result.exercise) is not None:
+        if proven_by(mismatch, source, result.exercise) is not None:
             continue  # `without_effect` names the line that is the cause
         made = made_at(mismatch.parameter, result.exercise, source) if mismatch.parameter else ()
         if made and made[0].line in shown:

@@ -17,6 +17,7 @@ from grader.curriculum import stubs
 from grader.feedback import text
 from grader.feedback.exceptions import certain
 from grader.feedback.finding import Place
+from grader.feedback.mismatch import Edited, Mismatch, NoGradient, WrongShape
 from grader.feedback.results import Diagnosis, ExerciseResult
 from grader.grading.own_line import made_at, place_of, quoted
 from grader.recognition.functions import Functions, own_nodes
@@ -34,12 +35,7 @@ MAX_NAMED = 2
 ASKS_SHAPE = (
     "The exercise gives the shapes of all parameters. Which sizes should this one be made from?"
 )
-_HAS_SHAPE = re.compile(
-    r"The parameter `([\w.]+)` of .* has shape |"
-    r"A parameter does not have the size of its weights: ([\w.]+) has "
-)
 _OTHER_TYPE = "`{0}` of `{1}` is of the type `{2}` in this call, which has no `{3}`"
-_CHANGED = re.compile(r"Your code changes `(\w+)`, a tensor that it was given")
 _PLAIN = (Tensor, bool, int, float, str, type(None))
 
 
@@ -108,19 +104,18 @@ def _called_wrongly(error: StudentError, source: str, exercise: str) -> Fact | N
     return Fact(tells, "Is each argument of this call in its place?", calls[0].lineno)
 
 
-def has_wrong_shape(headline: str) -> bool:
-    """Return whether a check found that a parameter has a wrong shape."""
-    return _HAS_SHAPE.match(headline) is not None
-
-
-def proven_by(headline: str, source: str, exercise: str) -> Fact | None:
+def proven_by(mismatch: Mismatch, source: str, exercise: str) -> Fact | None:
     """Return which line is the cause of what a check found without an error; None if unclear."""
-    said = _HAS_SHAPE.match(headline)
-    made = made_at(said[1] or said[2], exercise, source) if said else ()
-    if made and not misplaced_in(exercise, source):  # else the sizes it gets are wrong
-        return Fact(headline, ASKS_SHAPE, made[0].line)
-    changed = _CHANGED.match(headline)
-    return edited(changed[1], source) if changed else cut(headline, source)
+    match mismatch:
+        case WrongShape(parameter=parameter):
+            made = made_at(parameter, exercise, source)
+            if made and not misplaced_in(exercise, source):  # else the sizes it gets are wrong
+                return Fact(mismatch.finding.headline, ASKS_SHAPE, made[0].line)
+        case NoGradient(parameter=parameter):
+            return cut(parameter, source)
+        case Edited(argument=argument):
+            return edited(argument, source)
+    return None
 
 
 def misplaced_in(exercise: str, source: str) -> list[tuple[str, int]]:

@@ -9,17 +9,18 @@ from __future__ import annotations
 import ast
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from functools import cache
+from types import MappingProxyType
 
 from grader.curriculum import stubs
+from grader.feedback.mismatch import Proven, WrongShape
 from grader.feedback.results import Diagnosis, ExerciseResult
 from grader.grading.own_line import place_of, quoted
 from grader.grading.raised import (
     RAISES,
-    has_wrong_shape,
     lines_of,
     misplaced_in,
     proven,
@@ -49,9 +50,14 @@ _ASKS_PYTHON = "What does Python do here? Try it on a small example."
 
 
 def without_effect(
-    result: ExerciseResult, source: str, named: AbstractSet[str] = frozenset()
+    result: ExerciseResult,
+    source: str,
+    named: AbstractSet[str] = frozenset(),
+    mismatches: Mapping[str, Proven] = MappingProxyType({}),
 ) -> tuple[Diagnosis, ...]:
     """Return what nothing uses in a wrong answer, or what isn't what it seems to be.
+
+    `mismatches` are those of checks that need no numbers.
 
     Arguments that were `named` already, each after its function, and lines that are shown in the
     result are not told again.
@@ -62,7 +68,7 @@ def without_effect(
     known = any(diagnosis.mistakes != (RAISES,) for diagnosis in result.diagnoses)
     found = [
         *(("self-misused", line, tells, _ASKS_SELF) for tells, line in misused_self(source)),
-        *_of_findings(result, source),
+        *_of_mismatches(mismatches, result, source),
         *((_DROPPED, line, tells, _ASKS) for tells, line in dropped(source)),
         *(("never-filled", line, tells, _ASKS_FILLED) for tells, line in never_filled(source)),
         # A known mistake says it more precisely, if there is one.
@@ -88,14 +94,16 @@ def without_effect(
     )
 
 
-def _of_findings(result: ExerciseResult, source: str) -> Iterator[tuple[str, int, str, str]]:
-    """Yield the line that a check's finding proves wrong: it cuts off a gradient, or makes a part.
+def _of_mismatches(
+    mismatches: Mapping[str, Proven], result: ExerciseResult, source: str
+) -> Iterator[tuple[str, int, str, str]]:
+    """Yield the line that a check proves wrong: it cuts off a gradient, or makes a part.
 
     It is the first one.
     """
     for check in result.checks:
-        headline = check.finding.headline if check.finding else ""
-        fact = proven_by(headline, source, result.exercise)
+        mismatch = mismatches.get(check.check)
+        fact = proven_by(mismatch, source, result.exercise) if mismatch else None
         if fact is None and "gradient" in check.check and check.points < check.max_points:
             fact = unseen(source)
         if fact is not None:
@@ -123,7 +131,7 @@ def told_as_unread(result: ExerciseResult, source: str) -> ExerciseResult:
     return replace(result, diagnoses=(*result.diagnoses, *named), lines=left)
 
 
-def without_detours(result: ExerciseResult) -> ExerciseResult:
+def without_detours(result: ExerciseResult, mismatches: Mapping[str, Proven]) -> ExerciseResult:
     """Return the result without an edit elsewhere that gives a parameter its right shape.
 
     The line that makes the parameter is known, and told.
@@ -131,7 +139,8 @@ def without_detours(result: ExerciseResult) -> ExerciseResult:
     made = {
         check.check: check.finding.places[0].line
         for check in result.checks
-        if check.finding and check.finding.places and has_wrong_shape(check.finding.headline)
+        if check.finding and check.finding.places
+        if isinstance(mismatches.get(check.check), WrongShape)
     }
     left = (
         line

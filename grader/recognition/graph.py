@@ -126,15 +126,12 @@ def _makes(operation: str, name: str, function: Function) -> bool:
     return False
 
 
-def cut(missing: str, source: str) -> Fact | None:
+def cut(parameter: str, source: str) -> Fact | None:
     """Return the only line that can cut off a gradient that is missing; None if it isn't clear.
 
-    `missing` says which: "No gradient reaches `weight`.".
+    It is that of a parameter or an argument; with "", that of all.
     """
-    if not missing.startswith("No gradient"):
-        return None
-    said = re.search(r"reaches `([\w.]+)`", missing)
-    if said and (fact := _frozen(said[1], source)):
+    if parameter and (fact := _frozen(parameter, source)):
         return fact
     leaving = [
         (node, function)
@@ -142,7 +139,6 @@ def cut(missing: str, source: str) -> Fact | None:
         if function.node.name != "__init__"
         for node in _leaving(function)
     ]
-    parameter = said[1] if said else ""
     found = [each for each in leaving[: _MOST + 1] if _comes_from(parameter, *each)]
     if len(leaving) > _MOST or len({node.lineno for node, _ in found}) != 1:
         return None

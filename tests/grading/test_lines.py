@@ -173,6 +173,7 @@ def test_what_an_assert_demands_is_dropped_and_not_turned_round() -> None:
         ("name", "m", "n", "", False),
         ("name", "m", "m.lower()", "", True),
         ("comparison", "m", "m > 0", "", False),
+        ("argument order", "torch.arange(0, d, 2)", "torch.arange(d, 0, 2)", "", False),
         ("transpose", "m", "m.mT", "AssertionError", False),
         ("transpose", "m", "m.mT", "RuntimeError", True),
         ("operator", "m + self.norm.eps", "m * self.norm.eps", "", False),

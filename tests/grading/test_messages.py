@@ -91,7 +91,7 @@ Q_PROJ = "self.q_proj(query)"
             "agrees_with_torch",
             "if mask is not None:",
             "mask = mask.to(query.device)\n    if mask is not None:",
-            "`mask` may be None, as in this call. Check `if mask is not None` first.",
+            "`mask` is None in this call, and this line uses it all the same.",
             "`return`",
             id="a mask that was not given",
         ),

@@ -10,6 +10,7 @@ import pytest
 
 from grader.curriculum import NAMES
 from grader.feedback.finding import Finding, Place, Status
+from grader.feedback.mismatch import WrongShape
 from grader.feedback.results import CheckResult, Diagnosis, ExerciseResult, SuspectLine
 from grader.grading.without_effect import told_as_unread, without_detours, without_effect
 from tests import DATA
@@ -139,11 +140,12 @@ def test_the_line_that_makes_a_parameter_of_a_wrong_shape_is_told_and_no_way_rou
     check = CheckResult("maps", "", Status.FAILED, 0.0, 1.0, finding)
     found = SuspectLine(elsewhere, "term", "Which?", ("-1",), ("maps",), "With another term.")
     result = replace(wrong("swiglu"), checks=(check,), lines=(found,))
-    assert without_detours(result).lines == ()
+    mismatches = {"maps": WrongShape(headline, parameter="up.weight")}
+    assert without_detours(result, mismatches).lines == ()
     other = replace(result, lines=(replace(found, checks=("another",)),))
-    assert without_detours(other) == other
+    assert without_detours(other, mismatches) == other
     source = "class SwiGLU:\n    def __init__(self, d):\n        self.up = nn.Linear(d, 3)\n"
-    (line,) = without_effect(result, source)
+    (line,) = without_effect(result, source, mismatches=mismatches)
     assert (tells(line), line_of(line)) == (headline, 3)
 
 

@@ -59,49 +59,47 @@ class Layer(nn.Module):
         mean = x.mean(-1)
         {lines}
 """
-_MISSING = "No gradient flows back through your code."
 
 
 @pytest.mark.parametrize(
-    ("lines", "missing", "tells"),
+    ("lines", "parameter", "tells"),
     [
-        ("y = x.detach(); return y * 2", _MISSING, "`x.detach()` leaves the graph"),
-        ("y = torch.tensor(x); return y", _MISSING, "`torch.tensor(x)` leaves the graph"),
-        ("with torch.no_grad(): return x * 2", _MISSING, "`with torch.no_grad()` switches"),
-        ("return x * self.weight.data", "No gradient reaches `weight`.", "`self.weight.data`"),
-        ("return x * self.weight.data", "No gradient reaches `other.weight`.", ""),
-        ("return x.detach() * self.weight", "No gradient reaches `weight`.", ""),
-        ("return x - x.amax(-1).detach()", _MISSING, ""),
-        ("self.last = x.detach(); return x", _MISSING, ""),
-        ("return x, x.detach()", _MISSING, ""),
-        ("return x.detach() * mean.detach()", _MISSING, "`x.detach()` leaves"),
-        ("y = x.detach()\n        return y * x.data", _MISSING, ""),
-        ("y = x.detach(); return y * 2", "All numbers are wrong.", ""),
-        ("return x.sum().item()", "No gradient reaches `x`.", "`x.sum().item()` leaves"),
-        ("n = mask.sum().item(); return x.sum() / n", "No gradient reaches `x`.", ""),
-        ("n = x.sum().item(); return x / n", _MISSING, ""),
+        ("y = x.detach(); return y * 2", "", "`x.detach()` leaves the graph"),
+        ("y = torch.tensor(x); return y", "", "`torch.tensor(x)` leaves the graph"),
+        ("with torch.no_grad(): return x * 2", "", "`with torch.no_grad()` switches"),
+        ("return x * self.weight.data", "weight", "`self.weight.data`"),
+        ("return x * self.weight.data", "other.weight", ""),
+        ("return x.detach() * self.weight", "weight", ""),
+        ("return x - x.amax(-1).detach()", "", ""),
+        ("self.last = x.detach(); return x", "", ""),
+        ("return x, x.detach()", "", ""),
+        ("return x.detach() * mean.detach()", "", "`x.detach()` leaves"),
+        ("y = x.detach()\n        return y * x.data", "", ""),
+        ("return x.sum().item()", "x", "`x.sum().item()` leaves"),
+        ("n = mask.sum().item(); return x.sum() / n", "x", ""),
+        ("n = x.sum().item(); return x / n", "", ""),
         (
             "self.weight.requires_grad_(False); return x * self.weight",
-            "No gradient reaches `weight`.",
+            "weight",
             "`self.weight.requires_grad_(False)` switches the gradient of `weight` off.",
         ),
     ],
 )
 def test_the_only_line_that_cuts_a_gradient_off_is_told(
-    lines: str, missing: str, tells: str
+    lines: str, parameter: str, tells: str
 ) -> None:
-    fact = cut(missing, _LAYER.format(lines=lines))
+    fact = cut(parameter, _LAYER.format(lines=lines))
     assert (fact.tells if fact else "").startswith(tells)
     assert bool(fact) == bool(tells)
 
 
 def test_a_decorator_that_switches_the_graph_off_is_told() -> None:
     source = "@torch.no_grad()\ndef softmax(x):\n    return x.exp()\n"
-    fact = cut(_MISSING, source)
+    fact = cut("", source)
     assert fact is not None
     assert (fact.line, "`@torch.no_grad()`" in fact.tells) == (1, True)
     static = f"class F:\n    @staticmethod\n    {source}".replace("\ndef", "\n    def")
-    assert cut(_MISSING, static.replace("    return", "        return")) is None
+    assert cut("", static.replace("    return", "        return")) is None
 
 
 def test_a_change_behind_the_back_of_autograd_is_told() -> None:

@@ -17,7 +17,7 @@ from grader.feedback.comparison import (
     not_belonging,
     those_there,
 )
-from grader.feedback.mismatch import Proven
+from grader.feedback.mismatch import Edited, NoGradient, Proven, WrongShape
 from grader.feedback.plain_data import assert_equals
 from grader.feedback.tensors import article
 from grader.remote.nested import rebuilt
@@ -109,16 +109,13 @@ def assert_not_edited(before: Sequence[Tensor], after: Sequence[Any], names: Seq
     for name, old, new in zip(names, before, after, strict=True):
         same = isinstance(new, Tensor) and new.shape == old.shape and torch.equal(new, old)
         if not same:
-            raise Mismatch(
-                f"Your code changes `{name}`, a tensor that it was given.",
-                help="Which line assigns in place (x += …, x[…] = …, a method that ends in _)?",
-            )
+            raise Edited(name)
 
 
 def gradients(output: Tensor, inputs: Sequence[Tensor], cotangent: Tensor) -> list[Tensor | None]:
     """The gradients of `output` with regard to `inputs`, pulled back from a random cotangent."""
     if not isinstance(output, Tensor) or not output.requires_grad:
-        raise Proven("No gradient flows back through your code.", IS_IT_USED)
+        raise NoGradient("No gradient flows back through your code.", IS_IT_USED)
     if output.shape != cotangent.shape:
         raise Mismatch(
             f"The shape of your output is {tuple(output.shape)}, not {tuple(cotangent.shape)}."
@@ -147,7 +144,7 @@ def assert_gradients(
             noise = 2e-5 * max(sizes) if zero else None
             assert_matches(gradient, wanted, f"gradient of `{name}`", atol=noise)
         elif not zero:
-            raise Proven(f"No gradient reaches `{name}`.", IS_IT_USED)
+            raise NoGradient(f"No gradient reaches `{name}`.", IS_IT_USED, name)
 
 
 def matches(actual: Any, expected: Tensor) -> bool:
@@ -200,7 +197,7 @@ def assert_registers(
         if name not in result:
             raise Proven(f"{subject} has no parameter `{name}`. {those_there(name, list(result))}")
         if result[name].shape != tuple(shape):
-            raise Proven(
+            raise WrongShape(
                 f"The parameter `{name}` of {subject} has shape {result[name].shape}; "
                 f"it should have {tuple(shape)}.",
                 parameter=name,

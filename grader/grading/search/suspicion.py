@@ -71,9 +71,9 @@ def _avoids_only(fix: Fix, passing: Sequence[CheckResult], result: ExerciseResul
 def _by_chance(fix: Fix, passing: Sequence[CheckResult], result: ExerciseResult) -> bool:
     """Return whether to show nothing for edits that leave something wrong.
 
-    A single check may pass with another variable or another comparison by chance; and if the
-    student's own `assert` raised, a line that meets its demand is not the cause. Nor is a `+` in
-    front of eps or a bias, which belongs there.
+    A single check may pass by chance with another variable, another comparison or other arguments,
+    as of an `arange` that is empty then. If the student's own `assert` raised, a line that meets
+    its demand is not the cause. Nor is a `+` in front of eps or a bias, which belongs there.
     """
     if fix.whole or len(passing) == _wrong(result):
         return False
@@ -87,7 +87,8 @@ def _by_chance(fix: Fix, passing: Sequence[CheckResult], result: ExerciseResult)
     )
     demanded = any((place.file, place.line) not in edited for place in raised)
     added = edit.kind == "operator" and bool(re.search(ADDED, edit.was))
-    return demanded or added or ((renamed or edit.kind == "comparison") and len(passing) == 1)
+    by_luck = renamed or edit.kind in ("argument order", "comparison")
+    return demanded or added or (by_luck and len(passing) == 1)
 
 
 def quotes(diagnosis: Diagnosis, edit: Edit) -> bool:
