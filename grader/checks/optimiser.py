@@ -366,7 +366,7 @@ def test_the_rate_follows_a_cosine(student: Any, warmup: int, half: int, numbers
     after the end, and a division by a warm-up of zero.
     """
     high = 1.0 + numbers.normal("high", 1).abs().item()
-    low = 0.1 * high
+    low = high * numbers.normal("low", 1).sigmoid().item()
     for rising in (warmup, 0):
         total = rising + 2 * half
         middle = {rising // 2, rising, rising + 1, rising + half // 2, rising + half}

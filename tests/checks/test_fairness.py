@@ -223,3 +223,12 @@ def test_a_layer_that_is_turned_into_another_dtype_is_noticed(judges: dict[str, 
         line = f"    layer, x = {turned}, x.{dtype}()\n"
         result = grade(judges, "by_hand", "import copy\n" + source.replace(start, line + start))
         assert (result.status == "passed") is full, lost(result)
+
+
+def test_a_least_rate_that_is_always_a_tenth_costs_points(judges: dict[str, Judge]) -> None:
+    source = stubs.reference_source("optimiser")
+    wrong = source.replace(
+        "    if step < warmup:", "    min_rate = max_rate / 10\n    if step < warmup:"
+    )
+    assert wrong != source
+    assert grade(judges, "optimiser", wrong).status == "failed"
