@@ -185,6 +185,21 @@ def test_a_beam_of_two_by_hand() -> None:
         assert_matches(found, expected, what, axes=AXES, help=help)
 
 
+def test_a_beam_wider_than_the_vocabulary() -> None:
+    """A beam of seven keeps seven sentences, although there are only five tokens.
+
+    After two steps, a followed by a, b or the start token has 0.6 / 3 = 0.2 each. b followed by a,
+    b, the start token or padding has 0.4 times 0.3, 0.26, 0.24 and 0.2: the seventh has 0.08. The
+    end is sure to follow it; all others have 0.04 and less two steps later.
+    """
+    third = dict.fromkeys((A, B, START), 1 / 3)
+    follow = {A: 0.3, B: 0.26, START: 0.24, PAD: 0.2}
+    model = Chain({START: {A: 0.6, B: 0.4}, A: third, B: follow, PAD: {END: 1.0}})
+    found = beam_search(model, torch.tensor([[0]]), START, END, 5, beam_size=7)
+    help = "How many sentences does your beam hold after the first step, and after the second?"
+    assert_written(found, torch.tensor([[START, B, PAD, END]]), "beam_search", help)
+
+
 def test_rows_do_not_compete() -> None:
     """Each row has a beam of its own: rows do not compete.
 

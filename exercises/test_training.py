@@ -139,8 +139,11 @@ def test_the_loss_by_hand() -> None:
             "Is ε used?": torch.tensor(2 * log(2)),
         },
     )
-    twice = label_smoothed_loss(logits.expand(3, 2, 4), torch.ones(3, 2).long(), 0, 0.4)
-    assert_matches(twice, found.detach(), "loss of six equal positions", help="Is it a mean?")
+    for rows, length in ((3, 2), (3, 1)):
+        labels = torch.ones(rows, length).long()
+        same = label_smoothed_loss(logits.expand(rows, length, 4), labels, 0, 0.4)
+        what = f"loss of {rows} rows of {length} positions, all equal"
+        assert_matches(same, found.detach(), what, help="Is it a mean?")
     large = torch.tensor([[[0.0, 1000.0]]])
     found = label_smoothed_loss(large, torch.tensor([[0]]), pad_id=-1, smoothing=0.0)
     assert_matches(
@@ -154,21 +157,22 @@ def test_the_loss_by_hand() -> None:
 def test_padding_is_left_out() -> None:
     """Positions whose label is padding are ignored.
 
-    `pad_id` may be any id, even a negative number. Here it is 3, then -100.
+    `pad_id` may be any id, even a negative number. Here it is 3, then -100. That holds without
+    smoothing too.
     """
     torch.manual_seed(0)
     logits = torch.randn(2, 3, 5)
-    for pad_id in (3, -100):
+    for pad_id, smoothing in ((3, 0.1), (-100, 0.1), (3, 0.0)):
         labels = torch.tensor([[4, pad_id, 0], [2, pad_id, pad_id]])
         before = labels.clone()
-        found = label_smoothed_loss(logits, labels, pad_id=pad_id)
+        found = label_smoothed_loss(logits, labels, pad_id=pad_id, smoothing=smoothing)
         assert_matches(labels, before, "labels after the call", axes=AXES)
         words = torch.stack([logits[0, 0], logits[0, 2], logits[1, 0]])[None]
-        without = label_smoothed_loss(words, torch.tensor([[4, 0, 2]]), pad_id=-100)
+        without = label_smoothed_loss(words, torch.tensor([[4, 0, 2]]), -100, smoothing)
         assert_matches(
             found,
             torch.as_tensor(without).detach(),
-            f"loss with pad_id={pad_id}",
+            f"loss with pad_id={pad_id} and smoothing={smoothing}",
             help="The mean is over the positions that are not padding: those whose label is "
             f"not {pad_id}, whether smaller or larger.",
             sides=("with padding", "without"),

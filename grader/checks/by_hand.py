@@ -22,8 +22,8 @@ def _compare(steps: dict[str, Any], case: ByHandCase, *names: str) -> None:
         if matches(steps[name], case.expected[name]) or _follows(steps, case, name):
             continue
         settings = f"batch_first={case.batch_first}, norm_first={case.norm_first}"
-        if case.eps != ByHandCase.eps:
-            settings += f", layer_norm_eps={case.eps}"
+        if (case.eps, case.second_eps) != (ByHandCase.eps, ByHandCase.second_eps):
+            settings += f", norm1.eps={case.eps}, norm2.eps={case.second_eps}"
         subject = f"{name!r} with {settings}"
         assert_matches(steps[name], case.expected[name], subject, axes=case.axes_of(name))
 
@@ -96,11 +96,11 @@ def test_post_norm(student: Any, case: ByHandCase) -> None:
     """In post-norm, each of the two sums is normalised: norm1 and output.
 
     Sees a sum that is missing, a norm in the wrong place, used twice or with the unbiased variance,
-    and an `eps` that is not the layer's own. Attention is constant here, so that mistakes in it do
+    and an `eps` that is not that norm's own. Attention is constant here, so that mistakes in it do
     not count.
     """
     _compare(case.steps(student), case, "norm1", "output")
-    other = replace(case, eps=0.5)
+    other = replace(case, eps=0.5, second_eps=2.0)
     _compare(other.steps(student), other, "norm1", "output")
 
 
@@ -110,14 +110,15 @@ def test_pre_norm(student: Any, case: ByHandCase) -> None:
     """In pre-norm, the input of each sublayer is normalised, and the sums are not.
 
     Sees `norm_first` ignored, the normalised x used as the residual, a norm at the end, an `eps`
-    that is left out or outside the root, which only a small x shows, and a variance computed as
-    E[x²] - E[x]², of which rounding leaves nothing far from zero. Attention is constant here, so
-    that mistakes in it do not count.
+    that is left out, outside the root or not that norm's own, which a small x shows, and a variance
+    computed as E[x²] - E[x]², of which rounding leaves nothing far from zero. Attention is constant
+    here, so that mistakes in it do not count.
     """
     _compare(case.steps(student), case, "norm1", "feed_forward", "output")
-    small = replace(case, x=case.x * 0.01)
-    result = small.steps(student)["norm1"]
-    assert_matches(result, small.expected["norm1"], "'norm1' for a small x", axes=case.axes)
+    small = replace(case, x=case.x * 0.01, eps=1e-3, second_eps=2.0)
+    steps = small.steps(student)
+    assert_matches(steps["norm1"], small.expected["norm1"], "'norm1' for a small x", axes=case.axes)
+    _compare(steps, small, "feed_forward")
     # Subtracting the mean first is off by up to 4e-4, the rounding of the mean.
     far = case.far
     result = far.steps(student)["norm1"]
@@ -129,16 +130,22 @@ def test_pre_norm(student: Any, case: ByHandCase) -> None:
 
 @check(
     points=1,
-    inputs=(cases(True, hears=False), cases(True, activation="gelu", hears=False)),
+    inputs=(
+        cases(True, hears=False),
+        cases(True, activation="gelu", hears=False),
+        cases(True, norm_first=True, activation="gelu", hears=False),
+    ),
     examples=1,
 )
 @either_precision
-def test_the_layers_own_activation(student: Any, relu: ByHandCase, gelu: ByHandCase) -> None:
+def test_the_layers_own_activation(
+    student: Any, relu: ByHandCase, gelu: ByHandCase, pre: ByHandCase
+) -> None:
     """The feed-forward network uses the layer's own activation, ReLU or the exact GELU.
 
     Sees a hard-coded ReLU, GELU's tanh form, a missing activation, and the residual sum included.
     """
-    for case in (relu, gelu):
+    for case in (relu, gelu, pre):
         _compare(case.steps(student), case, "feed_forward")
 
 

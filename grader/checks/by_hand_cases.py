@@ -37,6 +37,7 @@ class ByHandCase:
     norm_first: bool
     activation: str = "relu"
     eps: float = 1e-5
+    second_eps: float = 1e-5
     dtype: torch.dtype = torch.float64
 
     @property
@@ -46,18 +47,26 @@ class ByHandCase:
 
     @property
     def loud(self) -> ByHandCase:
-        """Return the same case with queries and keys scaled so that the largest score is 1000."""
-        largest = self.expected["scores"].abs().max().item()
+        """Return the same case with scores of up to 1000, and zeros for each first token's query.
+
+        So subtracting a maximum taken over several rows leaves nothing of that query's row.
+        """
         d_model = self.x.size(-1)
+        x = self.x.clone()
+        x[:, 0] = 0.0
         weights = dict(self.weights)
+        weights["self_attn.in_proj_bias"] = weights["self_attn.in_proj_bias"].clone()
+        weights["self_attn.in_proj_bias"][:d_model] = 0.0
+        scores = replace(self, x=x, weights=weights).expected["scores"]
+        largest = scores.abs().max().item()
         for name in ("self_attn.in_proj_weight", "self_attn.in_proj_bias"):
             weights[name] = weights[name].clone()
             weights[name][: 2 * d_model] *= (LOUD / largest) ** 0.5
         # Negated keys negate the scores.
-        if self.expected["scores"].max().item() < largest:
+        if scores.max().item() < largest:
             for name in ("self_attn.in_proj_weight", "self_attn.in_proj_bias"):
                 weights[name][d_model : 2 * d_model] *= -1
-        return replace(self, weights=weights)
+        return replace(self, x=x, weights=weights)
 
     @property
     def far(self) -> ByHandCase:
@@ -92,7 +101,10 @@ class ByHandCase:
     def layer(self, student: Any, dropout: float = 0.1) -> RemoteModule:
         """Return the layer, next to the student's code, in evaluation mode."""
         layer: RemoteModule = student.give(
-            "TransformerEncoderLayer", dropout=dropout, **self.options
+            "TransformerEncoderLayer",
+            dropout=dropout,
+            second_eps=self.second_eps,
+            **self.options,
         )
         return layer.to(self.dtype).load(self.weights).eval()
 
@@ -106,6 +118,7 @@ class ByHandCase:
         """Return PyTorch's layer with these weights, in float64, without dropout."""
         layer = nn.TransformerEncoderLayer(dropout=0.0, **self.options).double().eval()
         layer.load_state_dict(self.weights)
+        layer.norm2.eps = self.second_eps
         return layer
 
     @cached_property

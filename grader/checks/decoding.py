@@ -97,9 +97,9 @@ def _finds_odd_words(case: DecodingCase) -> bool:
     return odd and result != case.greedy() and result != complete
 
 
-def _is_ordinary(case: DecodingCase) -> bool:
-    """Return whether greedy and every beam of the check are decided, and not all the same."""
-    return case.greedy() != case.beams(case.vocab + 2)
+def _needs_its_width(case: DecodingCase) -> bool:
+    """Return whether a beam wider than the vocabulary finds what a beam as wide does not."""
+    return case.beams(case.vocab + 2) not in (case.greedy(), case.beams(case.vocab))
 
 
 def greedy(student: Any, case: DecodingCase, src: Tensor | None = None) -> Any:
@@ -224,12 +224,13 @@ def test_a_narrow_beam(
         _assert_beam(student, case, size, case.beams(size), subject)
 
 
-@check(points=1, inputs=cases(4, 4, _is_ordinary), examples=2)
+@check(points=1, inputs=cases(4, 7, _needs_its_width), examples=2)
 def test_edges(student: Any, case: DecodingCase) -> None:
     """Edge cases work: `max_len` 1, a beam of one, a beam wider than the vocabulary, a single row.
 
     Nothing is modified. Sees a `max_len` that does not count the start token, `topk` of more tokens
-    than there are, another default of `beam_size`, and a modified model or source.
+    than there are, a beam never wider than the vocabulary, another default of `beam_size`, and a
+    modified model or source.
     """
     settings = student.global_settings()
     assert_defaults(student, "beam_search", {"beam_size": DEFAULT})
@@ -243,6 +244,8 @@ def test_edges(student: Any, case: DecodingCase) -> None:
     assert_not_edited([case.src], after[1:2], ["src"])
     alone = student.beam_search(model, case.src[2:], *call[2:], case.max_len, size)
     assert_targets(alone, case.beams(size)[2:], case, "result of beam_search for a single row")
+    alone = student.greedy_decode(model, case.src[2:], *call[2:], case.max_len)
+    assert_targets(alone, case.greedy()[2:], case, "result of greedy_decode for a single row")
     result, after = student.greedy_decode.echo(*call, case.max_len)
     assert_targets(result, case.greedy(), case, "result of greedy_decode")
     assert_not_edited([case.src], after[1:2], ["src"])

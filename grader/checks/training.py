@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -414,7 +414,8 @@ def test_loss_without_padding(student: Any, case: TrainingCase) -> None:
     """Without padding, the loss equals that of F.cross_entropy with label_smoothing.
 
     Sees ε shared among V - 1 tokens or not at all, a sum for a mean, softmax over the wrong axis,
-    and logits of a thousand that give infinity. Mistakes with padding pass.
+    an axis of size 1 that gets lost, and logits of a thousand that give infinity. Mistakes with
+    padding pass.
     """
     for smoothing in (case.smoothing, 0.0, 1.0):
         case_without_padding = TrainingCase(case.logits, case.labels, smoothing, case.pad_id)
@@ -423,6 +424,9 @@ def test_loss_without_padding(student: Any, case: TrainingCase) -> None:
         )
         _assert_loss(student, result, case_without_padding)
         assert_not_edited([case.logits, case.labels], after[:2], ["logits", "labels"])
+    short = replace(case, logits=case.logits[:, :1], labels=case.labels[:, :1])
+    result = student.label_smoothed_loss(short.logits, short.labels, -100, short.smoothing)
+    _assert_loss(student, result, short, "loss of one position per row")
     large = TrainingCase(case.logits * 500, case.labels, case.smoothing, case.pad_id)
     result = student.label_smoothed_loss(large.logits, large.labels, -100, large.smoothing)
     _assert_loss(student, result, large, "loss for logits of a thousand")
@@ -435,9 +439,15 @@ def test_padding_is_ignored(
     """Positions whose label is padding are ignored in sum and count, whatever `pad_id` is.
 
     Sees a mean over all positions, a hard-coded padding id of 0, `gather` with a negative index,
-    and labels that are modified where they are padding.
+    padding that counts where nothing is smoothed, and labels that are modified where they are
+    padding.
     """
-    for case in (inside, negative):
+    for case in (
+        inside,
+        negative,
+        replace(inside, smoothing=0.0),
+        replace(negative, smoothing=0.0),
+    ):
         result = student.label_smoothed_loss(
             case.logits, case.labels, pad_id=case.pad_id, smoothing=case.smoothing
         )

@@ -138,12 +138,19 @@ def _is(left: object, right: object) -> bool:
     return left is right
 
 
+def _encoder_layer(*args: Any, second_eps: float, **kwargs: Any) -> nn.TransformerEncoderLayer:
+    """Return torch's layer; its second norm has an eps of its own."""
+    layer = nn.TransformerEncoderLayer(*args, **kwargs)
+    layer.norm2.eps = second_eps
+    return layer
+
+
 class _Maker(Protocol):
     def __call__(self, *args: Any, **kwargs: Any) -> object: ...
 
 
 _KINDS: Mapping[str, _Maker] = {
-    "TransformerEncoderLayer": nn.TransformerEncoderLayer,
+    "TransformerEncoderLayer": _encoder_layer,
     "Translator": Translator,
     "Continuer": Continuer,
     "Assortment": Assortment,
