@@ -91,7 +91,7 @@ def test_without_a_bias() -> None:
 def test_no_two_maps_are_one() -> None:
     """No two of the four maps share their numbers."""
     module = MultiHeadAttention(d_model=4, n_heads=2)
-    names = [f"{name}.weight" for name in ("q_proj", "k_proj", "v_proj", "out_proj")]
+    names = [f"{name}.weight" for name in ("out_proj", "v_proj", "k_proj", "q_proj")]
     with torch.no_grad():
         for number, name in enumerate(names):
             module.get_parameter(name).fill_(number)
