@@ -130,7 +130,7 @@ class Judge:
                 for name in order
             }
             results = tuple(by_name[name] for name in self.exercises)
-            integrated = self._integration(submission, process)
+            integrated = self._integration(submission, process, results)
         return SubmissionResult(
             submission=submission.name,
             points=sum(result.points or 0.0 for result in results),
@@ -175,7 +175,7 @@ class Judge:
                 if before.verdict is not None:
                     process.leave()
                 return result
-        with self._process(submission, [name], process.budget) as own:
+        with process.another([name], process.budget, self.times) as own:
             result = self._found(self._run(name, own, before))
         if before and result.status is Status.PASSED:
             process.leave()  # something that ran there before has broken it
@@ -198,7 +198,7 @@ class Judge:
                 result = self._found(before)
                 result = _remarked(result, process, layout)
                 return _with(result, cell_report.report(name, process.cells, layout, passed=True))
-        with self._process(submission, [name], process.budget) as own:
+        with process.another([name], process.budget, self.times) as own:
             result = self._found(self._run(name, own, before))
             told, result = own.cells, _remarked(result, own, layout)
         passed = result.status is Status.PASSED
@@ -209,8 +209,14 @@ class Judge:
             without = self._found(self._run(name, beyond), searches=False)
         return _with(result, cell_report.without(result, without))
 
-    def _integration(self, submission: Submission, process: StudentProcess) -> Integration | None:
-        """Return whether the student's own pieces work as one model, if their model is graded."""
+    def _integration(
+        self, submission: Submission, process: StudentProcess, results: Sequence[ExerciseResult]
+    ) -> Integration | None:
+        """Return whether the student's own pieces work as one model, if their model is graded.
+
+        They may fail because of what ran in the process before. That is not the reason where a line
+        of the student's own raises, and one of the pieces is known to be wrong.
+        """
         own = {
             name: source
             for name, source in submission.sources.items()
@@ -220,7 +226,12 @@ class Judge:
             return None
         if process.holds_code:
             integrated = integration.run(own, process)
-            if integrated.status is Status.PASSED:
+            pieces = {"transformer", *curriculum.closure("transformer")}
+            wrong = any(
+                result.exercise in pieces and result.status is not Status.PASSED
+                for result in results
+            )
+            if integrated.status is Status.PASSED or (wrong and integrated.finding.places):
                 return integrated
         with self._process(replace(submission, sources=own), (), process.budget) as free:
             return integration.run(own, free)

@@ -7,6 +7,7 @@ import re
 from collections.abc import Collection, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -39,8 +40,12 @@ _OTHER_TYPE = "`{0}` of `{1}` is of the type `{2}` in this call, which has no `{
 _PLAIN = (Tensor, bool, int, float, str, type(None))
 
 
+@lru_cache(maxsize=32)
 def fact_of(error: StudentError, source: str, exercise: str) -> Fact | None:
-    """Return what is wrong at the line of an exercise's source that raised; None if unknown."""
+    """Return what is wrong at the line of an exercise's source that raised; None if unknown.
+
+    An error is asked about when its check is explained, and again when mistakes are named.
+    """
     entries = curriculum.find(exercise).entries
     if "ParameterShapeError" in error.kinds:
         parameter = error.text.partition(" ")[0]
@@ -118,9 +123,10 @@ def proven_by(mismatch: Mismatch, source: str, exercise: str) -> Fact | None:
     return None
 
 
-def misplaced_in(exercise: str, source: str) -> list[tuple[str, int]]:
+@lru_cache(maxsize=16)
+def misplaced_in(exercise: str, source: str) -> tuple[tuple[str, int], ...]:
     """Return a sentence on each call with arguments in each other's place, and its line."""
-    return misplaced(source, map(stubs.reference_source, curriculum.find(exercise).needs))
+    return tuple(misplaced(source, map(stubs.reference_source, curriculum.find(exercise).needs)))
 
 
 def _unset(error: str, source: str, line: int) -> Fact | None:

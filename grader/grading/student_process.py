@@ -89,7 +89,7 @@ class StudentProcess:
     Forking a process costs as much as checking a small exercise. So it is handed on from one
     exercise to the next, for as long as what comes next is right in it. All that is imported in it
     keeps the rules of all these exercises, `rules`, together. The `budget` is the submission's.
-    `remarks` are those on the files, by exercise, once one was loaded.
+    `remarks` are those on the files, by exercise, once they are `noted`, when one was loaded.
     """
 
     def __init__(
@@ -118,10 +118,13 @@ class StudentProcess:
         self.channel: Channel | None = None
         self.borrowed: Channel | None = None
         self.remarks: dict[str, list[str]] = {}
+        self.noted = False
 
     def another(self, rules: Iterable[str], budget: Budget, times: Times | None) -> StudentProcess:
         """Return a further process for the same submission, with other rules, budget and limits."""
-        return StudentProcess(self.sources, rules, self.host, budget, times, self.notebook)
+        process = StudentProcess(self.sources, rules, self.host, budget, times, self.notebook)
+        process.remarks, process.noted = self.remarks, self.noted
+        return process
 
     def successor(
         self, rules: Iterable[str], budget: Budget, times: Times | None
@@ -209,7 +212,8 @@ class StudentProcess:
         try:
             told = channel.load(exercise, reference.compiled(given))
         finally:
-            self.remarks = channel.remarks or self.remarks
+            if channel.remarks is not None:
+                self.remarks, self.noted = channel.remarks, True
         self.cells = cell_notes(told) if self.notebook else CellNotes()
         channel.budget = budget or self.budget
         return channel
@@ -220,7 +224,7 @@ class StudentProcess:
             self.channel = Channel(self.host.fork(), self.budget, self.times)
             files = {} if self.notebook else self.sources
             rules = together(self.rules)
-            self.channel.admit(files, rules, self.notebook, memory(self.rules))
+            self.channel.admit(files, rules, self.notebook, memory(self.rules), not self.noted)
         return self.channel
 
     def leave(self) -> None:

@@ -66,7 +66,7 @@ class Channel:
         self.sock = process.sock
         self.inbox = stream.Inbox(process.sock)
         self.unsent = b""
-        self.remarks: dict[str, list[str]] = {}
+        self.remarks: dict[str, list[str]] | None = None
         self.notebook = False
         self.used = Usage(0.0, 0.0, 0.0)
         self.charged = 0.0
@@ -77,16 +77,17 @@ class Channel:
         rule: Rule,
         notebook: Mapping[str, Any] | None = None,
         memory: int | None = None,
+        remarks: bool = True,
     ) -> None:
         """Send a submission and the calls its code may not use. Nothing runs yet.
 
         Its process may take `memory` bytes, by default as many as every other may.
 
-        From the first `load` on, `remarks` are those on its files, by exercise.
+        From the first `load` on, `remarks` are those on its files, by exercise, if asked for.
 
         A `notebook` is what `grader.notebook.notebook.Notebook` is made of.
         """
-        handed: dict[str, Any] = {"sources": dict(sources), "rule": dict(rule)}
+        handed: dict[str, Any] = {"sources": dict(sources), "rule": dict(rule), "remarks": remarks}
         if memory is not None:
             handed["memory"] = memory
         if notebook:

@@ -59,7 +59,8 @@ def serve(sock: socket.socket, made: Callable[..., Code]) -> None:
 
     `made` makes the code of what a submission consists of, and runs none of it.
 
-    The first frame brings a submission, and is answered with the remarks on it. Every later one
+    The first frame brings a submission, and is answered with the remarks on it, if they are asked
+    for. Every later one
     says which of its exercises to load, or is about small edits of it, which is answered with one
     frame, or is a list of requests on the exercise that was loaded last, each answered with a frame
     of its own. Replies wait for
@@ -69,9 +70,10 @@ def serve(sock: socket.socket, made: Callable[..., Code]) -> None:
         inbox = stream.Inbox(sock)
         submission = wire.decode_trusted(inbox.receive())
         rule, memory = submission.pop("rule"), submission.pop("memory", None)
+        remarked = submission.pop("remarks")
         code = made(**submission)
         # Before any of the student's code has run, so that this one reply is the kit's alone.
-        stream.send(sock, _frame({"ok": remarks(code.sources)}))
+        stream.send(sock, _frame({"ok": remarks(code.sources) if remarked else None}))
         work = Work(code, rule, memory)
         while True:
             message = wire.decode_trusted(inbox.receive())
