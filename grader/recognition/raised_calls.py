@@ -216,8 +216,10 @@ def _is_of_type(value: ast.expr, name: str, maker: ast.FunctionDef) -> bool:
 def class_for_a_layer(raised: Raised) -> Fact | None:
     """`self.activation(x)` where `__init__` keeps `nn.ReLU`, not `nn.ReLU()`."""
     said = re.search(r"must be Tensor, not ([A-Z]\w+)$", raised.error)
+    if said is None:
+        return None
     calls = [node for node in ast.walk(raised.function.node) if isinstance(node, ast.Call)]
-    for call in calls if said else ():
+    for call in calls:
         called = call.func
         if not isinstance(called, ast.Attribute) or not is_name(called.value, "self"):
             continue
@@ -226,7 +228,7 @@ def class_for_a_layer(raised: Raised) -> Fact | None:
         made = {id(part.func) for part in parts if isinstance(part, ast.Call)}
         for part in parts:
             is_class = isinstance(part, ast.Attribute | ast.Name) and id(part) not in made
-            if said and kept and is_class and ast.unparse(part).rpartition(".")[2] == said[1]:
+            if kept and is_class and ast.unparse(part).rpartition(".")[2] == said[1]:
                 return Fact(
                     f"Line {kept[2].lineno}, `{written(kept[2])}`, keeps the class "
                     f"`{ast.unparse(part)}`. So `{written(call)}` makes a layer and applies none.",

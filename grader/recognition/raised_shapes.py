@@ -395,10 +395,14 @@ def _behind(raised: Raised) -> list[ast.Assign]:
     """Return the statements before the raising one that what it uses was made from."""
     function = raised.function
     wanted = _names(raised.statement, function)
+    bindings = [
+        (_names(target, function), _names(source, function))
+        for target, source in _bindings(function.node)
+    ]
     for _ in range(_MOST_STEPS):
-        for target, source in _bindings(function.node):
-            if _names(target, function) & wanted:
-                wanted |= _names(source, function)
+        for given, source in bindings:
+            if given & wanted:
+                wanted |= source
     return [
         node
         for node in ast.walk(function.node)

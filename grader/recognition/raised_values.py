@@ -144,6 +144,8 @@ def before_super(raised: Raised) -> Fact | None:
 def demanded(raised: Raised) -> Fact | None:
     """An `assert` or a `raise` that refuses what the exercise gives."""
     statement = raised.statement
+    if not isinstance(statement, ast.Assert | ast.Raise):
+        return None
     inner = [node for node in ast.walk(raised.function.node) if isinstance(node, ast.FunctionDef)]
     if any(statement in ast.walk(node) for node in inner if node is not raised.function.node):
         return None  # the line that calls the inner function may be the wrong one
