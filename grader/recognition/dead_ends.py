@@ -205,10 +205,9 @@ def unused_layers(source: str) -> list[tuple[str, int]]:
 def never_filled(source: str) -> list[tuple[str, int]]:
     """Return a sentence on each parameter that starts with whatever was in memory, and its line."""
     tree = parsed(source)
-    if _FILLED.search(ast.unparse(tree)):
-        return []
     assigned = [node for node in walk(tree) if isinstance(node, ast.Assign)]
-    return _in_order(sentence for node in assigned for sentence in _never_filled(node))
+    found = _in_order(sentence for node in assigned for sentence in _never_filled(node))
+    return [] if found and _FILLED.search(ast.unparse(tree)) else found
 
 
 def unused_arguments(source: str) -> list[tuple[str, int]]:

@@ -8,6 +8,7 @@ wrong line without being able to show it.
 from __future__ import annotations
 
 import ast
+import copy
 import math
 import re
 import warnings
@@ -38,6 +39,7 @@ _LONG_WORD = re.compile(r"\w{300}")
 _WORD = re.compile(r"[A-Za-z_]\w*|\d[\w.]*|[@*/+~-]|[<>=!]=|[<>|&]")
 _SAME = {"matmul": "@", "bmm": "@", "mm": "@", "div": "/", "mul": "*", "mT": "transpose"}
 _SAYS_NOTHING = {"self", "torch", "F", "nn", "return", "Tensor", "functional", "dim", "import"}
+_BLOCKS = frozenset({"body", "orelse", "finalbody", "handlers", "cases"})
 _SIMPLE = (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Return, ast.Expr)
 
 # The words of a line: the weight of each, by its hash.
@@ -171,16 +173,22 @@ def without_texts(source: str) -> str:
 
     Empty where a word is far longer than those of an answer.
     """
-    tree = _parsed(source)
-    for node in ast.walk(tree):
-        body = getattr(node, "body", None)
-        if isinstance(body, list):
-            node.body = [part for part in body if not is_text(part)]  # type: ignore[attr-defined]
     try:
-        code = ast.unparse(tree)
+        code = ast.unparse(_bare(parsed(source)))
     except RecursionError:
         return ""
     return "" if _LONG_WORD.search(code) else code
+
+
+def _bare(node: ast.AST) -> ast.AST:
+    """Return a statement, or what holds some, without the texts that stand alone in it."""
+    bare = copy.copy(node)
+    for field in _BLOCKS.intersection(node._fields):
+        parts = getattr(node, field)
+        if isinstance(parts, list):
+            is_body = field == "body"
+            setattr(bare, field, [_bare(x) for x in parts if not (is_body and is_text(x))])
+    return bare
 
 
 def ruled_out(source: str, needs: Mapping[str, str], denials: Mapping[str, str]) -> frozenset[str]:

@@ -103,6 +103,33 @@ def test_a_wrong_exercise_takes_one_process_more(judge: Judge) -> None:
     assert judge.host.server.forks == before + 2
 
 
+def test_pieces_of_which_one_is_wrong_are_put_together_once(judge: Judge) -> None:
+    """Where they fail at a line of the student's own. Else what ran before may be the reason."""
+    names = curriculum.closure("transformer")
+    pieces = {name: SOLUTIONS[name] for name in (*names, "transformer")}
+    wrong = SOLUTIONS["encoder"].replace("self.layers:", "self.stack:")
+    before = judge.host.server.forks
+    judge.grade(Submission("right", pieces))
+    of_right = judge.host.server.forks - before
+    together = judge.grade(Submission("ada", {**pieces, "encoder": wrong})).integration
+    assert judge.host.server.forks == before + 2 * of_right + 1
+    assert together is not None
+    assert [place.file for place in together.finding.places] == ["encoder.py"]
+    effect = HARMFUL.format(effect="torch.nn.Linear.forward = None")
+    harmful = SOLUTIONS["softmax"] + effect.replace("target_mask", "softmax")
+    together = judge.grade(Submission("eve", {**pieces, "softmax": harmful})).integration
+    assert together is not None
+    assert together.status == "passed"
+
+
+def test_an_exercise_in_a_process_of_its_own_keeps_the_remarks_on_it(judge: Judge) -> None:
+    """They are made once, where the submission is loaded first."""
+    wrong = "import gc\n" + SOLUTIONS["layer_norm"].replace("+ self.eps", "+ 1.0")
+    results = grade(judge, {"masks": SOLUTIONS["masks"], "layer_norm": wrong})
+    assert not full_marks(results["layer_norm"])
+    assert results["layer_norm"].remarks == ("layer_norm.py, line 1: looks at gc",)
+
+
 def test_what_only_another_exercise_forbids_costs_nothing(judge: Judge) -> None:
     """At import, in a call and hidden, in the first exercise of a process and in a later one."""
     allowed = """
