@@ -411,7 +411,8 @@ class Search:
         if target.accepts(replies, channel):
             return None
         target.refused.add(self.right.mark(recording.check, bodies))
-        target.agree, target.raised = target.agreeing(replies), target.error(replies)
+        target.agree, target.bodies = target.agreeing(replies, bodies), bodies
+        target.raised = target.error(replies)
         if self.traces:
             target.trace(replies, channel, self.right.made)
         return target
@@ -435,7 +436,7 @@ class Search:
             replies = [decoded(body) for body in bodies]
             if not target.accepts(replies, channel):
                 target.refused.add(mark)
-                return self._helped(numbers, target, replies, channel)
+                return self._helped(numbers, target, replies, bodies, channel)
             if self._whole(target.recording, channel) and self._breaks_none(numbers, channel):
                 fixed = self._fixed(target, channel)
                 self.fixes[numbers] = fixed | {target.name}
@@ -453,14 +454,19 @@ class Search:
         return not self.spares.get(numbers, True) or bool(self.fixes.get(numbers))
 
     def _helped(
-        self, numbers: tuple[int, ...], target: Target, replies: Sequence[object], channel: Channel
+        self,
+        numbers: tuple[int, ...],
+        target: Target,
+        replies: Sequence[object],
+        bodies: Sequence[bytearray],
+        channel: Channel,
     ) -> _Outcome:
         """Return whether the target, which still fails, came nearer to passing.
 
         If more of its replies are right and no check is broken, another one may pass already.
         """
         error = target.error(replies)
-        agrees = target.agreeing(replies) > target.agree
+        agrees = target.agreeing(replies, bodies) > target.agree
         further = target.raised is not None and place(error) != target.place
         further = further and KINDS[self.edits[numbers[0]].kind].keeps
         if not agrees:

@@ -37,9 +37,9 @@ class Target:
     """A failing check, one of its cases, and how the student's code replies to it as it is.
 
     `refused` identifies replies that the check is known to reject, `live` is whether it asked the
-    code more than was recorded, `agree` are the numbers of the right replies, `raised` is an
-    unexpected exception. `lines` are those that ran; of these, `leaving` diverge first from right
-    answers and others are `off` their way (see `divergence`).
+    code more than was recorded, `bodies` are the replies as they came, `agree` the numbers of the
+    right ones, `raised` is an unexpected exception. `lines` are those that ran; of these, `leaving`
+    diverge first from right answers and others are `off` their way (see `divergence`).
     """
 
     recording: Recording
@@ -47,6 +47,7 @@ class Target:
     answer: Answer
     refused: set[bytes] = field(default_factory=set)
     live: bool | None = None
+    bodies: Sequence[bytearray] = ()
     agree: frozenset[int] = frozenset()
     raised: StudentError | None = None
     lines: Collection[tuple[str, int]] = ()
@@ -85,13 +86,21 @@ class Target:
         """Return whether the line of an edit runs in the case; assume so if unknown."""
         return not self.lines or (edit.file, edit.line) in self.lines
 
-    def agreeing(self, replies: Sequence[Any]) -> frozenset[int]:
-        """Return the numbers of the replies with tensors of floats that equal the reference's."""
-        agreeing = set()
+    def agreeing(self, replies: Sequence[Any], bodies: Sequence[bytearray]) -> frozenset[int]:
+        """Return the numbers of the replies with tensors of floats that equal the reference's.
+
+        Those that came as they did from the unedited code are not compared again.
+        """
+        unchanged = {
+            number
+            for number, (body, before) in enumerate(zip(bodies, self.bodies, strict=False))
+            if body == before
+        }
+        agreeing = {*(unchanged & self.agree)}
         for number, (request, reply, right, wanted) in enumerate(
             zip(self.case.requests, replies, self.case.right, self.wanted, strict=False)
         ):
-            if raised(reply) or raised(right):
+            if number in unchanged or raised(reply) or raised(right):
                 continue
             actual = marks(request, reply, right)
             same = actual.keys() == wanted.keys() and all(
