@@ -214,8 +214,9 @@ class Judge:
     ) -> Integration | None:
         """Return whether the student's own pieces work as one model, if their model is graded.
 
-        They may fail because of what ran in the process before. That is not the reason where a line
-        of the student's own raises, and one of the pieces is known to be wrong.
+        They may fail only because of what ran in the process before, so they are put together again
+        in a new one, unless a line of the student's own raises and one of the pieces is known to be
+        wrong.
         """
         own = {
             name: source
@@ -226,7 +227,7 @@ class Judge:
             return None
         if process.holds_code:
             integrated = integration.run(own, process)
-            pieces = {"transformer", *curriculum.closure("transformer")}
+            pieces = own.keys() & {"transformer", *curriculum.closure("transformer")}
             wrong = any(
                 result.exercise in pieces and result.status is not Status.PASSED
                 for result in results
