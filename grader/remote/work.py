@@ -60,11 +60,10 @@ def serve(sock: socket.socket, made: Callable[..., Code]) -> None:
     `made` makes the code of what a submission consists of, and runs none of it.
 
     The first frame brings a submission, and is answered with the remarks on it, if they are asked
-    for. Every later one
-    says which of its exercises to load, or is about small edits of it, which is answered with one
-    frame, or is a list of requests on the exercise that was loaded last, each answered with a frame
-    of its own. Replies wait for
-    one another, but only while that is quick: the judge allows each a time of its own.
+    for. Every later one says which of its exercises to load, or is about small edits of it, which
+    is answered with one frame, or is a list of requests on the exercise that was loaded last, each
+    answered with a frame of its own. Replies wait for one another, but only while that is quick:
+    the judge allows each a time of its own.
     """
     try:
         inbox = stream.Inbox(sock)
