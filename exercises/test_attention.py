@@ -143,19 +143,17 @@ def test_dropout_acts_on_the_weights() -> None:
     """`dropout` acts on the weights; this one keeps the first of three.
 
     The query is all zeros, so the weights are 1/3 each. Only the first reaches the values, and a
-    third of (3, 6, 9) is (1, 2, 3).
+    third of (3, 6, 9) is (1, 2, 3), with a mask that hides nothing too.
     """
     key = torch.randn(3, 4, generator=torch.Generator().manual_seed(3))
     value = torch.tensor([[3.0, 6.0, 9.0], [30.0, 60.0, 90.0], [9.0, 9.0, 9.0]])
     first = torch.tensor([1.0, 0.0, 0.0])
-    output, _ = attention(torch.zeros(1, 4), key, value, dropout=lambda weights: weights * first)
-    assert_matches(
-        output,
-        torch.tensor([[1.0, 2.0, 3.0]]),
-        "attention output with dropout",
-        axes=("query", "d_v"),
-        help="Is `dropout` called once, on the weights, before they are multiplied by the values?",
-    )
+    expected = torch.tensor([[1.0, 2.0, 3.0]])
+    help = "Is `dropout` called once, on the weights, before they are multiplied by the values?"
+    for mask, what in ((None, "dropout"), (torch.ones(1, 3).bool(), "a mask and dropout")):
+        output, _ = attention(torch.zeros(1, 4), key, value, mask, lambda weights: weights * first)
+        what = f"attention output with {what}"
+        assert_matches(output, expected, what, axes=("query", "d_v"), help=help)
 
 
 def test_each_sentence_and_head_by_hand() -> None:

@@ -145,7 +145,8 @@ def test_gradients_agree_with_torch(student: Any, case: AttentionCase) -> None:
 def test_dropout_acts_on_the_weights(student: Any, case: AttentionCase) -> None:
     """`dropout` is applied to the weights, before they multiply the values.
 
-    Sees a dropout that is never called, or is called on the scores or the output.
+    Sees a dropout that is never called, is called on the scores or the output, or not together with
+    a mask.
     """
     _, plain = attend(student, *case.inputs)
     assert_follow_the_scores(plain, case.weights)
@@ -157,6 +158,12 @@ def test_dropout_acts_on_the_weights(student: Any, case: AttentionCase) -> None:
     assert_shape(weights, tuple(plain.shape), "weights")
     if not torch.allclose(weights.double(), plain.double(), rtol=1e-4, atol=1e-6):
         assert_matches(weights, dropped, "weights", axes=WEIGHT_AXES)
+    # Without a shift, which a hidden weight of 0 need not get.
+    mask, half = case.masks[0], Affine(0.5, 0.0)
+    masked, _ = attend(student, *case.inputs, mask)
+    output, _ = attend(student, *case.inputs, mask, half)
+    assert_shape(masked, tuple(case.output.shape))
+    assert_matches(output, half(masked), "output with a mask and dropout", axes=AXES)
 
 
 @check(points=1, inputs=cases(), examples=2)
@@ -164,8 +171,8 @@ def test_dropout_acts_on_the_weights(student: Any, case: AttentionCase) -> None:
 def test_takes_any_leading_axes(student: Any, case: AttentionCase) -> None:
     """Any number of leading axes works, even none, and any axis may have size 1.
 
-    Sees sizes taken from fixed axes, code written for four axes only, and a `squeeze` that removes
-    too much.
+    Sees sizes taken from fixed axes, code written for four axes only, with a mask or without, and a
+    `squeeze` that removes too much.
     """
     output, weights = attend(student, *case.inputs)
     assert_follow_the_scores(weights, case.weights)
@@ -177,6 +184,12 @@ def test_takes_any_leading_axes(student: Any, case: AttentionCase) -> None:
     ):
         part, _ = attend(student, *(tensor[index] for tensor in case.inputs))
         assert_matches(part, output[index], f"output {subject}", sides=sides)
+    mask = case.masks[2]
+    masked, _ = attend(student, *case.inputs, mask)
+    alone, _ = attend(student, *(tensor[0, 0] for tensor in case.inputs), mask)
+    assert_shape(masked, tuple(case.output.shape))
+    subject = f"output without batch and heads, with a mask of shape {tuple(mask.shape)}"
+    assert_matches(alone, masked[0, 0], subject, sides=("alone", "in the batch"))
     first = [tensor[:1, :1, :1] for tensor in case.inputs]
     single, weight = attend(student, *first)
     assert_matches(single, first[2], "output for a single query and a single key", axes=AXES)

@@ -109,6 +109,9 @@ def test_agrees_with_torch(student: Any, case: MultiHeadCase) -> None:
     assert_matches(module(*case.inputs), case.output, axes=AXES)
     result = module(case.query, case.query, case.query)
     assert_matches(result, case.self_attention, "output of self-attention", axes=AXES)
+    result = module(case.query, case.key, case.key)
+    subject = "output of cross-attention, in which key and value are one,"
+    assert_matches(result, case.cross_attention, subject, axes=AXES)
 
 
 @check(points=1, inputs=cases(), examples=2)
@@ -250,8 +253,8 @@ def test_order_and_neighbours_do_not_matter(student: Any, case: MultiHeadCase) -
 def test_dropout_acts_on_the_weights(student: Any, numbers: Numbers) -> None:
     """In training mode dropout removes attention weights, and in evaluation mode nothing.
 
-    Sees a dropout that is missing, stays on in evaluation, has a fixed probability, or acts on the
-    scores or the output, instead of the weights or besides.
+    Sees a dropout that is missing, with a mask or without, stays on in evaluation, has a fixed
+    probability, or acts on the scores or the output, instead of the weights or besides.
     """
     batch, heads, length, d_head, p = 4, 4, 8, 3, 0.2
     d_model = heads * d_head
@@ -267,7 +270,10 @@ def test_dropout_acts_on_the_weights(student: Any, numbers: Numbers) -> None:
     x = torch.ones(batch, length, d_model)
 
     module = loaded(student.MultiHeadAttention(d_model, heads, p), weights)
-    first, second = (_kept(module.train()(x, x, x), heads, length, p) for _ in range(2))
+    shows_all = torch.ones(length, length, dtype=torch.bool)
+    first, second = (
+        _kept(module.train()(x, x, x, mask), heads, length, p) for mask in (None, shows_all)
+    )
     if torch.equal(first, second):
         raise Mismatch("Two calls in training mode drop the same weights.")
     # 2048 weights: 0.15 is fifteen standard deviations.

@@ -124,9 +124,17 @@ class MultiHeadCase:
     @cached_property
     def self_attention(self) -> Tensor:
         """What torch's own layer returns where query, key and value are one, without a mask."""
-        query = self.query.double()
+        return self._without_mask(self.query, self.query)
+
+    @cached_property
+    def cross_attention(self) -> Tensor:
+        """What torch's own layer returns where key and value are one, without a mask."""
+        return self._without_mask(self.query, self.key)
+
+    def _without_mask(self, query: Tensor, memory: Tensor) -> Tensor:
+        query, memory = query.double(), memory.double()
         with torch.no_grad():
-            output: Tensor = self.layer(query, query, query, need_weights=False)[0]
+            output: Tensor = self.layer(query, memory, memory, need_weights=False)[0]
         return output
 
     @cached_property

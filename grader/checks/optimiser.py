@@ -114,7 +114,8 @@ def test_clipping_shortens_all_gradients_together(student: Any, numbers: Numbers
 def test_clipping_takes_what_parameters_there_are(student: Any, numbers: Numbers) -> None:
     """Parameters without a gradient are skipped, and `parameters` may be a generator.
 
-    Sees a second loop over an iterator that is used up, and a norm of nothing that is an error.
+    Sees a second loop over an iterator that is used up, and a norm of nothing or of zeros that is
+    an error.
     """
     gradients = _gradients(numbers)
     del gradients["bias"]
@@ -129,6 +130,12 @@ def test_clipping_takes_what_parameters_there_are(student: Any, numbers: Numbers
     for parameters in (_parameters(_model(student)), []):
         returned = student.clip_gradients.recording(parameters, 1.0)
         _assert_number(returned, 0.0, "clip_gradients without any gradient", "0")
+    zeros = {name: torch.zeros_like(gradient) for name, gradient in gradients.items()}
+    model.set_gradients(zeros)
+    returned = student.clip_gradients.recording(_parameters(model), 1.0)
+    call = "clip_gradients of gradients that are all zero"
+    _assert_number(returned, 0.0, call, "0")
+    _assert_gradients(model, zeros, f"after {call}")
 
 
 @check(points=2, inputs=cases(5, OPTIONS), examples=3)
@@ -285,7 +292,8 @@ def test_parameters_without_a_gradient_are_skipped(student: Any, case: Optimiser
     """A parameter whose gradient is None is skipped, its t included; gradients keep their values.
 
     Sees decay or old momentum without a gradient, a state that is lost there, one step count for
-    all parameters, 0/0 where a gradient is zero throughout, and gradients that are edited.
+    all parameters, 0/0 where a gradient is zero throughout, a gradient of zeros taken for none, and
+    gradients that are edited.
     """
     model = case.made(student)
     optimiser = case.optimiser(student, model)

@@ -215,7 +215,7 @@ def cases(
     """Gradients whose size differs from step to step and from parameter to parameter.
 
     At the steps of `missing` these parameters have none. With `zero` a number of the bias has
-    a gradient of zero throughout.
+    a gradient of zero throughout, and all of them have in the last step.
     """
     values = {name: numbers.normal(name, *shape) + 1.5 for name, shape in SHAPES.items()}
     gradients: list[Gradients] = []
@@ -227,6 +227,7 @@ def cases(
             gradient = (gradient.sign() * (gradient.abs() + 0.3)) * size * (step % 3 + 1)
             if zero and name == "bias":
                 gradient[0] = 0.0
+                gradient *= step < steps - 1
             drawn[name] = None if name in (missing or {}).get(step, ()) else gradient
         gradients.append(drawn)
     return OptimiserCase(values, tuple(gradients), tuple(groups), options, rates or {})

@@ -151,6 +151,10 @@ def test_the_table_has_any_width_and_base(
         name = f"sinusoidal_table({rows}, {columns}, {number})"
         assert_matches(table, waves(rows, columns, number), name, axes=TABLE_AXES)
         assert_dtype(table, torch.float32, name)
+    module = student.PositionalEncoding(2 * width - 1, 0.0, max_len).eval()
+    added = module(torch.zeros(1, max_len, 2 * width - 1))
+    subject = f"output of PositionalEncoding({2 * width - 1}) for zeros"
+    assert_matches(added, waves(max_len, 2 * width - 1)[None], subject, axes=AXES)
     table = student.sinusoidal_table(max_len=max_len, d_model=2 * width, base=base)
     assert_matches(table, waves(max_len, 2 * width, base), "sinusoidal_table", axes=TABLE_AXES)
 

@@ -82,8 +82,9 @@ def is_list_of_tokens(result: Any) -> bool:
 def test_cuts_a_text_into_words(student: Any, numbers: Numbers) -> None:
     """Words come out in lower case, without . , ! ? and without empty ones; nothing else is lost.
 
-    Sees a comma that is kept, a split at single spaces, tabs and line breaks not taken for white
-    space, a word cut where a full stop was, and deleted characters that should stay.
+    Sees a comma that is kept, a split at single spaces, tabs, line breaks or non-breaking spaces
+    not taken for white space, a word cut where a full stop was, and deleted characters that should
+    stay.
     """
     a, b, c, d = words(numbers, 4)
     for text in (
@@ -94,9 +95,10 @@ def test_cuts_a_text_into_words(student: Any, numbers: Numbers) -> None:
         f" {a}\t{b}\n{c}\r\n{d} ",
         f"{a}.{b} {c},{d}",
         f"{a} . {b} ?! {c}",
+        f"{a}\v{b}\f{c}\u00a0{d}",
         f"{a}'{b} {c}-{d}",
         f'"{a}" ({b}): {c}; <{d}> {a}_{b} #{c}',
-        f"ÉÜ{a} {numbers.case} 3{b}4",
+        f"ÉÜß{a} {numbers.case} 3{b}4",
         f"{a} {b} {a} {a}",
         "",
         " \n",
@@ -156,10 +158,12 @@ def test_turns_words_into_ids(student: Any, numbers: Numbers) -> None:
         result, after = student.encode.echo(mixed, larger, "<unk>")
         assert_returns(result, [vocab[a], 70, vocab[c]], subject)
         assert_returns(after[1], larger, "After encode, the vocabulary")
-    subject = f"encode({mixed!r}, {vocab}, unknown={b!r})"
-    expected = [vocab[a], vocab[b], vocab[c]]
-    with _no_key_error(subject, "although `unknown` is in the vocabulary"):
-        assert_returns(student.encode(mixed, vocab, unknown=b), expected, subject)
+    # The id of the second is 0.
+    for unknown in (b, c):
+        subject = f"encode({mixed!r}, {vocab}, unknown={unknown!r})"
+        expected = [vocab[a], vocab[unknown], vocab[c]]
+        with _no_key_error(subject, "although `unknown` is in the vocabulary"):
+            assert_returns(student.encode(mixed, vocab, unknown=unknown), expected, subject)
 
     for call in (partial(student.encode, mixed, vocab), partial(student.encode, mixed, larger)):
         subject = f"encode({mixed!r}, …): {stranger!r} is not in the vocabulary"

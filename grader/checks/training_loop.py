@@ -97,14 +97,21 @@ def test_gradients_are_clipped_before_they_are_used(student: Any, case: LoopCase
         assert_weights(model, expected.weights, subject, help=help)
 
 
-@check(points=2, inputs=cases(), examples=2)
-def test_evaluation_is_the_mean_over_all_labels(student: Any, case: LoopCase) -> None:
+@check(points=2, inputs=(cases(), cases(pad_ids=(0,))), examples=1)
+def test_evaluation_is_the_mean_over_all_labels(
+    student: Any, odd: LoopCase, usual: LoopCase
+) -> None:
     """Evaluation returns the mean over all labels, computed in evaluation mode.
 
     Sees an even mean of batches of different sizes, a mean weighted by sentences or with padding
     counted, a padding id of 0 taken for granted, labels not shifted, dropout left on, and batches
     that are read twice.
     """
+    for case in (odd, usual):
+        _assert_mean(student, case)
+
+
+def _assert_mean(student: Any, case: LoopCase) -> None:
     losses, counts = case.losses(), [case.words(number) for number in range(3)]
     total = sum(loss * count for loss, count in zip(losses, counts, strict=True)) / sum(counts)
     for batches, expected in (

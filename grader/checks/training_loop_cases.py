@@ -204,9 +204,10 @@ def cases(
     draw: st.DrawFn,
     numbers: Numbers,
     batches: int = 3,
+    pad_ids: Sequence[int] = (3, 5),
 ) -> LoopCase:
     """Batches of different sizes and lengths, with another number of labels in each row."""
-    pad_id = draw(st.sampled_from((3, 5)))
+    pad_id = draw(st.sampled_from(pad_ids))
     weights = {name: numbers.normal(name, *shape) * 0.7 for name, shape in SHAPES.items()}
     stale = {name: numbers.normal(f"stale {name}", *shape) for name, shape in SHAPES.items()}
     made = []
@@ -215,7 +216,7 @@ def cases(
         src = _without(numbers.ids(f"src {number}", rows, 5, high=SRC_VOCAB - 1), pad_id)
         src[0, 5 - number :] = pad_id
         tgt = _without(numbers.ids(f"tgt {number}", rows, length, high=TGT_VOCAB - 1), pad_id)
-        tgt[0, 2] = 0  # an ordinary token here
+        tgt[0, 2] = 0 if pad_id else 1  # an ordinary token here
         # Each row has one label or more, the first row all of them.
         kept = (
             torch.arange(length)
