@@ -53,7 +53,8 @@ def test_by_hand() -> None:
 def test_eps_by_hand() -> None:
     """eps is added to the variance, under the root.
 
-    The variance of -3 and 3 is 9. With eps = 7 the root of 9 + 7 is 4, and 3 / 4 is 0.75.
+    The variance of -3 and 3 is 9. With eps = 7 the root of 9 + 7 is 4, and 3 / 4 is 0.75. With
+    eps = 0 features of any size become -1 and 1.
     """
     x = torch.tensor([[[-3.0, 3.0]]])
     expected = torch.tensor([[[-0.75, 0.75]]])
@@ -69,6 +70,8 @@ def test_eps_by_hand() -> None:
             "Is eps itself added, or its square?": x / (9 + 49) ** 0.5,
         },
     )
+    found = LayerNorm(2, eps=0.0)(x / 10000)
+    assert_matches(found, x / 3, "output of LayerNorm(2, eps=0.0)", axes=AXES)
 
 
 def test_eps_if_none_is_given() -> None:

@@ -42,11 +42,15 @@ def test_by_hand() -> None:
 def test_eps_by_hand() -> None:
     """eps is added to the mean square.
 
-    The mean square of 3 and -3 is 9. With eps = 7 the root of 9 + 7 is 4, and 3 / 4 is 0.75.
+    The mean square of 3 and -3 is 9. With eps = 7 the root of 9 + 7 is 4, and 3 / 4 is 0.75. With
+    eps = 0 features of any size become 1 and -1.
     """
     x = torch.tensor([[[3.0, -3.0]]])
     expected = torch.tensor([[[0.75, -0.75]]])
     assert_matches(RMSNorm(2, eps=7.0)(x), expected, "RMSNorm output", axes=AXES)
+    expected = torch.tensor([[[1.0, -1.0]]])
+    found = RMSNorm(2, eps=0.0)(x / 10000)
+    assert_matches(found, expected, "output of RMSNorm(2, eps=0.0)", axes=AXES)
 
 
 def test_eps_if_none_is_given() -> None:

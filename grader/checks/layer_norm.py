@@ -139,11 +139,13 @@ def test_agrees_with_torch(student: Any, case: LayerNormCase) -> None:
 def test_eps_stands_inside_the_root(student: Any, case: LayerNormCase) -> None:
     """Small inputs come out right, with `eps` inside the root, and equal features give no NaN.
 
-    Sees `eps` added to the root, left out, fixed, or of another size; inputs near one hide that.
+    Sees `eps` added to the root, left out, fixed, or of another size, which inputs near one hide,
+    and an `eps` of 0 taken for none.
     """
     # Measured at these widths: the unbiased variance is off by 3e-3, a misplaced or different eps
     # by 5e-2 and more, float32 by 1e-6.
     for eps, scales, module in (
+        (0.0, (1e-5,), student.LayerNorm(case.d_model, 0.0)),
         (1e-5, (1e-2, 1e-3, 1e3), student.LayerNorm(case.d_model)),
         (0.02, (0.1,), student.LayerNorm(case.d_model, eps=0.02)),
     ):

@@ -131,13 +131,15 @@ def test_agrees_with_torch(student: Any, case: RMSNormCase) -> None:
 def test_eps_stands_inside_the_root(student: Any, case: RMSNormCase) -> None:
     """Small inputs come out right, with `eps` inside the root, and zeros give zeros, not NaN.
 
-    Sees `eps` added to the root, left out, fixed, or of another size, which numbers near one hide.
+    Sees `eps` added to the root, left out, fixed, or of another size, which numbers near one hide,
+    and an `eps` of 0 taken for none.
     """
     # Measured: another place or size of eps is off by 5e-2 and more, float32 by 1e-6.
     for eps, scales, module in (
         (1e-6, (1e-2, 1e-3, 1e3), student.RMSNorm(case.d_model)),
         (0.02, (0.1,), student.RMSNorm(case.d_model, eps=0.02)),
         (0.5, (1.0,), student.RMSNorm(case.d_model, 0.5)),
+        (0.0, (1e-5,), student.RMSNorm(case.d_model, eps=0.0)),
     ):
         module.to(torch.float64).eval()
         for scale in scales:
