@@ -201,7 +201,8 @@ def test_a_mask_hides_keys() -> None:
 def test_in_pieces_through_a_cache() -> None:
     """Three tokens, then two, through a cache: the same as at once.
 
-    With an empty cache, the layer returns the same as without one.
+    With an empty cache, the layer returns the same as without one. And without a mask, all tokens
+    attend to all that are cached, and to one another.
     """
     torch.manual_seed(4)
     layer = GroupedQueryAttention(8, 4, 2).eval()
@@ -213,6 +214,14 @@ def test_in_pieces_through_a_cache() -> None:
     second = layer(x[:, 3:], angles[3:], causal(2, past=3), cache)
     help = "Does attention see what was cached? And are keys rotated once, before they are cached?"
     assert_matches(second, at_once[:, 3:], "output for the last two", axes=AXES, help=help)
+    found, cache = layer(x), KVCache()
+    layer(x[:, :3], cache=cache)
+    last = layer(x[:, 3:], cache=cache)
+    help = "Is anything hidden or rotated although neither a mask nor angles are given?"
+    what = "output for the last two with a cache alone"
+    assert_matches(last, found[:, 3:], what, axes=AXES, help=help)
+    what = "output with an empty cache alone"
+    assert_matches(layer(x, cache=KVCache()), found, what, axes=AXES, help=help)
 
 
 def test_the_cache_stays_small() -> None:

@@ -101,10 +101,11 @@ def test_queries_and_keys_are_turned(student: Any, case: GroupedCase) -> None:
 @check(points=2, inputs=cases(), examples=2)
 @either_precision
 def test_in_pieces_through_a_cache(student: Any, case: GroupedCase) -> None:
-    """Tokens that arrive in pieces through a cache give the same as all at once.
+    """Tokens that arrive in pieces through a cache give the same as all at once; no mask is added.
 
     Sees a cache that is not used, new keys attended to and old ones not, keys that are rotated
-    again each time, cached tensors that are written into, and a layer that remembers by itself.
+    again each time, cached tensors that are written into, a layer that remembers by itself, and one
+    that makes a mask or angles of its own, or ignores the mask of a single token.
     """
     layer = case.layer(student)
     at_once = case.output(angles=case.angles, mask=case.causal)
@@ -118,11 +119,29 @@ def test_in_pieces_through_a_cache(student: Any, case: GroupedCase) -> None:
             subject = f"output for tokens {past} to {end - 1} with {past} in the cache"
             assert_matches(result, at_once[:, past:end], subject, axes=AXES)
             past = end
+    _assert_adds_no_mask(student, case)
     # Without a cache it is as if there had been none.
     last = case.length - 1
     result = layer(case.x[:, last:], case.angles[last:])
     expected = case.output(case.x[:, last:], case.angles[last:])
     assert_matches(result, expected, "output without a cache, after calls with one", axes=AXES)
+
+
+def _assert_adds_no_mask(student: Any, case: GroupedCase) -> None:
+    """With a cache, new tokens attend to all that the given mask shows, ahead of themselves too."""
+    layer = case.layer(student)
+    padding = torch.ones(case.batch, 1, 1, case.length, dtype=torch.bool)
+    padding[1::2, ..., 1] = False
+    for mask, given in ((None, "no mask"), (padding, "a padding mask")):
+        cache, past = new_cache(student), 0
+        for length in case.pieces:
+            end = past + length
+            visible = None if mask is None else mask[..., :end]
+            result = layer(case.x[:, past:end], mask=visible, cache=cache)
+            expected = case.output(case.x[:, :end], mask=visible)[:, past:end]
+            subject = f"output for tokens {past} to {end - 1} with {past} in the cache and {given}"
+            assert_matches(result, expected, subject, axes=AXES)
+            past = end
 
 
 @check(points=1, inputs=cases(), examples=2)
@@ -174,6 +193,8 @@ def test_a_mask_of_any_shape(student: Any, case: GroupedCase) -> None:
         (batch, heads, length, length),
         (heads, length, length),
         (1, heads, 1, length),
+        (1, length, length),
+        (length,),
     ):
         mask = _hiding_key_0(shape)
         sees = mask.broadcast_to(batch, heads, length, length)[..., 0].any(1)
@@ -186,14 +207,20 @@ def test_a_mask_of_any_shape(student: Any, case: GroupedCase) -> None:
                 help="Does the mask reach your attention, and can it have this shape there?",
             )
         sentence = f"With a mask of shape {shape} a visible key does not affect your output."
-        assert_changes(changed[sees], output[sees], sentence)
+        if sees.any():
+            assert_changes(changed[sees], output[sees], sentence)
     _assert_stays_finite(student, case)
 
 
 def _hiding_key_0(shape: tuple[int, ...]) -> Tensor:
-    """Every second query or sentence does not see key 0, and the others with their last head."""
+    """Every second query or sentence does not see key 0, and the others with their last head.
+
+    A mask of one axis hides it from all.
+    """
     mask = torch.ones(shape, dtype=torch.bool)
-    if shape[-2] > 1:
+    if len(shape) == 1:
+        mask[0] = False
+    elif shape[-2] > 1:
         mask[..., 1::2, 0] = False
     else:
         mask[1::2, ..., 0] = False
@@ -262,7 +289,8 @@ def _assert_any_layout_and_dtype(student: Any, case: GroupedCase) -> None:
     layer = case.layer(student)
     plain = layer(case.x, case.angles, case.causal)
     assert_shape(plain, dict(zip(AXES, case.x.shape, strict=True)))
-    assert_same_in_training(layer, plain, case.x, case.angles, case.causal)
+    unmasked = layer(case.x, case.angles)
+    assert_same_in_training(layer, unmasked, case.x, case.angles)
     arguments = [transposed(case.x), transposed(case.angles), case.causal]
     result, after = layer.echo(*arguments)
     assert_matches(result, plain, "output for tensors that are not contiguous", axes=AXES)
