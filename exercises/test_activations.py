@@ -76,8 +76,9 @@ def test_the_other_form_of_gelu() -> None:
     }
     what = 'gelu with approximate="tanh"'
     assert_matches(output, expected, what, axes=AXES, help=help, asks=asks)
-    with assert_raises(ValueError, 'gelu with approximate="sigmoid"'):
-        gelu(x, approximate="sigmoid")
+    for name in ("sigmoid", "Tanh"):
+        with assert_raises(ValueError, f'gelu with approximate="{name}"'):
+            gelu(x, approximate=name)
 
 
 def test_far_away_numbers() -> None:

@@ -43,7 +43,7 @@ def test_kept_numbers_grow() -> None:
 
 
 def test_how_many_are_dropped() -> None:
-    """With p = 0.2, a fifth is dropped: different numbers in every call."""
+    """With p = 0.2, a fifth is dropped: different numbers in every call and every module."""
     torch.manual_seed(0)
     x = torch.ones(100, 100)
     drop = Dropout(0.2)
@@ -61,6 +61,8 @@ def test_how_many_are_dropped() -> None:
         )
     if torch.equal(first, second):
         raise Mismatch("Two calls of Dropout(0.2) in training mode drop the same numbers.")
+    if torch.equal(first, Dropout(0.2)(x)):
+        raise Mismatch("A second Dropout(0.2) drops the same numbers as the first.")
     whole_rows = (first == first[:, :1]).all() or (first == first[:1]).all()
     if whole_rows:
         raise Mismatch(

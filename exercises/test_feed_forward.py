@@ -181,7 +181,7 @@ def test_x_is_not_modified() -> None:
 
 def test_an_unknown_activation() -> None:
     """An unknown activation, such as "linear", raises ValueError."""
-    for activation in ("linear", "sigmoid", "elu"):
+    for activation in ("linear", "sigmoid", "elu", "ReLU", ""):
         with assert_raises(ValueError, f'FeedForward(3, 5, activation="{activation}")'):
             FeedForward(3, 5, activation=activation)
 

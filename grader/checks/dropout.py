@@ -62,7 +62,7 @@ def test_drops_and_makes_up_for_it(student: Any, p: float, numbers: Numbers) -> 
     """During training, each number is zero with probability p, or else divided by 1 - p.
 
     Sees a missing or wrong factor, the probability of keeping taken for that of dropping, one draw
-    for a whole row, the same draw in every call, and a default other than 0.5.
+    for a whole row, the same draw in every call or every module, and a default other than 0.5.
     """
     x = nonzero(numbers)
     for rate, module in (
@@ -71,6 +71,11 @@ def test_drops_and_makes_up_for_it(student: Any, p: float, numbers: Numbers) -> 
         (0.5, student.Dropout()),
     ):
         assert_drops([module(x), module(x)], x, rate)
+    if torch.equal(student.Dropout(p)(x), student.Dropout(p)(x)):
+        raise Mismatch(
+            "Two modules in training mode drop the same numbers.",
+            help="Is a seed set, or a generator made, when a module is created?",
+        )
 
 
 @check(points=1, inputs=(st.sampled_from(PROBABILITIES), random_numbers()), examples=2)

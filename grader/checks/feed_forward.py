@@ -303,7 +303,7 @@ def test_refuses_an_unknown_activation(
     if (outputs[0] - outputs[1]).abs().max().item() < 1e-3:
         raise Mismatch('"relu" and "gelu" give the same output.')
 
-    for unknown in ("tanh", activation, "elu"):  # "elu" is a part of both names
+    for unknown in ("tanh", activation, "ReLU", "", "elu"):  # "elu" is a part of both names
 
         def use(unknown: str = unknown) -> None:
             student.FeedForward(*case.sizes, activation=unknown)(case.x.float())

@@ -130,7 +130,7 @@ def test_goes_on_with_other_rows(student: Any, case: CacheCase) -> None:
     """After `reorder`, the cache holds the chosen rows; a row may occur twice or not at all.
 
     Sees the wrong axis, a permutation taken the other way round, keys or values that are left out,
-    and an empty cache that cannot be reordered.
+    the first of two choices forgotten, and an empty cache that cannot be reordered.
     """
     cache = student.KVCache()
     cache.reorder(case.rows)
@@ -139,15 +139,18 @@ def test_goes_on_with_other_rows(student: Any, case: CacheCase) -> None:
 
     cache = case.filled(student)
     held, rows = joined(case.pieces), case.rows
-    # First as many rows as before, which a wrong choice fits too, then one more, three, and one.
-    choices = (rows[:-1], torch.cat([rows[1:-1], rows[-1:], rows[:1]]), [1, 0, 1], [2])
-    for chosen in map(torch.as_tensor, choices):
-        held = (held[0][chosen], held[1][chosen])
-        new = case.pair(f"after {chosen.tolist()}", 1, batch=len(chosen))
-        cache.reorder(chosen)
+    # First as many rows as before, which a wrong choice fits too, then one more, three, and one,
+    # chosen twice in a row.
+    longer = torch.cat([rows[1:-1], rows[-1:], rows[:1]])
+    for choices in ([rows[:-1]], [longer], [[1, 0, 1]], [[1, 2], [1]]):
+        for chosen in map(torch.as_tensor, choices):
+            held = (held[0][chosen], held[1][chosen])
+            cache.reorder(chosen)
+        calls = " and ".join(f"reorder({torch.as_tensor(chosen).tolist()})" for chosen in choices)
         assert_length(cache, held[0].size(2), "after reorder")
+        new = case.pair(f"after {calls}", 1, batch=len(held[0]))
         held = joined([held, new])
-        assert_holds(cache.append(*new), held, f"append after reorder({chosen.tolist()})")
+        assert_holds(cache.append(*new), held, f"append after {calls}")
 
 
 @check(points=1, inputs=cases(), examples=2)
@@ -238,6 +241,11 @@ def _assert_refuses_misfits(student: Any, case: CacheCase) -> None:
         held += f", {d_key} and {d_value} features: {misfit}"
         cache = case.filled(student)
         assert_refuses(ValueError, partial(cache.append, key, value), f"{shapes} {held}")
+    cache = case.filled(student)
+    cache.reorder(case.rows)
+    pair = case.pair("of the batch before", 1)
+    reason = f"append of {batch} rows to a cache that holds {len(case.rows)} since reorder"
+    assert_refuses(ValueError, partial(cache.append, *pair), reason)
 
 
 def _assert_gradients_flow(student: Any, case: CacheCase) -> None:

@@ -199,8 +199,8 @@ def test_each_token_stands_alone(student: Any, case: SwiGLUCase) -> None:
 def test_biases_are_there_when_wanted(student: Any, case: SwiGLUCase) -> None:
     """Without `bias` there are three weights; with `bias=True` each part has a bias, and uses it.
 
-    Sees biases that are always there, never there, or missing in one part, and a matrix that two
-    parts share. A wrong activation passes: it costs points in another check.
+    Sees biases that are always there, never there, missing in one part or added in another place,
+    and a matrix that two parts share. A wrong activation passes: it costs points in another check.
     """
     assert_multiplies(double(student, case), case.x, case.matrices)
     for bias, weights in ((None, case.matrices), (False, case.matrices), (True, case.weights)):
@@ -213,6 +213,9 @@ def test_biases_are_there_when_wanted(student: Any, case: SwiGLUCase) -> None:
         assert_keeps_numbers(module, weights)
     named = student.SwiGLU(*case.sizes, bias=True).to(torch.float64).eval()
     output = assert_multiplies(named, case.x, case.weights)
+    if matches(load_known(double(student, case), case.matrices)(case.x), case.plain):
+        expected = network(case.x, case.weights)
+        assert_matches(output, expected, "output with bias=True", axes=AXES)
     for part in PARTS:
         name = f"{part}.bias"
         moved = named.load({**case.weights, name: case.weights[name] + 1.0})(case.x)
