@@ -117,7 +117,9 @@ def test_top_k_by_hand() -> None:
     ):
         found = keep_top_k(logits, k)
         assert_matches(found, torch.tensor(expected), f"keep_top_k(logits, {k})")
-    assert_matches(keep_top_k(logits[0], 1), torch.tensor([-INF, 4.0, -INF, -INF]))
+    one = torch.tensor([-INF, 4.0, -INF, -INF])
+    assert_matches(keep_top_k(logits[0], 1), one)
+    assert_matches(keep_top_k(logits[0].bfloat16(), 1), one, "keep_top_k(logits, 1) in bfloat16")
     assert_matches(logits, given, "logits after keep_top_k")
     with assert_raises(ValueError, "keep_top_k(logits, 0)"):
         keep_top_k(logits, 0)
@@ -179,6 +181,8 @@ def test_draws_as_often_as_the_probabilities_say() -> None:
         sample(ROWS, top_k=0)
     with assert_raises(ValueError, "sample(logits, top_p=0.0)"):
         sample(ROWS, top_p=0.0)
+    with assert_raises(ValueError, "sample(logits, temperature=0, top_k=0)"):
+        sample(ROWS, temperature=0, top_k=0)
 
 
 def test_options_in_their_order() -> None:

@@ -178,6 +178,9 @@ def test_top_k(student: Any, numbers: Numbers) -> None:
     assert_filtered(
         result, _expected_top_k(ruled_out, 2), "keep_top_k of logits some of which are -inf"
     )
+    half = logits.to(torch.bfloat16)
+    result = student.keep_top_k(half, 2)
+    assert_filtered(result, _expected_top_k(half.float(), 2), "keep_top_k(logits, 2) in bfloat16")
     _assert_ties(student, rows)
     for k in (0, -2):
         reason = f"keep_top_k(logits, {k}): k is 1 or more"
@@ -226,6 +229,10 @@ def test_top_p(student: Any, numbers: Numbers) -> None:
     result = student.keep_top_p(sure, 0.3)
     right = _expected_top_p(sure, 0.3)
     assert_filtered(result, right, "keep_top_p(logits, 0.3), where one token is nearly certain")
+    half = sure.to(torch.bfloat16)
+    right = _expected_top_p(half.float(), 0.3)
+    result = student.keep_top_p(half, 0.3)
+    assert_filtered(result, right, "keep_top_p(logits, 0.3) in bfloat16")
     ruled_out = _with_p(numbers, 0.75)
     ruled_out = torch.cat([torch.full((4, 2), -INF), ruled_out], -1)
     result = student.keep_top_p(ruled_out, 0.75)
@@ -322,7 +329,13 @@ def test_draws_with_options(student: Any, warm: Drawing, cold: Drawing) -> None:
     for options in (Options(temperature=0), Options(top_k=1), Options(top_p=0.01)):
         result = student.sample(logits.repeat(20, 1), *vars(options).values())
         assert_matches(result, best.repeat(20), f"result of {call(options)}", axes=("batch",))
-    for bad in (Options(temperature=-0.5), Options(top_k=0), Options(top_p=0.0)):
+    for bad in (
+        Options(temperature=-0.5),
+        Options(top_k=0),
+        Options(top_p=0.0),
+        Options(0, top_k=0),
+        Options(0, top_p=1.5),
+    ):
         reason = f"{call(bad)}: an option is out of its range"
         assert_refuses(ValueError, partial(student.sample, logits, **bad.named), reason)
 
@@ -497,10 +510,13 @@ def test_generates_by_chance(student: Any, case: Generation) -> None:
             "Two calls of generate with generators of the same seed give different tokens.",
             help="Is `generator` passed on to every draw?",
         )
+    # The first row ends at once.
+    eos_id = case.known.likeliest(case.prompts[0], 1)[-1]
+    right = [case.known.likeliest(row, count, eos_id) for row in case.prompts] * 30
     for certain in (Options(temperature=0), Options(top_k=1), Options(top_p=0.01)):
-        result = student.generate(model, repeated[:60], count, **certain.named)
-        right = [case.known.likeliest(row, count) for row in case.prompts] * 30
-        assert_continued(result, right, 3, f"result of {call(certain, 'generate')}", "")
+        result = student.generate(model, repeated[:60], count, **certain.named, eos_id=eos_id)
+        subject = f"result of {call(certain, 'generate')} with eos_id={eos_id}"
+        assert_continued(result, right, 3, subject, "")
 
 
 @check(points=0, inputs=generations(_ends), examples=1)

@@ -219,21 +219,29 @@ def _check_long(student: Any, case: LongCase) -> None:
 def test_takes_any_leading_axes(student: Any, case: AttentionCase) -> None:
     """Any number of leading axes works, even none, and any axis may have size 1.
 
-    Sees sizes taken from fixed axes, code written for four axes only, and a `squeeze` that takes
-    away too much.
+    Sees sizes taken from fixed axes, code or a mask written for four axes only, a mask that a
+    single query does not get, and a `squeeze` that takes away too much.
     """
     weights = Weighing(student, 4).weights(case.query, case.key)
     assert_follow_the_scores(weights, case.weights)
     output = student.tiled_attention(*case.inputs, None, 4)
     assert_shape(output, tuple(case.output.shape))
+    mask = case.numbers.mask("of two axes", case.query.size(2), case.key.size(2))
+    masked = student.tiled_attention(*case.inputs, mask, 4)
+    assert_shape(masked, tuple(case.output.shape))
     for index, subject in (
         ((0, 0), "without batch and heads"),
         ((0,), "without heads"),
         (None, ""),
     ):
         subject = subject or "with one more axis in front"
-        part = student.tiled_attention(*(tensor[index] for tensor in case.inputs), None, 4)
-        assert_matches(part, output[index], f"output {subject}")
+        for given, whole in ((None, output), (mask, masked)):
+            part = student.tiled_attention(*(tensor[index] for tensor in case.inputs), given, 4)
+            with_mask = "" if given is None else " and with a mask of two axes"
+            assert_matches(part, whole[index], f"output {subject}{with_mask}")
+    query, key, value = case.inputs
+    alone = student.tiled_attention(query[:, :, :1], key, value, mask[:1], 4)
+    assert_matches(alone, masked[:, :, :1], "output for a single query with a mask", axes=AXES)
     first = [tensor[:1, :1, :1] for tensor in case.inputs]
     single = student.tiled_attention(*first, None, 4)
     assert_matches(single, first[2], "output for a single query and a single key", axes=AXES)
