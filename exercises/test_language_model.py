@@ -285,15 +285,20 @@ def test_eps_reaches_every_norm() -> None:
 
 
 def test_a_block_adds_no_mask() -> None:
-    """A block without a mask looks ahead.
+    """A block without a mask looks ahead, with a cache and without.
 
     The last token affects the first token's output."""
     torch.manual_seed(5)
     block, x = Block(8, 4, 2, 6), torch.randn(1, 3, 8)
     other = x.clone()
     other[:, -1] = 3.0
-    if torch.allclose(block(x)[:, 0], block(other)[:, 0], atol=1e-6):
+    found = block(x)
+    if torch.allclose(found[:, 0], block(other)[:, 0], atol=1e-6):
         raise Mismatch("Your Block hides later tokens although it is given no mask.")
+    help = "Does the block make a mask or angles of its own when it is given a cache alone?"
+    what = "output of a Block with an empty cache alone"
+    cached = block(x, cache=KVCache())
+    assert_matches(cached, found, what, axes=("batch", "token", "d_model"), help=help)
 
 
 def test_blocks_share_nothing_and_the_embedding_learns() -> None:

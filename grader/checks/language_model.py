@@ -44,7 +44,8 @@ def test_a_block_agrees_with_torch(student: Any, case: ModelCase) -> None:
     """A block is two residual sums, each around a norm and a sublayer.
 
     Sees a residual sum or a norm that is missing, a norm after the sum, the normalised x in the
-    sum, both sublayers reading one x, and angles, mask or cache that are not passed on.
+    sum, both sublayers reading one x, angles, mask or cache that are not passed on, and a mask or
+    angles of the block's own.
     """
     sizes = (case.d_model, case.n_heads, case.n_kv_heads, case.d_ff)
     made = student.Block(*sizes)
@@ -57,9 +58,18 @@ def test_a_block_agrees_with_torch(student: Any, case: ModelCase) -> None:
     ):
         expected = case.block(x, case.block_weights, case.angles, mask)
         assert_matches(block(case.x, case.angles, mask), expected, subject, axes=AXES)
-    expected = case.block(x, case.block_weights, None, None)
-    assert_matches(block(case.x), expected, "output without angles", axes=AXES)
+    without = case.block(x, case.block_weights, None, None)
+    assert_matches(block(case.x), without, "output without angles", axes=AXES)
+    ahead = case.causal.flip(0, 1)
+    expected = case.block(x, case.block_weights, None, ahead)
+    subject = "output without angles, with a mask that shows later tokens only"
+    assert_matches(block(case.x, mask=ahead), expected, subject, axes=AXES)
     cache, past = student.needed("kv_cache", "KVCache"), case.pieces[0]
+    block(case.x[:, :past], cache=cache)
+    result = block(case.x[:, past:], cache=cache)
+    subject = f"output for tokens {past} to {case.length - 1} with a cache alone"
+    assert_matches(result, without[:, past:], subject, axes=AXES)
+    cache = student.needed("kv_cache", "KVCache")
     at_once = case.block(x, case.block_weights, case.angles, case.causal)
     for start, end in ((0, past), (past, case.length)):
         mask = case.causal[start:end, :end]
@@ -91,10 +101,10 @@ def test_in_pieces_through_caches(student: Any, case: ModelCase) -> None:
     """Tokens that arrive in pieces through caches give the same logits as all at once.
 
     Sees positions that start at 0 again, a mask without columns for the past or without a future
-    to hide, a cache that blocks share, and a past that is read when it has grown. Compares your
-    model with itself.
+    to hide, a cache that blocks share, a past that is read when it has grown, and a base that is
+    used without caches only. Compares your model with itself.
     """
-    model = case.model(student)
+    model = case.model(student, base=37.0)
     at_once = _listening(model, case)
     for pieces in (case.pieces, (1,) * case.length, (2, case.length - 2)):
         caches, past = case.caches(student), 0
@@ -210,20 +220,23 @@ def _assert_tied(student: Any, case: ModelCase, subject: str) -> None:
 def test_options_reach_every_part(student: Any, case: ModelCase) -> None:
     """`base`, `eps` and `max_len` are used, and sizes that don't divide evenly raise ValueError.
 
-    Sees an option that is ignored, a max_len that leaves the cached tokens out or is one off, and
-    other defaults.
+    Sees an option that is ignored, an eps of 0 taken for none, a max_len that leaves the cached
+    tokens out or is one off, and other defaults.
     """
     assert_defaults(student, "LanguageModel", DEFAULTS)
     assert_defaults(student, "Block", {"eps": 1e-6})
     room = case.length
-    changed = replace(case, base=37.0, eps=1e-2)
-    model = changed.model(student, max_len=room, base=37.0, eps=1e-2)
-    subject = "logits with max_len, base=37 and eps=0.01"
-    assert_matches(model(case.ids), changed.logits, subject, axes=LOGITS)
-    sizes = (case.d_model, case.n_heads, case.n_kv_heads, case.d_ff)
-    block = loaded(student.Block(*sizes, eps=1e-2).to(case.dtype), case.block_weights).eval()
-    expected = changed.block(case.x.double() * 1e-2, case.block_weights, None, None)
-    assert_matches(block(case.x * 1e-2), expected, "output of a block with eps=0.01", axes=AXES)
+    for eps in (0.0, 1e-2):
+        changed = replace(case, base=37.0, eps=eps)
+        model = changed.model(student, max_len=room, base=37.0, eps=eps)
+        subject = f"logits with max_len, base=37 and eps={eps:g}"
+        assert_matches(model(case.ids), changed.logits, subject, axes=LOGITS)
+        sizes = (case.d_model, case.n_heads, case.n_kv_heads, case.d_ff)
+        block = loaded(student.Block(*sizes, eps=eps).to(case.dtype), case.block_weights).eval()
+        small = case.x * (eps or 1e-4)
+        expected = changed.block(small.double(), case.block_weights, None, None)
+        subject = f"output of a block with eps={eps:g}"
+        assert_matches(block(small), expected, subject, axes=AXES)
 
     longer = torch.cat([case.ids, case.ids[:, :1]], dim=1)
     subject = f"{room + 1} tokens with max_len={room}"
@@ -247,13 +260,18 @@ def test_options_reach_every_part(student: Any, case: ModelCase) -> None:
 def test_gradients_agree_with_torch(student: Any, case: ModelCase) -> None:
     """Gradients flow to every parameter as through torch's functions.
 
-    Sees `detach`, `.data` and `no_grad` between the parts, which no value shows.
+    Sees `detach`, `.data` and `no_grad` between the parts, which no value shows, with caches and
+    without.
     """
     model = case.new_model(student).to(case.dtype).eval()
-    weights = tracked_weights(case.weights)
-    model.load(weights, strict=False)
-    result = gradients(model(case.ids), list(weights.values()), case.cotangent)
-    assert_gradients(result, case.gradients, tuple(weights))
+    for caches in ((), (case.caches(student),)):
+        weights = tracked_weights(case.weights)
+        model.load(weights, strict=False)
+        logits = model(case.ids, *caches)
+        # Wrong logits with caches cost points in another check.
+        if not caches or matches(logits, case.logits):
+            result = gradients(logits, list(weights.values()), case.cotangent)
+            assert_gradients(result, case.gradients, tuple(weights))
 
 
 @check(points=1, inputs=cases(num_layers=1), examples=1)

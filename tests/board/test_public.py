@@ -124,6 +124,8 @@ def test_unusual_right_answers_pass(name: str) -> None:
         ("grouped_query", "cached-before-turned", "test_in_pieces_through_a_cache"),
         ("grouped_query", "causal-with-a-cache-only", "test_in_pieces_through_a_cache"),
         ("grouped_query", "angles-made-for-a-cache", "test_in_pieces_through_a_cache"),
+        ("language_model", "block-causal-with-a-cache", "test_a_block_adds_no_mask"),
+        ("language_model", "block-turns-by-itself", "test_a_block_adds_no_mask"),
         ("sampling", "float32-for-the-kept", "test_top_k_by_hand"),
         ("sampling", "no-end-at-zero", "test_rows_end_by_themselves"),
         ("grouped_query", "minus-infinity", "test_a_query_without_keys"),
