@@ -150,9 +150,17 @@ def test_what_the_cache_holds(student: Any, case: GroupedCase) -> None:
     """The cache holds `n_kv_heads` heads: rotated keys, and values as they are.
 
     Sees heads that are repeated before they are cached, keys that are cached before they are
-    rotated, scaled keys, values that are rotated, keys and values mixed up, and a cache that is
-    used only where there are angles.
+    rotated, scaled keys, values that are rotated, keys and values mixed up, and a cache or
+    angles that are used only where there are groups, or only together.
     """
+    for variant in (case, *case.others):
+        _assert_caches(student, variant)
+    unturned = new_cache(student)
+    case.layer(student)(case.x, mask=case.causal, cache=unturned)
+    case.contents(unturned, case.length)
+
+
+def _assert_caches(student: Any, case: GroupedCase) -> None:
     _, keys, values = case.heads(case.x.double(), case.angles, case.weights)
     layer, cache, past = case.layer(student), new_cache(student), 0
     for length in case.pieces[:2]:
@@ -162,12 +170,10 @@ def test_what_the_cache_holds(student: Any, case: GroupedCase) -> None:
         past = end
     held_keys, held_values = case.contents(cache, past)
     help = "Are the keys rotated before they are cached, and unchanged in between?"
-    subject = "keys in the cache"
-    assert_matches(held_keys, keys[:, :, :past], subject, axes=HEAD_AXES, help=help)
-    assert_matches(held_values, values[:, :, :past], "values in the cache", axes=HEAD_AXES)
-    unturned = new_cache(student)
-    layer(case.x, mask=case.causal, cache=unturned)
-    case.contents(unturned, case.length)
+    subject = f"{{}} in the cache with {case.n_heads} heads and {case.n_kv_heads} key/value heads"
+    keys, values = keys[:, :, :past], values[:, :, :past]
+    assert_matches(held_keys, keys, subject.format("keys"), axes=HEAD_AXES, help=help)
+    assert_matches(held_values, values, subject.format("values"), axes=HEAD_AXES)
 
 
 @check(points=1, inputs=cases(), examples=1)
