@@ -140,6 +140,27 @@ def test_three_mistakes_in_one_answer_are_all_named() -> None:
     assert {name for item in named("multi_head", bundle.source) for name in item} == set(made)
 
 
+@pytest.mark.parametrize(
+    ("exercise", "made"),
+    [
+        ("swiglu", ("input-normalised", "residual-added")),
+        ("rope", ("half-of-the-pairs-at-rest", "halves-for-pairs", "the-other-way-round")),
+        ("decoding", ("token-of-the-first-row-for-all", "stops-before-the-end-is-appended")),
+    ],
+)
+def test_mistakes_in_the_same_line_are_named_together(exercise: str, made: tuple[str, ...]) -> None:
+    """With halves paired and turned clockwise, no number is what it is with one of these."""
+    known = {mistake.name: mistake for mistake in mistakes.load(exercise)}
+    bundle = together([known[name] for name in made])
+    assert bundle is not None
+    assert {name for item in named(exercise, bundle.source) for name in item} == set(made)
+
+
+def test_mistakes_that_change_the_same_words_are_not_made_together() -> None:
+    known = {mistake.name: mistake for mistake in mistakes.load("swiglu")}
+    assert together([known["relu-gate"], known["tanh-gate"]]) is None
+
+
 def test_a_missing_check_is_named_beside_another_fault() -> None:
     """All that shows of it is that nothing is raised."""
     known = {mistake.name: mistake for mistake in mistakes.load("rope")}

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
+from difflib import SequenceMatcher
+from functools import lru_cache
+from itertools import pairwise, product
 from types import MappingProxyType
 
 from grader.curriculum import stubs
@@ -14,6 +17,7 @@ from grader.curriculum.mistakes import Mistake, MistakeError, forms, load
 # Where each of the changes begins and ends, in characters.
 Places = tuple[tuple[int, int], ...]
 NONE_NEARER: Mapping[str, int] = MappingProxyType({})
+_TOKEN = re.compile(r"\w+|\s+|[^\w\s]")
 
 
 @dataclass(frozen=True)
@@ -58,8 +62,8 @@ def _edited(mistake: Mistake, number: int, sources: dict[str, str]) -> str:
 
 
 def both(first: Mistake, second: Mistake) -> Variant | None:
-    """Return a right answer with two mistakes at once, if there is a form that takes both."""
-    return together([first, second])
+    """Return a right answer with two mistakes in different lines, if there is a form for both."""
+    return next(_in_turn([first, second], NONE_NEARER), None)
 
 
 def together(
@@ -67,8 +71,40 @@ def together(
 ) -> Variant | None:
     """Return a right answer with all of these mistakes, if one of its forms takes them all.
 
-    `nearest` gives, for some of them, the number of the way to make it that comes first.
+    `nearest` gives, for some of them, the number of the way to make it that comes first. Edits of
+    the same line are merged if they change different tokens of it.
     """
+    return next(_in_turn(mistakes, nearest), None) or next(_merged(mistakes, nearest), None)
+
+
+def _in_turn(mistakes: Sequence[Mistake], nearest: Mapping[str, int]) -> Iterator[Variant]:
+    """Yield the right answers in which each mistake can be edited after the others."""
+    for source, edits in _ways(mistakes, nearest):
+        for order in (edits, edits[::-1]):
+            with contextlib.suppress(MistakeError):
+                edited = source
+                for mistake, number in order:
+                    edited = mistake.apply(edited, number)
+                yield Variant(tuple(mistake.name for mistake in mistakes), edited)
+
+
+def _merged(mistakes: Sequence[Mistake], nearest: Mapping[str, int]) -> Iterator[Variant]:
+    """Yield the right answers in which no two mistakes change the same tokens."""
+    for source, edits in _ways(mistakes, nearest):
+        changes = [_token_changes(*edit, source) for edit in edits]
+        places = sorted(change for of_one in changes for change in of_one)
+        apart = all(first[1] < second[0] for first, second in pairwise(places))
+        if all(changes) and apart:
+            edited = source
+            for start, end, text in reversed(places):
+                edited = edited[:start] + text + edited[end:]
+            yield Variant(tuple(mistake.name for mistake in mistakes), edited)
+
+
+def _ways(
+    mistakes: Sequence[Mistake], nearest: Mapping[str, int]
+) -> Iterator[tuple[str, tuple[tuple[Mistake, int], ...]]]:
+    """Yield the sources of the forms, each with the edits that make all mistakes in it."""
     exercise = mistakes[0].exercise
     sources = {"": stubs.reference_source(exercise), **forms(exercise)}
 
@@ -80,15 +116,33 @@ def together(
         return sum(all(map(is_far, _edits(mistake, form))) for mistake in mistakes)
 
     for form in sorted(sources, key=far):
-        source = sources[form]
-        for edits in product(*(sorted(_edits(mistake, form), key=is_far) for mistake in mistakes)):
-            for order in (edits, edits[::-1]):
-                with contextlib.suppress(MistakeError):
-                    edited = source
-                    for mistake, number in order:
-                        edited = mistake.apply(edited, number)
-                    return Variant(tuple(mistake.name for mistake in mistakes), edited)
-    return None
+        edits = (sorted(_edits(mistake, form), key=is_far) for mistake in mistakes)
+        for way in product(*edits):
+            yield sources[form], way
+
+
+@lru_cache(maxsize=4096)
+def _token_changes(mistake: Mistake, number: int, source: str) -> tuple[tuple[int, int, str], ...]:
+    """Return what an edit changes in a source: from where to where, and what stands there then.
+
+    Nothing if it doesn't fit, or changes what another one of its replacements has made.
+    """
+    changes = []
+    for find, replace in mistake.edits[number].replacements:
+        if source.count(find) != 1:
+            return ()
+        old, new = _TOKEN.findall(find), _TOKEN.findall(replace)
+        begins = [0]
+        for token in old:
+            begins.append(begins[-1] + len(token))
+        offset = source.index(find)
+        for kind, first, last, start, end in SequenceMatcher(
+            None, old, new, autojunk=False
+        ).get_opcodes():
+            if kind != "equal":
+                text = "".join(new[start:end])
+                changes.append((offset + begins[first], offset + begins[last], text))
+    return tuple(changes)
 
 
 def contradict(first: Mistake, second: Mistake) -> bool:
