@@ -13,13 +13,14 @@ from grader.checks.framework.precision import either_precision
 from grader.checks.stack_cases import AXES, StackCase, cases
 from grader.checks.stack_masks import (
     assert_causal_mask_hides,
+    assert_mask_holds,
     assert_mask_of_heads,
     assert_padding_hides,
     check_other,
     check_same,
 )
 from grader.checks.stack_parts import DECODER
-from grader.feedback.comparison import assert_shape
+from grader.feedback.comparison import assert_finite, assert_shape
 
 stack.declare_layer_checks(DECODER)
 
@@ -29,13 +30,15 @@ stack.declare_layer_checks(DECODER)
 def test_tgt_mask_hides_tokens(student: Any, post: StackCase, pre: StackCase) -> None:
     """A token that tgt_mask hides affects no other token, in any layer; a visible one does.
 
-    Sees a mask that is ignored, inverted, or passed to the first layer only, and a mask of three
-    axes, one per head, taken for one per sentence. Compares the decoder with itself.
+    Sees a mask that is ignored, inverted, or passed to the first layer only, a mask of three axes,
+    one per head, taken for one per sentence, and a fill that low scores outweigh. Compares the
+    decoder with itself.
     """
     decoder = post.stack(student)
     assert_padding_hides(decoder, post)
     assert_causal_mask_hides(pre.stack(student), pre)
     assert_mask_of_heads(decoder, post)
+    assert_mask_holds(student, post)
 
 
 @check(points=1, inputs=cases(DECODER), examples=1)
@@ -43,8 +46,8 @@ def test_tgt_mask_hides_tokens(student: Any, post: StackCase, pre: StackCase) ->
 def test_memory_mask_hides_the_source(student: Any, case: StackCase) -> None:
     """A source token that memory_mask hides affects nothing, in any layer; a visible one does.
 
-    Sees a memory_mask that is ignored or goes to self-attention, and a decoder that does not attend
-    to the memory. Compares the decoder with itself.
+    Sees a memory_mask that is ignored or goes to self-attention, a decoder that does not attend to
+    the memory, and the NaN of a softmax over nothing. Compares the decoder with itself.
     """
     x, memory = case.inputs
     batch, length, _ = memory.shape
@@ -66,6 +69,14 @@ def test_memory_mask_hides_the_source(student: Any, case: StackCase) -> None:
         "A source token that memory_mask shows does not affect the output.",
     )
     assert_mask_of_heads(stack, case, attention=1)
+    assert_mask_holds(student, case, attention=1)
+    mask[0] = False
+    empty = stack(x, memory, None, mask)
+    subject = "output where memory_mask leaves a sentence nothing to attend to"
+    assert_finite(empty, subject, axes=AXES)
+    everywhere[0] = False
+    headline = "A sentence without anything to attend to in the memory affects another sentence."
+    check_same(empty, before, everywhere, headline, ("beside that sentence", "before"))
 
 
 stack.declare_stack_checks(DECODER)

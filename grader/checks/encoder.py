@@ -10,6 +10,7 @@ from grader.checks.framework.precision import either_precision
 from grader.checks.stack_cases import StackCase, cases
 from grader.checks.stack_masks import (
     assert_causal_mask_hides,
+    assert_mask_holds,
     assert_mask_of_heads,
     assert_padding_hides,
 )
@@ -23,13 +24,15 @@ stack.declare_layer_checks(ENCODER)
 def test_mask_hides_tokens(student: Any, post: StackCase, pre: StackCase) -> None:
     """A token that the mask hides affects no other token, in any layer; a visible one does.
 
-    Sees a mask that is ignored, inverted, or passed to the first layer only, and a mask of three
-    axes, one per head, taken for one per sentence. Compares the encoder with itself.
+    Sees a mask that is ignored, inverted, or passed to the first layer only, a mask of three axes,
+    one per head, taken for one per sentence, and a fill that low scores outweigh. Compares the
+    encoder with itself.
     """
     encoder = post.stack(student)
     assert_padding_hides(encoder, post)
     assert_causal_mask_hides(pre.stack(student), pre)
     assert_mask_of_heads(encoder, post)
+    assert_mask_holds(student, post)
 
 
 stack.declare_stack_checks(ENCODER)

@@ -31,11 +31,14 @@ def assert_dropout_places(student: Any, case: StackCase) -> None:
     layer = getattr(student, case.kind.layer)(*arguments).to(case.dtype)
     x, *memory = wide.inputs
     x = torch.round(2 * x) / 4
+    show_all = [torch.ones(x.size(1), keys.size(1), dtype=torch.bool) for keys in wide.inputs]
     for sublayer, group, weights, evaluated in _speakers(wide):
         layer.load(weights, strict=False)
         plain = layer.eval()(x, *memory)
         assert_matches(plain, x + evaluated, "output in evaluation", axes=AXES)
-        _check_counts(layer.train()(x, *memory), x, group, sublayer)
+        layer.train()
+        for masks in ([], show_all):
+            _check_counts(layer(x, *memory, *masks), x, group, sublayer)
     _check_default_dropout(student, wide, x)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import torch
@@ -9,6 +10,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from grader.checks.stack_cases import AXES, StackCase
+from grader.checks.stack_extremes import LARGE
 from grader.feedback.comparison import Mismatch, assert_finite, assert_matches, assert_shape
 from grader.remote.proxy import RemoteModule
 
@@ -75,6 +77,33 @@ def assert_mask_of_heads(stack: RemoteModule, case: StackCase, attention: int = 
         help="Against (B, n_heads, Lq, Lk), a mask of three axes broadcasts as (n_heads, Lq, Lk).",
         sides=("mask (n_heads, Lq, Lk)", "mask (1, n_heads, Lq, Lk)"),
     )
+
+
+def assert_mask_holds(student: Any, case: StackCase, attention: int = 0) -> None:
+    """Check that a layer's mask hides a key where all scores are -1000, which no fill above does.
+
+    `attention` is 0 for self-attention, 1 for cross-attention.
+    """
+    side = math.sqrt(LARGE / math.sqrt(case.sizes.d_head))
+    weights = dict(case.layer_weights)
+    for name, value in (("q_proj", side), ("k_proj", -side)):
+        prefix = f"{case.kind.attentions[attention]}.{name}"
+        weights[f"{prefix}.weight"] = torch.zeros_like(weights[f"{prefix}.weight"])
+        weights[f"{prefix}.bias"] = torch.full_like(weights[f"{prefix}.bias"], value)
+    layer = case.layer(student, weights)
+    x, keys = case.inputs[0], case.inputs[attention]
+    batch, length, _ = keys.shape
+    is_hidden = F.one_hot(case.numbers.ids("hidden", batch, high=length), length).bool()
+    masks = [None] * attention + [~is_hidden[:, None, None, :]]
+    changed = list(case.inputs)
+    changed[attention] = torch.where(is_hidden[..., None], -keys, keys)
+    before, after = layer(*case.inputs, *masks), layer(*changed, *masks)
+    assert_shape(before, dict(zip(AXES, x.shape, strict=True)))
+    subject = "output with a mask, for scores of -1000"
+    assert_finite(before, subject, axes=AXES)
+    others = torch.ones(x.shape[:2], dtype=torch.bool) if attention else ~is_hidden
+    headline = "Where all scores are -1000, a token that the mask hides affects the output."
+    check_same(after, before, others, headline, ("with another hidden token", "before"))
 
 
 def check_same(

@@ -119,8 +119,9 @@ def _assert_logits(actual: Any, case: TransformerCase) -> None:
 def test_padding_of_the_source_is_not_seen(student: Any, case: TransformerCase) -> None:
     """Padding in the source, wherever it is, affects nothing in encoder and decoder.
 
-    Sees a mask that is missing in encoder or cross-attention, a hard-coded padding id of 0, and
-    masks made from the wrong sentence. Compares the model with itself.
+    Sees a mask that is missing in encoder or cross-attention, a hard-coded padding id of 0, an id 0
+    taken for no padding at all, masks made from the wrong sentence, and the NaN of a source without
+    any token. Compares the model with itself.
     """
     model, case = case.model(student)
     src, tgt = case.padded_src, case.tgt
@@ -160,6 +161,26 @@ def test_padding_of_the_source_is_not_seen(student: Any, case: TransformerCase) 
     check_other(model.encode(changed_src)[1:], memory[1:], is_token[1:], headline)
     model.load(case.with_other_padding(SRC), strict=False)
     headline = "The embedding of the padding id affects other source tokens in `encode`."
+    sides = "with another embedding of the padding id", "before"
+    check_same(model.encode(src), memory, is_token, headline, sides)
+
+    empty = model(torch.full_like(src[:1], case.pad_id), tgt[:1])
+    assert_finite(empty, "logits for a source of nothing but padding", axes=LOGITS)
+    _check_usual_padding(student, case)
+
+
+def _check_usual_padding(student: Any, case: TransformerCase) -> None:
+    """Check that the id 0 may be padding, which some code takes for "no padding"."""
+    model, case = replace(case, pad_id=0, ties=(), tied={}).model(student)
+    src, tgt = case.padded_src, case.tgt
+    is_token, everywhere = src != 0, torch.ones(tgt.shape, dtype=torch.bool)
+    memory, decoded = model.encode(src), model.decode(tgt, case.memory, src)
+    hidden = torch.where(is_token[..., None], case.memory, -case.memory)
+    sides = "with other numbers in these rows", "before"
+    headline = "With pad_id=0, padding in the source affects the output of decode."
+    check_same(model.decode(tgt, hidden, src), decoded, everywhere, headline, sides)
+    model.load(case.with_other_padding(SRC), strict=False)
+    headline = "With pad_id=0, padding in the source affects other tokens in `encode`."
     sides = "with another embedding of the padding id", "before"
     check_same(model.encode(src), memory, is_token, headline, sides)
 

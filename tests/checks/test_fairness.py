@@ -122,6 +122,9 @@ CANCELLING = [
         f"{SOFTMAX}((punkte - punkte.max()).exp())",
     ),
     ("decoder", "one_file", "notes.log_softmax(-1).exp()", f"{SOFTMAX}(notes.exp())"),
+    # A fill that low scores outweigh.
+    ("encoder", "one_file_einsum", "torch.finfo(scores.dtype).min", "-100.0"),
+    ("decoder", "one_file", "-1e20", "-1e3"),
     (
         "transformer",
         "whole_model_in_one_file",

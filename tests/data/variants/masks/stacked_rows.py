@@ -11,4 +11,4 @@ def causal_mask(length, device=None):
             m[0, 0, q, k] = True
     return m
 def target_mask(ids, pad_id=0):
-    return torch.cat([padding_mask(r[None], pad_id) * causal_mask(r.numel()) for r in ids])
+    return torch.cat([padding_mask(r[None], pad_id) * causal_mask(r.numel(), r.device) for r in ids])
