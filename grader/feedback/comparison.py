@@ -496,7 +496,9 @@ def _value_mismatch(
     count, total = int(wrong.sum().item()), wrong.numel()
     if total == 1 and wanted.dim() == 0 and sides == SIDES and wanted.dtype.is_floating_point:
         number, right = yours.item(), wanted.item()
-        return Mismatch(f"Your {subject} is {number:.7g}; it should be {right:.7g}.", None, help)
+        alone = Mismatch(f"Your {subject} is {number:.7g}; it should be {right:.7g}.", None, help)
+        alone.only_numbers = True
+        return alone
     # Where two answers of the student's are compared, neither is the right one.
     headline = f"{_share(count, wanted, subject)} {'wrong' if sides == SIDES else 'different'}"
     if wanted.dtype == torch.bool:

@@ -21,6 +21,9 @@ WHICH_MASK = (
     "should be?"
 )
 _WHOSE = "The last axis is that of the keys, the one before it that of the queries. " + WHICH_MASK
+# torch counts the axes as they are once the smaller tensor has got its missing ones in front.
+_ON = "on axis {2}, counted after broadcasting, "
+_APART = _ON + "one has size {0}, the other {1}. "
 _MULTIPLIES = r"(?=.*(?:matmul|bmm|\w @|\) @|\] @))"
 _UNKNOWN = re.compile(r"(?:attribute|name) '(\w+)'|(\w+)\(\) received an invalid")
 SOMETHING_IS_NONE = "Something is None that should have a value."
@@ -33,26 +36,33 @@ _TWO_RESULTS = (
 HINTS: tuple[Hint, ...] = (
     Hint(  # torch names the mask first here
         _SIZES,
-        "The mask does not fit the scores: on axis {2} the scores have size {1}, the mask {0}. "
+        "The mask does not fit the scores: "
+        + _ON
+        + "the scores have size {1}, the mask {0}. "
         + _WHOSE,
         at=r"masked_fill\(|\bwhere\(~?\w*mask",
     ),
     Hint(
         _SIZES,
-        "The mask does not fit the scores: on axis {2} the scores have size {0}, the mask {1}. "
+        "The mask does not fit the scores: "
+        + _ON
+        + "the scores have size {0}, the mask {1}. "
         + _WHOSE,
         at=r"\w\s*\+\s*\w*mask|masked_fill_\(",
     ),
     Hint(
         _SIZES,
-        "What the sublayer returns does not fit x: on axis {2} one has size {0}, the other {1}. "
-        "Attention returns one row per query: is the query x, or made from x?",
+        "What the sublayer returns does not fit x: "
+        + _APART
+        + "Attention returns one row per query: is the query x, or made from x?",
         at=r"\w+\s*\+\s*(?:self\.)?(?:dropout\()?(?:self\.)?sublayer\(",
     ),
     Hint(
         _SIZES,
-        "Two tensors do not fit together: on axis {2} one has size {0}, the other {1}. A mean or "
-        "sum drops its axis, unless `keepdim=True` keeps it with size 1. Does each of yours?",
+        "Two tensors do not fit together: "
+        + _APART
+        + "A mean or sum drops its axis, unless `keepdim=True` keeps it with size 1. Does each of "
+        "yours?",
         # Not where two tensors are combined first, and the result is added up.
         at=r"^(?!.*\([^()]{0,60} [-+*/] [^()]{0,60}\)\.(?:sum|mean)\().*"
         r"(?:mean|var|std|sigma|\bmu\b|(?<!ein)sum)",
@@ -118,8 +128,7 @@ HINTS: tuple[Hint, ...] = (
     ),
     Hint(
         _SIZES,
-        "Two tensors do not fit together: on axis {2} one has size {0}, the other {1}. "
-        "Print both shapes.",
+        "Two tensors do not fit together: " + _APART + "Print both shapes.",
     ),
     Hint(
         r"shape '(\[.*?\])' is invalid for input of size (\d+)",

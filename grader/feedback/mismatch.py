@@ -13,11 +13,13 @@ class Mismatch(AssertionError):  # noqa: N818 - the student's result differs, no
 
     `points_at` says where in the code the reason is to be looked for: at its "return", in its
     "__init__", at the condition of its "raise" or anywhere in it, "def". `names_cause` says that
-    the numbers are those of a certain slip, about which `help` asks. `modified` is the tensor that
-    should not have been, and `place` the line that is known to be the reason.
+    the numbers are those of a certain slip, about which `help` asks; `only_numbers` that the
+    headline has no more than a wrong number. `modified` is the tensor that should not have been,
+    and `place` the line that is known to be the reason.
     """
 
     names_cause = False
+    only_numbers = False
     modified: Tensor | None = None
     place: Place | None = None
 
@@ -28,6 +30,11 @@ class Mismatch(AssertionError):  # noqa: N818 - the student's result differs, no
         super().__init__(headline, grid, help, points_at)
         self.finding = Finding(headline, grid, help)
         self.points_at = points_at
+
+    @property
+    def says(self) -> bool:
+        """Whether it says what is wrong, rather than which numbers are."""
+        return self.names_cause or not (self.finding.grid or self.only_numbers)
 
     def __str__(self) -> str:
         """Return the finding as plain text."""

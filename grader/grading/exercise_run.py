@@ -16,7 +16,7 @@ from grader.checks.framework import Check
 from grader.curriculum import ordinary
 from grader.curriculum.rules import listed, rule
 from grader.feedback.finding import Finding, Status
-from grader.feedback.mismatch import Proven
+from grader.feedback.mismatch import Mismatch, Proven
 from grader.feedback.results import CheckResult
 from grader.grading.explanation import explain, explain_use
 from grader.grading.question import Outcome, Question
@@ -99,7 +99,8 @@ class ExerciseRun:
     not run again. With `shrink` the first failure is reported with the smallest case that shows it.
     `refused` are the marks of the replies that checks refused, `largest` those to the largest case,
     `raised` the errors with which checks ended, `proven` what they found wrong with parameters or
-    the graph. `asked` are the marks of the replies to questions, by the frame that asks.
+    the graph, `said` what they say in words. `asked` are the marks of the replies to questions,
+    by the frame that asks.
     With a `view` it is noted what of torch the code calls that is not ordinary.
     """
 
@@ -122,6 +123,7 @@ class ExerciseRun:
         self.refused: dict[str, bytes] = {}
         self.raised: dict[str, StudentError] = {}
         self.proven: dict[str, Proven] = {}
+        self.said: dict[str, Mismatch] = {}
         self.largest: dict[str, list[bytearray]] = {}
         self.asked: dict[bytes, bytes] = {}
         self.channel: Channel | None = None
@@ -169,6 +171,8 @@ class ExerciseRun:
             self.raised[check.name] = failure
         if isinstance(failure, Proven):
             self.proven[check.name] = failure
+        if isinstance(failure, Mismatch) and failure.says:
+            self.said[check.name] = failure
         finding = explain(failure, self.process.sources, self.exercise)
         return check_result(check, _status_of(failure, finding), finding)
 

@@ -33,6 +33,7 @@ from grader.grading.recording import Recording, Recordings
 from grader.grading.search.search import Search
 from grader.grading.search.suspicion import quotes, suspects
 from grader.grading.student_process import StudentProcess
+from grader.grading.told_by_check import with_what_a_check_tells
 from grader.grading.without_effect import told_as_unread, without_detours, without_effect
 from grader.remote.budget import Budget
 from grader.remote.channel import Times
@@ -325,8 +326,11 @@ class Judge:
         answer = examination.process.answer(name)
         diagnosed = self._diagnosed(examination, passed, answer.text)
         confirms = partial(self._confirms, wrong, examination.process) if searches else None
+        raised_at = {check: error.line or 0 for check, error in examination.raised.items()}
         diagnoses = [
-            in_own_words(mistake, library, results, answer.text, confirms, branch, elsewhere)
+            in_own_words(
+                mistake, library, results, answer.text, confirms, branch, elsewhere, raised_at
+            )
             for mistake, branch, elsewhere in zip(
                 diagnosed.mistakes, diagnosed.configurations, diagnosed.elsewhere, strict=True
             )
@@ -344,6 +348,7 @@ class Judge:
             wrong = with_parameters(proven, wrong, answer.text, unexplained)
             more = without_effect(wrong, answer.text, library.leaves_unread(mistakes), proven)
             wrong = replace(wrong, diagnoses=(*wrong.diagnoses, *more))
+            wrong = with_what_a_check_tells(examination.said, wrong)
         placed = (replace(each, shows=answer.placed(each.shows)) for each in wrong.diagnoses)
         return replace(wrong, diagnoses=tuple(placed))
 

@@ -347,6 +347,17 @@ class Fingerprints:
         return torch.tensor([numbers[entry] for entry in owners])
 
     @cached_property
+    def functions(self) -> list[Tensor]:
+        """For each function of the student's that is called by itself, which keys are of a call."""
+        named = [
+            request["target"][1] if request["op"] == "call" and request["target"][0] is None else ""
+            for probe in self.probes
+            for request in (probe.requests[number] for number, _ in probe.keys)
+        ]
+        names = sorted({*named} - {""})
+        return [torch.tensor([each == name for each in named]) for name in names]
+
+    @cached_property
     def last_runs(self) -> Tensor:
         """By key that is read from an object, the key of the call before it; -1 for all others.
 

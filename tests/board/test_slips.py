@@ -120,8 +120,8 @@ def read(solved: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Read]:
             "decoder",
             "memory, memory, memory_mask",
             "memory, memory, tgt_mask",
-            "The mask does not fit the scores: on axis 3 the scores have size 5, the mask 4. The "
-            "last axis is that of the keys",
+            "The mask does not fit the scores: on axis 3, counted after broadcasting, the scores "
+            "have size 5, the mask 4. The last axis is that of the keys",
             "self.cross_attn(y, memory, memory, tgt_mask)",
         ),
         (

@@ -188,11 +188,42 @@ def test_what_looks_like_a_mistake_in_one_example_only_is_not_named() -> None:
     assert named("attention", by_the_keys) == [("scaled-by-the-length",)]
 
 
+def test_a_helper_is_told_wrong_by_what_it_returns_itself() -> None:
+    """Where another function uses it, its mistake mixes with all that is wrong there."""
+    source = edited(
+        stubs.reference_source("multi_head"),
+        ("x.transpose(1, 2).flatten(2)", "x.flatten(2).reshape(x.size(0), x.size(2), -1)"),
+        ("return x.reshape(batch, length,", "return x.transpose(1, 2).reshape(batch, length,"),
+        ("(merge_heads(heads))", "(heads.mean(1).repeat(1, 1, self.n_heads))"),
+    )
+    assert ("merge-without-transpose",) in named("multi_head", source)
+
+
+def test_what_is_surely_there_is_named_however_little_it_explains() -> None:
+    source = edited(
+        stubs.reference_source("positional"),
+        ('self.register_buffer("pe", sinusoidal_table(max_len, d_model))', "self.most = max_len"),
+        ("length, max_len = x.size(1), self.pe.size(0)", "length, max_len = x.size(1), self.most"),
+        ("x + self.pe[:length]", "x + sinusoidal_table(length, x.size(-1)).to(x)"),
+    )
+    head, _, tail = source.partition("### END SOLUTION")
+    before, _, last = head.rpartition("return ")
+    wrong = f"{before}return torch.tanh({last.strip()}) ** 2 - 0.1\n    {_}### END SOLUTION{tail}"
+    assert ("no-buffer-called-pe",) in named("positional", wrong)
+
+
+def test_scores_divided_by_d_model_are_not_told_to_be_divided_by_d_head() -> None:
+    """With one head, which the check draws first, both are the same."""
+    source = stubs.reference_source("by_hand")
+    by_the_model = source.replace("math.sqrt(query.size(-1))", "d_model")
+    assert named("by_hand", by_the_model) == [("divided-by-d-model",)]
+
+
 def test_an_eps_of_another_size_is_not_called_missing() -> None:
     source = stubs.reference_source("layer_norm")
     for size in ("1e-12", "1e-8"):
         changed = source.replace("eps: float = 1e-5", f"eps: float = {size}")
-        assert named("layer_norm", changed) == [("eps-of-another-size",)]
+        assert named("layer_norm", changed) == [("eps-by-default-of-another-size",)]
     fixed = source.replace("variance + self.eps", "variance + 1e-8")
     assert named("layer_norm", fixed)[0] == ("eps-of-another-size",)
     assert ("eps-as-a-lower-bound",) not in named("layer_norm", fixed)
@@ -718,7 +749,7 @@ def test_checks_that_went_wrong_as_a_mistake_does_are_not_asked_about_again() ->
 @pytest.mark.parametrize(
     "pair",
     [
-        ("dropout-ignored", "returns-in-the-other-order"),
+        ("dropout-without-effect", "returns-in-the-other-order"),
         ("softmax-twice", "weights-cut-from-the-graph"),
     ],
 )

@@ -111,6 +111,33 @@ def test_where_the_code_raised_is_the_line_of_a_mistake_that_raises() -> None:
     assert diagnosis.shows == "attention.py, line 7 raises an error: `att = q @ k.T`"
 
 
+def test_a_line_that_raises_for_one_before_it_is_not_the_line_of_the_mistake() -> None:
+    library = fingerprints.load("masks")
+    mistake = Diagnosis(("target-as-long-as-the-batch",), "It is as long as the batch.\nIs it?")
+    source = """
+def target_mask(ids, pad_id=0):
+    pad = padding_mask(ids, pad_id)
+    future = causal_mask(len(ids), ids.device)
+    return pad & future
+"""
+    raised = Finding("Your code raised.", places=(Place("masks.py", 5, "return pad & future"),))
+    checks = (result("the_target_mask_is_both_at_once", raised),)
+    shown = in_own_words(mistake, library, checks, source).shows
+    assert shown == "Is it here? masks.py, line 4: future = causal_mask(len(ids), ids.device)"
+
+
+def test_a_line_that_did_not_raise_is_not_said_to() -> None:
+    """The attribute is missing where the exercise reads it, not where it is set."""
+    library = fingerprints.load("linear")
+    mistake = Diagnosis(("no-attribute-without-a-bias",), "There is none.\nIs there?")
+    places = (Place("linear.py", 14, "self.bias = nn.Parameter(bias)"),)
+    checks = (result("the_bias_can_be_left_out", Finding("Your code raised.", places=places)),)
+    shown = in_own_words(
+        mistake, library, checks, "", raised_at={"the_bias_can_be_left_out": 0}
+    ).shows
+    assert shown == "linear.py, line 14: `self.bias = nn.Parameter(bias)`"
+
+
 def test_where_the_code_raised_is_not_the_line_of_a_mistake_that_does_not_raise() -> None:
     library = fingerprints.load("attention")
     diagnosis = in_own_words(DIAGNOSIS, library, (result("agrees_with_torch", RAISED),), ATTENTION)

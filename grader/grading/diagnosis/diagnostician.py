@@ -37,6 +37,7 @@ from grader.recognition.branches import Split, denied, enough, inside_only, shar
 from grader.recognition.evidence import Evidence, Explanation, alike, explain, nearest_forms
 from grader.recognition.features import Branch, Prints
 from grader.recognition.thresholds import (
+    AGAINST,
     BETTER,
     BETTER_PAIR,
     CLEAN,
@@ -53,6 +54,7 @@ from grader.recognition.thresholds import (
     NEAR,
     ROUNDS,
     SURE,
+    TELLING,
     WIDE,
 )
 
@@ -134,7 +136,12 @@ class Diagnostician:
         explains_little = share(self.library, student, [mistakes.explains]) < LEAST_IN_ALL
         failed = {name for name, is_passed in passed.items() if not is_passed}
         if explains_little and failed <= {*self._unexplained(student, mistakes.explains)}:
-            mistakes = _Causes((), torch.zeros_like(student.said))
+            exact = [
+                each
+                for each in mistakes.either
+                if self._is_exact(each[0][0], student, mistakes.explains)
+            ]
+            mistakes = _Causes(exact, mistakes.explains & bool(exact))
         for (first, *others), branch in mistakes.either:
             marks = inside_only(self.library, student, branch) if branch else student
             alike_here = (*alike(self.library, first, marks), *others)
@@ -153,6 +160,11 @@ class Diagnostician:
             is_new = not any(set(names) & set(before) for before, _ in named)
             if 0 < len(names) <= MAX_ALIKE and is_new:
                 named.append((names, branch))
+        named += [
+            ((name,), None)
+            for name in self._in_functions(student, mistakes.explains, answer)
+            if not any(name in before for before, _ in named)
+        ]
         told = [name for names, _ in named for name in names]
         left_unread = {
             name: branch
@@ -176,6 +188,49 @@ class Diagnostician:
             ),
             {names: late for names, _ in named if (late := self._late(names, student))},
         )
+
+    def _is_exact(self, name: str, student: Prints, explained: Tensor) -> bool:
+        """Return whether all that a mistake shows is there, not by chance, where nothing raises.
+
+        Where something else is `explained` by another mistake, it may hide this one.
+        """
+        library = self.library
+        evidence = Evidence(library, student)
+        rows = library.forms(name)
+        there = evidence.shown[rows] & evidence.same[rows] & evidence.wrong
+        shown = evidence.shown[rows] & (there | ~explained)
+        whole = there.float() @ library.weights >= SURE * (shown.float() @ library.weights)
+        raises = (evidence.crashed.float() @ library.columns > 0)[library.checks]
+        telling = evidence.telling(there) & ~raises
+        discrete = telling & (library.right.rounding == 0) & ~(library.whole & library.calls)
+        by_chance = (telling.sum(dim=-1) < TELLING) & ~discrete.any(dim=-1)
+        return bool((whole & ~by_chance).any())
+
+    def _in_functions(self, student: Prints, explained: Tensor, answer: _Answer) -> Iterator[str]:
+        """Yield mistakes that are all that is wrong in what a function of the student's returns.
+
+        Others call it, and there it mixes with their own faults. So what the mistake shows in them
+        may look otherwise, if only it is wrong.
+        """
+        library = self.library
+        evidence = Evidence(library, student)
+        ruled_out = answer.reading.ruled_out
+        rows = [row for row, name in enumerate(library.names) if name not in ruled_out]
+        for function in library.functions:
+            wrong = evidence.wrong & function
+            if bool((wrong & (explained | evidence.crashed)).any()) or not bool(wrong.any()):
+                continue
+            exact = evidence.same[rows][:, wrong].all(dim=-1)
+            exact &= ~(evidence.shown[rows] & function & ~wrong).any(dim=-1)
+            exact &= evidence.telling(evidence.shown[rows] & wrong).sum(dim=-1) >= TELLING
+            shown = evidence.shown[rows]
+            against = (shown & ~evidence.wrong).float() @ library.weights
+            exact &= against <= AGAINST * (shown.float() @ library.weights)
+            for other in library.functions:
+                exact &= ~(shown & other & ~evidence.same[rows]).any(dim=-1)
+            names = {library.names[rows[number]] for number in exact.nonzero()[:, 0].tolist()}
+            if len(names) == 1 and not answer.reading.correct(*names):
+                yield from confirmed(self.combined, [*names], student, wrong, answer.prints)
 
     def _by_reading(self, names: list[str], unread: AbstractSet[str]) -> list[str]:
         """Return those of look-alike mistakes that leave unread what the student's code does."""

@@ -1,17 +1,18 @@
 """What a named mistake looks like in the student's own code: their numbers and their line.
 
-The numbers come from a check that the mistake fails. The line is the one that raised, if that is
-what the mistake does; else the one most similar to the line in which the mistake is made, provided
-that no other is nearly as similar.
+The numbers come from a check that the mistake fails. The line is the one most similar to the line
+in which the mistake is made, provided that no other is nearly as similar; else the one that raised,
+if that is what the mistake does.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from types import MappingProxyType
 
 from grader import curriculum
 from grader.curriculum import mistakes, stubs
@@ -33,6 +34,7 @@ from grader.recognition.unused import lines_elsewhere
 
 # A function or method as text: its first line, and all that is further in or ends its signature.
 _FUNCTION = re.compile(r"^( *)def .*\n(?:(?:\1(?: +\S|\)).*)?\n)*", re.MULTILINE)
+MOST_AT_ONCE = 2  # of the statements of a mistake that is made in one place
 TELLING = 2.0  # what the words of a statement have to count for, if another one has more
 # A statement that merely takes sizes.
 _TAKES_SIZES = re.compile(r"[\w, ]+ = [\w.]+\.(shape(\[-?\d\])?|size\((-?\d)?\))")
@@ -60,12 +62,14 @@ def in_own_words(
     confirms: Callable[[int], bool] | None = None,
     configurations: Collection[str] = (),
     elsewhere: Elsewhere | None = None,
+    raised_at: Mapping[str, int] = MappingProxyType({}),
 ) -> Diagnosis:
     """Return the diagnosis with its evidence from the checks' results and from the source.
 
     A line that only resembles the wrong one is shown if `confirms` agrees, where that can be asked.
     Lines that don't run in the `configurations` of the mistake are never shown, nor is anything of
-    the checks that report a different mistake, according to `elsewhere`.
+    the checks that report a different mistake, according to `elsewhere`. `raised_at` holds the line
+    that raised in a check; a finding may show another one, which is the cause.
     """
     elsewhere = elsewhere or Elsewhere()
     fails = library.fails(diagnosis.mistakes) - elsewhere.others
@@ -84,30 +88,44 @@ def in_own_words(
     numbers = next(filter(None, telling), "")
     # Another fault may raise in a check that this mistake also fails.
     raised = [
-        found[check]
-        for check in found
-        if check in raises and found[check].places and not _only_notices(found[check])
+        (finding, raised_at.get(check, finding.places[0].line) == finding.places[0].line)
+        for check, finding in found.items()
+        if check in raises and finding.places and not _only_notices(finding)
     ]
     # What is missing or has the wrong size may have the only line that can be the cause.
     placed = [one for one in found.values() if one.places and "Your code raised" not in one.help]
     placed = [one for one in placed if "Your code raised" not in one.headline]
-    line = _where((raised or placed)[0]) if raised or placed else ""
-    if not line:
+    line = ""
+    # The line that raises may be right, and one before it wrong. But one of many wrong ones is not.
+    if _made_at_once(diagnosis.mistakes, library.exercise) if raised else not placed:
         place = line_of(diagnosis.mistakes, library.exercise, source, configurations)
-        if place is not None and (
-            confirms is None
-            or _is_known(diagnosis.mistakes, library.exercise, source, place.line)
-            or confirms(place.line)
+        if (
+            place is not None
+            and not any(place.line == finding.places[0].line for finding, _ in raised)
+            and (
+                confirms is None
+                or _is_known(diagnosis.mistakes, library.exercise, source, place.line)
+                or confirms(place.line)
+            )
         ):
             line = f"Is it here? {text.place(place)}"
+    if not line and (raised or placed):
+        finding, is_raised = raised[0] if raised else (placed[0], False)
+        line = _where(finding, is_raised)
     return replace(diagnosis, shows="\n".join(filter(None, (numbers, line))))
 
 
-def _where(finding: Finding) -> str:
+def _made_at_once(names: Sequence[str], exercise: str) -> bool:
+    """Return whether one of these mistakes can be made in a statement, or in two."""
+    made = (_new(exercise, source) for name in names for source in _sources(exercise)[name])
+    return any(len(new) <= MOST_AT_ONCE for new in made)
+
+
+def _where(finding: Finding, is_raised: bool) -> str:
     """Return the line that a finding is about, and that it raises, if it does."""
-    raises = "Your code raised" in (finding.headline + finding.help)
-    raises = raises and not re.match(r"(?:def|class)\b", finding.places[0].source)
-    return quoting.line(finding.places, " raises an error" if raises else "")
+    is_raised = is_raised and "Your code raised" in (finding.headline + finding.help)
+    is_raised = is_raised and not re.match(r"(?:def|class)\b", finding.places[0].source)
+    return quoting.line(finding.places, " raises an error" if is_raised else "")
 
 
 def _only_notices(finding: Finding) -> bool:
