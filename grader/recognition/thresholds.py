@@ -56,9 +56,9 @@ LEFT_OPEN = 0.5
 MIXED = 0.5
 # The share of what is left that a pair has to explain more than a single mistake. Chosen by hand.
 BETTER_PAIR = 0.1
-# Pairs that are made and compared. A limit: of 26 pairs that were found in drawn pairs of known
-# mistakes, the last one was the ninth.
-LIKELY = 10
+# Pairs that are made and compared. A limit: most are given up after one call, and a scale left out
+# beside a softmax over the queries is the seventeenth.
+LIKELY = 20
 # Mistakes that are paired with each other, and those paired with the nearest one. Limits.
 NEAR, WIDE = 10, 30
 # Objects made and calls of pairs, after which no further pair is tried. A limit.
