@@ -129,11 +129,12 @@ def _assert_angles(actual: Any, expected: Tensor, arguments: str) -> None:
 def test_any_base_and_length(student: Any, length: int, pairs: int, base: float) -> None:
     """Any base works, and one position or thousands; an odd head_dim raises ValueError.
 
-    Sees a base written into the code, a table of fixed length, and a feature without a partner that
-    is silently dropped.
+    Sees a base written into the code, a table of fixed length or of the first call's base, and a
+    feature without a partner that is silently dropped.
     """
     for head_dim, rows, number in (
         (2 * pairs, length, base),
+        (2 * pairs, length, 2 * base),
         (2, length, base),
         (2 * pairs, 1, base),
         (4, 3000, base),
