@@ -146,6 +146,7 @@ def test_three_mistakes_in_one_answer_are_all_named() -> None:
         ("swiglu", ("input-normalised", "residual-added")),
         ("rope", ("half-of-the-pairs-at-rest", "halves-for-pairs", "the-other-way-round")),
         ("decoding", ("token-of-the-first-row-for-all", "stops-before-the-end-is-appended")),
+        ("decoding", ("topk-of-too-many", "finished-go-on")),
     ],
 )
 def test_mistakes_in_the_same_line_are_named_together(exercise: str, made: tuple[str, ...]) -> None:
@@ -154,6 +155,16 @@ def test_mistakes_in_the_same_line_are_named_together(exercise: str, made: tuple
     bundle = together([known[name] for name in made])
     assert bundle is not None
     assert {name for item in named(exercise, bundle.source) for name in item} == set(made)
+
+
+def test_a_decay_in_the_gradient_is_not_called_no_decay() -> None:
+    known = {mistake.name: mistake for mistake in mistakes.load("optimiser")}
+    made = ("decay-through-the-gradient", "root-of-v-without-that-of-its-correction")
+    bundle = together([known[name] for name in made])
+    assert bundle is not None
+    names = {name for item in named("optimiser", bundle.source) for name in item}
+    assert names
+    assert names <= set(made)
 
 
 def test_mistakes_that_change_the_same_words_are_not_made_together() -> None:

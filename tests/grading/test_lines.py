@@ -354,6 +354,38 @@ def test_a_slip_that_the_first_case_does_not_show_is_searched_for(judge: Judge) 
     assert not result.remarks
 
 
+ROTATION = """
+import torch
+
+
+def rotary_angles(head_dim, length, base=10000.0):
+    if head_dim % 2 != 0:
+        raise ValueError("d_head must be even for RoPE")
+    channel_range = torch.arange(0, head_dim, 2.0, dtype=torch.float32)
+    inv_freq = 1.0 / (base ** (channel_range / head_dim))
+    pos_seq = torch.arange(0, length, dtype=torch.float32)
+    return torch.einsum("i,j->ij", pos_seq, inv_freq)
+
+
+def apply_rotary(x, angles):
+    rope_cache = torch.stack((torch.sin(angles), torch.cos(angles)), dim=-1).to(x.dtype)
+    sin, cos = rope_cache[..., 0], rope_cache[..., 1]
+    x1, x2 = x[..., ::2], x[..., 1::2]
+    _x1 = x1 * cos - x2 * sin
+    _x2 = -x1 * sin + x2 * cos
+    return torch.stack([_x1, _x2], dim=-1).reshape_as(x)
+"""
+
+
+def test_the_line_that_gives_all_points_is_shown_not_one_that_makes_up_for_it(
+    host: Host, recordings: Recordings
+) -> None:
+    """With a plus in the line before, lengths are kept as well, but all turns are clockwise."""
+    judge = Judge(["rope"], recordings, host, searches=True)
+    result = judge.grade(Submission("ada", {"rope": ROTATION})).exercises[0]
+    assert [line.place.source for line in result.lines] == ["_x2 = -x1 * sin + x2 * cos"]
+
+
 def test_where_the_search_itself_fails_the_points_stand(
     judge: Judge, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -240,7 +240,9 @@ class Search:
     def _one_or_two(self) -> Fix | None:
         best: Fix | None = None
         steps: list[tuple[bool, int, Target]] = []
+        targets: dict[str, Target] = {}
         for target, number in self._waves():
+            targets[target.name] = target
             if not self._time_left(self._most()):
                 return best
             alone = ALONE_WHERE_IT_RAISES if self.only_raises else ALONE
@@ -251,6 +253,7 @@ class Search:
             outcome = self._tried((number,), target)
             if _better(self.edits[number], outcome.checks, best):
                 best = Fix((self.edits[number],), outcome.checks)
+                best = self._next_to(best, targets.values())
                 if len(best.checks) == len(self.failing) and not KINDS[best.edits[0].kind].drops:
                     return best
             self.agrees |= outcome.agrees
@@ -263,6 +266,29 @@ class Search:
             if both is not None:
                 return both
         return None
+
+    def _next_to(self, best: Fix, targets: Iterable[Target]) -> Fix:
+        """Return the best fix so far, or one in the line before or after it that fixes more.
+
+        Of two lines that belong together, a change of the right one may make up for the wrong one:
+        with both signs of a rotation turned round, it keeps lengths.
+        """
+        left = next((target for target in targets if target.name not in best.checks), None)
+        if left is None:
+            return best
+        (first,) = best.edits
+        near = [
+            number
+            for number, edit in enumerate(self.edits)
+            if edit.file == first.file and abs(edit.line - first.line) == 1 and left.runs(edit)
+        ]
+        for number in sorted(near, key=lambda number: self.edits[number].rank)[:WAVE]:
+            if not self._time_left(self._most()):
+                break
+            checks = self._tried((number,), left).checks
+            if len(checks) > len(best.checks):
+                return Fix((self.edits[number],), checks)
+        return best
 
     def _worth_trying(self, number: int, target: Target, best: Fix) -> bool:
         """Return whether an edit may be better than the best so far.
