@@ -25,6 +25,10 @@ _WHOSE = "The last axis is that of the keys, the one before it that of the queri
 _ON = "on axis {2}, counted after broadcasting, "
 _APART = _ON + "one has size {0}, the other {1}. "
 _MULTIPLIES = r"(?=.*(?:matmul|bmm|\w @|\) @|\] @))"
+_FEWER_SIZES = (
+    r"number of sizes provided \((\d+)\) must be greater or equal to the number of dimensions "
+    r"in the tensor \((\d+)\)"
+)
 _UNKNOWN = re.compile(r"(?:attribute|name) '(\w+)'|(\w+)\(\) received an invalid")
 SOMETHING_IS_NONE = "Something is None that should have a value."
 _NOT_GIVEN = "`{0}` is None if it is not given. Check `if {0} is not None` first."
@@ -166,10 +170,26 @@ HINTS: tuple[Hint, ...] = (
         "A tensor of size {1} on axis {2} cannot be expanded to {0}: only an axis of size 1 can.",
     ),
     Hint(
-        r"number of sizes provided \((\d+)\) must be greater or equal to the number of dimensions "
-        r"in the tensor \((\d+)\)",
+        _FEWER_SIZES,
         "`expand` gets fewer sizes ({0}) than the tensor has axes ({1}). It can add axes, "
         "but not remove them. Where does the additional axis come from?",
+        at=r"\bexpand\(",
+    ),
+    Hint(
+        _FEWER_SIZES,
+        "What is assigned here has {1} axes, and the place it is written to has {0}: a plain "
+        "number in the brackets takes an axis away. Print both shapes.",
+        at=r"\]\s*=(?!=)",
+    ),
+    Hint(
+        r"Class values must be non-negative",
+        "`one_hot` accepts numbers from 0 on, and there are negative ones here. "
+        "Which ids are negative, and what should happen to them?",
+    ),
+    Hint(
+        r"Class values must be smaller than num_classes",
+        "`one_hot` accepts numbers below `num_classes`, and there are larger ones here. "
+        "Print the largest.",
     ),
     Hint(
         r"Number of dimensions of repeat dims can not be smaller",

@@ -21,13 +21,17 @@ def with_parameters(
 ) -> ExerciseResult:
     """Return the result with the first finding, of a check nothing explains, that needs no numbers.
 
-    It is left out where the search has a line for the check, or another mistake shows its line.
+    It is left out where the search has a line for the check, or another mistake shows its line or
+    says the same.
     """
     names = [check.check for check in result.checks]
     found_by_search = {check for line in result.lines for check in line.checks or names}
     shown = set[int]().union(*map(lines_of, result.diagnoses))
+    said = "\n".join(diagnosis.shows for diagnosis in result.diagnoses)
     for check, mismatch in mismatches.items():
         if check not in unexplained or check in found_by_search:
+            continue
+        if mismatch.finding.headline in said:
             continue
         if proven_by(mismatch, source, result.exercise) is not None:
             continue  # `without_effect` names the line that is the cause

@@ -573,6 +573,26 @@ def test_a_mask_and_scores_that_do_not_fit_are_told_apart(line: str) -> None:
 @pytest.mark.parametrize(
     ("line", "says"),
     [
+        (
+            "kept[:, 0] = x",
+            "What is assigned here has 4 axes, and the place it is written to has 3",
+        ),
+        ("x.expand(4, 2, 5)", "`expand` gets fewer sizes (3) than the tensor has axes (4)"),
+        ("F.one_hot(torch.tensor([1, -100]), 5)", "numbers from 0 on"),
+        ("F.one_hot(torch.tensor([1, 7]), 5)", "numbers below `num_classes`"),
+    ],
+)
+def test_what_is_said_fits_the_line_that_raises(line: str, says: str) -> None:
+    """Torch speaks of `expand` where nothing in the line is called so, and of class values."""
+    kept, x = torch.zeros(3, 9, 2, 5), torch.zeros(3, 4, 2, 5)
+    with pytest.raises(RuntimeError) as caught:
+        exec(line, {"torch": torch, "F": torch.nn.functional, "x": x, "kept": kept})
+    assert says in hint_for(f"RuntimeError: {caught.value}", line)
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
         ('torch.einsum("bqd,bkd->bqk", x, x)', "names 3 axes for one of the tensors, which has 4"),
         ("x[0, 0].masked_fill_(x > 0, 1.0)", "keeps the shape of its tensor, here (2, 5)"),
     ],

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from grader.feedback.finding import Status
 from grader.feedback.mismatch import Proven
-from grader.feedback.results import ExerciseResult
+from grader.feedback.results import Diagnosis, ExerciseResult
 from grader.grading.own_line import made_at
 from grader.grading.parameters import with_parameters
 
@@ -58,6 +60,12 @@ def test_a_finding_that_no_mistake_explains_is_named_with_its_line() -> None:
 
 def test_one_that_a_mistake_explains_is_not() -> None:
     assert not with_parameters({"own": SHARED}, RESULT, DECODER, ["other"]).diagnoses
+
+
+def test_what_a_named_mistake_shows_already_is_not_said_again() -> None:
+    known = Diagnosis(("written-into-x",), "You write into x.", (), "Two are one.\nfile.py, line 3")
+    result = replace(RESULT, diagnoses=(known,))
+    assert with_parameters({"own": SHARED}, result, DECODER, ["own"]).diagnoses == (known,)
 
 
 def test_what_student_code_says_in_it_is_cleaned() -> None:
