@@ -145,18 +145,12 @@ def _encoder_layer(*args: Any, second_eps: float, **kwargs: Any) -> nn.Transform
     return layer
 
 
-def _ids_without_numbers(*shape: int) -> Tensor:
-    """Return ids on the device "meta", which every machine has: it keeps shapes and no numbers."""
-    return torch.zeros(shape, dtype=torch.int64, device="meta")
-
-
 class _Maker(Protocol):
     def __call__(self, *args: Any, **kwargs: Any) -> object: ...
 
 
 _KINDS: Mapping[str, _Maker] = {
     "TransformerEncoderLayer": _encoder_layer,
-    "IdsWithoutNumbers": _ids_without_numbers,
     "Translator": Translator,
     "Continuer": Continuer,
     "Assortment": Assortment,
