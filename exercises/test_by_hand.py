@@ -112,6 +112,21 @@ def test_scores_and_weights() -> None:
     assert_matches(found["weights"], weights, "'weights'", axes=SCORES, help=help, asks=asks)
 
 
+def test_the_scale() -> None:
+    """With three features in a head, the products are divided by √3.
+
+    The one token is made of ones, and so are its queries and keys. Its score is 3 / √3 = √3.
+    """
+    layer = nn.TransformerEncoderLayer(6, nhead=2, dim_feedforward=1, batch_first=True).eval()
+    with torch.no_grad():
+        layer.self_attn.in_proj_weight.copy_(torch.eye(6).repeat(3, 1))
+        layer.self_attn.in_proj_bias.fill_(0.0)
+    scores = torch.full((1, 2, 1, 1), sqrt(3))
+    help = "Which of its sizes is 3: d_model, the number of heads, or d_head?"
+    found = steps(layer, torch.ones(1, 1, 6))["scores"]
+    assert_matches(found, scores, "'scores' of six features in two heads", axes=SCORES, help=help)
+
+
 def test_large_scores() -> None:
     """Large scores, whose exp is infinite, give no NaN."""
     layer = layer_of_four(batch_first=True)

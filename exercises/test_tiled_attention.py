@@ -85,8 +85,8 @@ def test_the_scale() -> None:
     """
     query = torch.tensor([[2.0, 0.0, 0.0, 0.0]])
     key = torch.tensor([[3.0, 1.0, 1.0, 1.0], [1.0, 1.0, 1.0, 1.0]]).log()
-    value = torch.tensor([[4.0, 0.0], [0.0, 4.0]])
-    assert_matches(tiled_attention(query, key, value), torch.tensor([[3.0, 1.0]]), "output")
+    value = torch.tensor([[4.0, 0.0, 8.0], [0.0, 4.0, 8.0]])
+    assert_matches(tiled_attention(query, key, value), torch.tensor([[3.0, 1.0, 8.0]]), "output")
 
 
 @given(block=st.integers(1, 9))

@@ -213,6 +213,7 @@ def _explain_error(
         result.names_cause = True
         sentence, number, inside = missing_part
         place = workspace.line(result.exercise, number, inside)
+        line = line if frames else f"{line}, which the test reads"
         return Finding(sentence, help=line, places=(*(p for _, p in frames[-1:]), place))
     exchanged, caller = exchanged_arguments(error.__traceback__, workspace)
     if exchanged:

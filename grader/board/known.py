@@ -22,7 +22,7 @@ from grader.recognition import cache, packing, prepared, redrawing
 from grader.recognition.evidence import alike, explain
 from grader.recognition.features import Fingerprints, Prints, Probe
 from grader.recognition.likeness import Words, ruled_out, unpacked
-from grader.recognition.thresholds import CLEAN, MAX_ALIKE
+from grader.recognition.thresholds import ALMOST_ALL, CLEAN, MAX_ALIKE
 from grader.remote import wire
 from grader.remote.nested import sendable
 from grader.remote.session import answers
@@ -184,6 +184,29 @@ def explain_all(known: Known, prints: Prints) -> frozenset[str]:
         for explanation in explain(known.prints, prints)[:1]
         if len(explanation.mistakes) == 1 and explanation.recall >= CLEAN <= explanation.precision
     )
+
+
+def repairs(known: Known, before: Prints, after: Prints, whole: bool) -> bool:
+    """Return whether code whose marks were `before` is better with those of `after`.
+
+    Nothing that was right may be wrong then. If it is to be a `whole` repair, the functions whose
+    answers it changes have to answer as right code does, but for a few differences, as checks allow
+    some.
+    """
+    right = known.prints.right
+    is_wrong = after.differs(right)
+    was_wrong = before.differs(right) | (right.said & ~before.said)
+    is_changed = ~before.equal(after)
+    is_worse = (is_wrong & before.same(right)) | (before.said & ~after.said)
+    if bool(is_worse.any()):
+        return False
+    if not whole:
+        return bool((is_changed & after.same(right)).any()) or not bool(is_changed.any())
+    entries = [entry for probe in known.prints.probes for entry in probe.entries]
+    changed = {entry for entry, there in zip(entries, is_changed.tolist(), strict=True) if there}
+    concerned = torch.tensor([entry in changed for entry in entries])
+    left, wrong = int((is_wrong & concerned).sum()), int((was_wrong & concerned).sum())
+    return left <= (1 - ALMOST_ALL) * wrong
 
 
 def _asked(probe: Probe, module: Any) -> Prints | None:

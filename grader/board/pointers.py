@@ -14,6 +14,8 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
+from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from grader.board import known
@@ -21,7 +23,7 @@ from grader.board.failure import answers
 from grader.board.left_out import left_out
 from grader.board.result import Result
 from grader.board.search import Found, Runs
-from grader.board.statements import did_not_run
+from grader.board.statements import did_not_run, passes_on
 from grader.board.workspace import Workspace
 from grader.curriculum import CurriculumError, find
 from grader.curriculum.hint_limit import HintLimit
@@ -181,17 +183,24 @@ class _Pointer:
                 asked = f"{finding.help}\n"
                 where = where if _is_own_raise(shown) else (place, *shown.places[-1:])
             found = self._found(failures, None) if is_sign and shown.is_comparison else None
-            if found is not None and found.line != place.line:
+            if found is not None and found.told and found.line != place.line:
                 where = (place, self._line(found.line))
                 told = f"{told}\n{_looking_at(found, f'line {found.line}')}"
             self._say_once(failures, told, asked, where)
             return
         found = self._found(failures, place)
-        if found is not None:
+        if found is not None and found.told:
             self._say_what_was_found(found, failures, names)
             return
         if shown.is_comparison and self.limit.allows("line"):
             finding = self._where_it_is_made(failures)
+        hunch = self._line(found.line) if found is not None and shown.is_comparison else None
+        if hunch is not None and place in (None, hunch):
+            place = hunch
+            finding = replace(finding, places=(hunch,))
+            if not names:
+                _say(failures, f"{finding.help} {_IS_IT}".strip(), finding.places)
+                return
         if self.knowledge is None or not names or not self.limit.allows("question"):
             return
         help = finding.help if shown.names_cause else self._asks(names)
@@ -231,6 +240,8 @@ class _Pointer:
             asked = f"{help} {_IS_IT_LINE.format(place.line)}"
             help = "\n".join([*said_already, asked])
             places = (*places, place) if end is None else (place, *places[-1:])
+        elif place is None and self._passes_on(places):
+            places = (self._line(_defined_around(self.workspace.source(self.exercise), places)),)
         elif _is_made_at(places):  # a parameter that is missing or has the wrong shape
             help = finding.help or help
         elif place is not None and self.limit.allows("line"):
@@ -285,7 +296,17 @@ class _Pointer:
             return None
         self.is_searched = True
         tests = [result.test for result in failures]
-        return self.runs.search(tests, likely.line if likely is not None else 0)
+        line = likely.line if likely is not None else 0
+        knowledge, before = self.knowledge, self.marks
+        if knowledge is None or before is None:
+            return self.runs.search(tests, line)
+
+        def confirms(module: ModuleType, whole: bool) -> bool:
+            return known.repairs(
+                knowledge, before, known.marks(knowledge, module, patient=False), whole
+            )
+
+        return self.runs.search(tests, line, confirms)
 
     def _where_it_is_made(self, failures: Sequence[Result]) -> Finding:
         """Say which line makes the result, where that is only known of the lines that ran."""
@@ -333,6 +354,13 @@ class _Pointer:
         parts.append(told if is_asked else f"{told} {found.asks}")
         _say(failures, "\n".join(filter(None, parts)), places, headline)
 
+    def _passes_on(self, places: Sequence[Place]) -> bool:
+        """Return whether these lines only pass on what others compute: the cause is elsewhere."""
+        source = self.workspace.source(self.exercise)
+        return bool(places) and all(
+            one.line and one.inside and passes_on(source, one.line) for one in places
+        )
+
     def _line(self, number: int) -> Place:
         source = self.workspace.source(self.exercise)
         return self.workspace.line(self.exercise, number, _around(source, number))
@@ -359,7 +387,9 @@ class _Pointer:
             return False
         names_cause = shown.names_cause or not shown.is_comparison
         asked = f"{shown.finding.help}\n" if names_cause else ""
-        self._say_once(failures, sentence, asked, (place,))
+        own = [one for one in shown.places if one.file == place.file and one.line != place.line]
+        raised = () if shown.is_comparison else own[-1:]
+        self._say_once(failures, sentence, asked, (place, *raised))
         return True
 
     def _say_python_trap(self, failures: Sequence[Result], statement: str | None = None) -> bool:
@@ -466,11 +496,22 @@ def _say(
     shown = failures[0]
     assert shown.finding is not None
     headline = headline or shown.finding.headline
+    headline, help = (_with_numbers(text, shown, places) for text in (headline, help))
     finding = replace(shown.finding, headline=headline, help=help, places=places)
     text = shown.text()
     for result in failures:
         if result.status is Status.FAILED and result.text() == text:
             result.finding = finding
+
+
+def _with_numbers(text: str, shown: Result, places: Sequence[Place]) -> str:
+    """Return a text on the shapes in a line with its number, if other lines are to be shown."""
+    raised = list(shown.places)
+    own = [one for one in raised if Path(one.file).stem == shown.exercise]
+    for words, where in (("Shapes in this line:", raised), ("Shapes in your line:", own)):
+        if where and where[-1].line and [*places] != where[-1:]:
+            text = text.replace(words, f"Shapes in line {where[-1].line}:")
+    return text
 
 
 def _place(
@@ -586,6 +627,19 @@ def _around(source: str, number: int) -> str:
         names += [node.name for node in inner]
         nodes = [statement for node in inner for statement in node.body]
     return ".".join(names)
+
+
+def _defined_around(source: str, places: Sequence[Place]) -> int:
+    """Return the line on which the function around the first of these lines begins."""
+    number = places[0].line
+    return max(
+        (
+            node.lineno
+            for node in ast.walk(parsed(source))
+            if isinstance(node, ast.FunctionDef) and node.lineno <= number <= (node.end_lineno or 0)
+        ),
+        default=number,
+    )
 
 
 def _entries(result: Result, exercise: str, workspace: Workspace) -> set[str]:

@@ -3,7 +3,8 @@
 An error or a wrong number comes out at the end of a computation. Where nothing in the source tells
 which line made it, small edits of the student's code are tried on the public tests, as the grader
 does on its hidden checks. What is said is what was seen: which tests pass with an edit of the line.
-The edit itself is not shown.
+The edit itself is not shown. A few public tests may pass by chance, so where the answers of right
+code to other calls are known, those of the edited code are compared with them.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import importlib
 import sys
 import time
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
 from dataclasses import dataclass
 from io import StringIO
@@ -36,6 +37,7 @@ from grader.remote.settings import Settings
 # The number of edits is limited, so that what is said doesn't depend on the machine; the CPU time
 # is the last resort. A public test mostly takes a millisecond.
 MOST_TRIED = 500
+MOST_CONFIRMED = 8  # of those with which tests pass
 SECONDS, SECONDS_EACH = 1.0, 0.5
 WALL = 10.0  # seconds of wall time, for code that waits
 SECONDS_BEFORE = 5.0  # for a test of the code as it is, while its lines are followed
@@ -43,22 +45,26 @@ RIGHTLY = 3.0  # how much less likely an edit is on a line that runs in all test
 NEAR = 3.0  # how much likelier it is on the line that raised
 LIKELY = 10.0  # and on the one that a known mistake is most like: there all edits come first
 LATER = 3.0  # how much less likely it is if it may only undo a mistake of another line
+FIRST = 1.5  # how much likelier it is if it is of a whole condition
 # Edits that may pass a single test by chance, or because a line doesn't run any more.
 _DOUBTFUL = ("comparison", "condition", "constant", "index", "name", "unguarded")
 _FILE = "<edited>"
 _MORE = ("one more test passes", "{} more tests pass", "all tests pass")
+# Whether an edited module answers other calls better, and if all tests pass with it, rightly.
+Confirms = Callable[[ModuleType, bool], bool]
 
 
 @dataclass(frozen=True)
 class Found:
     """The line of an edit that helps, and in words what was edited and how many tests pass then.
 
-    `asks` is a question about the line.
+    `asks` is a question about the line. Both are "" if all tests pass and the code is wrong all the
+    same: then the line is only likely to be the one.
     """
 
     line: int
-    told: str
-    asks: str
+    told: str = ""
+    asks: str = ""
 
 
 @dataclass(frozen=True)
@@ -88,12 +94,15 @@ class Runs:
         """Return the lines that a test runs, if they are known."""
         return self.before[test].lines if test in self.before else frozenset()
 
-    def search(self, failing: Sequence[str], likely: int = 0) -> Found | None:
+    def search(
+        self, failing: Sequence[str], likely: int = 0, confirms: Confirms | None = None
+    ) -> Found | None:
         """Return the line with an edit of which the first of the `failing` tests passes, if any.
 
-        No test that passes may fail with it. Edits of the line `likely` are tried first. Nothing is
-        tried on a file that does something when it is imported, as it would do so each time, nor on
-        code that reaches out of the process, to files for example.
+        No test that passes may fail with it, and `confirms` has to agree. Edits of the line
+        `likely` are tried first. Nothing is tried on a file that does something when it is
+        imported, as it would do so each time, nor on code that reaches out of the process, to files
+        for example.
         """
         wrong = [name for name in failing if name in self.before and not self.before[name].passed]
         if not wrong or wrong[0] != failing[0] or self.tests.reach_out or _acts(self.answer):
@@ -103,8 +112,10 @@ class Runs:
             watched(_FILE, may=False),
             limited_memory(),
         ):
-            order = _ordered(self.answer, self.before, wrong[0], likely)
-            return _first(order, self.answer, self.tests, self.before, wrong[0])
+            order = _ordered(
+                self.answer, self.before, wrong[0], likely, are_confirmed=confirms is not None
+            )
+            return _first(order, self.answer, self.tests, self.before, wrong[0], confirms)
 
 
 def _acts(answer: Answer) -> bool:
@@ -118,12 +129,21 @@ def _acts(answer: Answer) -> bool:
 
 
 def _first(
-    order: Sequence[Edit], answer: Answer, tests: _Tests, before: dict[str, _Run], target: str
+    order: Sequence[Edit],
+    answer: Answer,
+    tests: _Tests,
+    before: dict[str, _Run],
+    target: str,
+    confirms: Confirms | None,
 ) -> Found | None:
-    """Return what the first edit that makes all tests pass has to say, or else the best one."""
+    """Return what the first edit that makes all tests pass has to say, or else the best one.
+
+    If there is none, return the line of the first with which they pass by chance.
+    """
     right = [name for name, run in before.items() if run.passed]
     wrong = [name for name, run in before.items() if not run.passed]
     best: tuple[int, Edit] | None = None
+    by_chance: Edit | None = None
     conditions = {
         node.test.lineno
         for text in answer.texts.values()
@@ -131,33 +151,56 @@ def _first(
         if isinstance(node, ast.If | ast.While)
     }
     begun, started = time.process_time(), time.monotonic()
+    tried: set[str] = set()
+    asked = 0
     for edit in order[:MOST_TRIED]:
         if time.process_time() - begun > SECONDS or time.monotonic() - started > WALL:
             break
         source = answer.edited(edit)[edit.file]
+        if source in tried:
+            continue
+        tried.add(source)
         passing = tests.count(source, target, right, wrong)
-        drops = KINDS[edit.kind].drops
-        if passing == len(wrong) and not drops:
-            return _found(edit, passing, len(wrong))
+        is_whole = passing == len(wrong)
         is_doubtful = edit.kind in _DOUBTFUL or edit.line in conditions
-        is_sure = passing == len(wrong) or (KINDS[edit.kind].keeps and not is_doubtful)
-        if passing and is_sure and (best is None or passing > best[0]):
-            best = passing, edit
-    return _found(best[1], best[0], len(wrong)) if best is not None else None
+        is_sure = is_whole or (KINDS[edit.kind].keeps and not is_doubtful)
+        if not (passing and is_sure and (best is None or passing > best[0])):
+            continue
+        if confirms is not None:
+            if asked == MOST_CONFIRMED:
+                break
+            asked += 1
+            stopped = time.process_time()
+            is_confirmed = tests.confirm(source, confirms, is_whole)
+            begun += time.process_time() - stopped  # so that it doesn't cost any edits
+            if not is_confirmed:
+                by_chance = by_chance or (edit if is_whole else None)
+                continue
+        if is_whole and (confirms is not None or not KINDS[edit.kind].drops):
+            return _found(edit, answer, passing, len(wrong))
+        best = passing, edit
+    if best is not None:
+        return _found(best[1], answer, best[0], len(wrong))
+    return Found(by_chance.line) if by_chance is not None else None
 
 
-def _found(edit: Edit, passing: int, wrong: int) -> Found:
+def _found(edit: Edit, answer: Answer, passing: int, wrong: int) -> Found:
     kind = KINDS[edit.kind]
     one, several, all_ = _MORE
     more = all_ if passing == wrong else one if passing == 1 else several.format(passing)
-    changed = kind.tells(" ".join(edit.was.split()))
+    which = answer.sources[edit.file].which(edit)
+    changed = kind.tells(" ".join(edit.was.split()), which)
     return Found(edit.line, f"{changed}, {more}.", kind.asks)
 
 
-def _ordered(answer: Answer, before: dict[str, _Run], target: str, likely: int) -> list[Edit]:
+def _ordered(
+    answer: Answer, before: dict[str, _Run], target: str, likely: int, are_confirmed: bool
+) -> list[Edit]:
     """Return the edits that can matter to a test, the likeliest first.
 
-    Those of lines that few of the right tests run are made first: only so many are made.
+    Those of lines that few of the right tests run are made first: only so many are made. If those
+    that help `are_confirmed`, a condition is tried as true and as false before any part of it is
+    edited, which may only make it true or false in a strange way.
     """
     run = before[target]
     right = [other.lines for other in before.values() if other.passed]
@@ -172,9 +215,11 @@ def _ordered(answer: Answer, before: dict[str, _Run], target: str, likely: int) 
             whole = range(edit.line, answer.sources[edit.file].line(edit.end) + 1)
             least = min(shares.get(line, share) for line in whole)
             # A root of a variable often undoes what is wrong in the line that makes it.
-            later = LATER * (edit.kind == "root" and edit.was.isidentifier())
+            later = LATER * (edit.kind in ("root", "square") and edit.was.isidentifier())
             near = NEAR * (edit.line == run.raised) + LIKELY * (edit.line == likely)
-            every[edit] = edit.rank + later + RIGHTLY * least - near
+            is_constant = edit.kind == "condition" and edit.becomes in ("True", "False")
+            first = FIRST * (are_confirmed and is_constant)
+            every[edit] = edit.rank + later + RIGHTLY * least - near - first
     # A line that doesn't run may do so where it is moved out of a block.
     for edit in edits(answer):
         if edit.kind == "indentation" and edit.line not in run.lines:
@@ -227,9 +272,20 @@ class _Tests:
         except (Exception, SystemExit, TookTooLong):
             return 0
 
+    def confirm(self, source: str, confirms: Confirms, whole: bool) -> bool:
+        """Return whether `confirms` agrees to this source."""
+        settings = Settings()
+        try:
+            with self._in_place(source) as made:
+                return confirms(made, whole)
+        except (Exception, SystemExit, TookTooLong):
+            return False
+        finally:
+            settings.restore()
+
     @contextmanager
-    def _in_place(self, source: str) -> Iterator[None]:
-        """In this block the tests use what this source defines."""
+    def _in_place(self, source: str) -> Iterator[ModuleType]:
+        """In this block the tests use what this source defines, which is in the module returned."""
         made = ModuleType(self.name)
         made.__file__ = str(self.file)
         with time_limit(SECONDS_EACH):
@@ -238,7 +294,7 @@ class _Tests:
         before = {name: names[name] for name in self.imported}
         try:
             names.update({name: vars(made)[name] for name in self.imported})
-            yield
+            yield made
         finally:
             names.update(before)
 

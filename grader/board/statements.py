@@ -12,6 +12,8 @@ _SIMPLE = (
     ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Return, ast.Expr, ast.Raise, ast.Assert,
 )  # fmt: skip
 _LONGEST = 300
+# Calls that compute nothing.
+_HANDING_OVER = {"dict", "item", "len", "list", "tensor", "tolist", "tuple"}
 
 
 def at_line(code: str | ast.AST, number: int) -> ast.stmt | None:
@@ -20,6 +22,24 @@ def at_line(code: str | ast.AST, number: int) -> ast.stmt | None:
         if isinstance(node, _SIMPLE) and node.lineno <= number <= (node.end_lineno or 0):
             return node
     return None
+
+
+def passes_on(code: str, number: int) -> bool:
+    """Return whether a line only hands over what other lines have computed.
+
+    It is a `return` that computes nothing, or a list that becomes a tensor.
+    """
+    statement = at_line(code, number)
+    if not isinstance(statement, ast.Return | ast.Assign) or statement.value is None:
+        return False
+    nodes = list(ast.walk(statement))
+    called = [ast.unparse(node.func) for node in nodes if isinstance(node, ast.Call)]
+    names = {name.rpartition(".")[2] for name in called}
+    return (
+        (isinstance(statement, ast.Return) or "tensor" in names)
+        and names <= _HANDING_OVER
+        and not any(isinstance(node, ast.operator | ast.unaryop | ast.cmpop) for node in nodes)
+    )
 
 
 def read_at(code: str, number: int) -> ast.AST | None:

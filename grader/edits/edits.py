@@ -148,7 +148,8 @@ def _at(source: Source, scope: Scope, node: ast.AST) -> Iterator[Edit]:
             return
         yield from _slips(source, node, "order", 2)
     elif isinstance(node, ast.Constant):
-        yield from _constant(source, node)
+        if node not in scope.counted_back:
+            yield from _constant(source, node)
         if scope.function.name == "__init__" and node.value is not None:
             for idle in scope.idle:
                 yield source.replaced(node, "fixed", idle, 1)
@@ -205,7 +206,8 @@ def _operation(source: Source, node: ast.BinOp) -> Iterator[Edit]:
             yield source.replaced(side, "transpose", f"{text}.transpose(-2, -1)", 1)
     if isinstance(node.op, (ast.Mult, ast.Div)) and not boolean:
         yield source.replaced(node.right, "root", f"{right} ** 0.5", 1)
-        yield source.replaced(node.right, "root", f"{right} ** 2", 2)
+        squared = "extra root" if re.search(r"sqrt\(|\*\* ?0?\.5", right) else "square"
+        yield source.replaced(node.right, squared, f"{right} ** 2", 2)
     if isinstance(node.op, (ast.BitAnd, ast.BitOr)):
         for side, text in ((node.left, left), (node.right, right)):
             yield source.replaced(side, "not", f"~{text}", 1)

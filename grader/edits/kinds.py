@@ -6,11 +6,14 @@ Each kind says what was tried, and has a question about the line. Neither says w
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 SHORT = 60  # characters of code that are quoted
+_CALL = r"([\w.]+)\("
+_BLOCK = r"(if|for|while|with|def|try|return|raise|assert)\b"
 # What the text of an exception is about.
 BOOLEANS = r"boolean|bool\b|Bool\b|bitwise"
 DTYPES = r"dtype|expected scalar type|Long|Float\b|Double"
@@ -22,6 +25,8 @@ CALLS = r"argument|positional|not callable"
 NAMES = r"has no attribute|not defined|before assignment|not associated"
 NONE = r"NoneType"
 PARENT = r"__init__\(\) call"
+
+_ROOTS = "How many roots and squares does the formula have here? How many does this line have?"
 
 
 @dataclass(frozen=True)
@@ -41,15 +46,37 @@ class Kind:
     habit: bool = False
     said: tuple[str, ...] = ()
 
-    def tells(self, was: str) -> str:
-        """Return what the edit does to this code, in words, which quote it where it is short."""
-        is_short = len(was) <= SHORT and "\n" not in was and "`" not in was
+    def tells(self, was: str, which: str = "") -> str:
+        """Return what the edit does to this code, in words, which quote it where it is short.
+
+        `which` says which of the same is meant, if there are several: "second".
+        """
         changes = self.changes
         if was.lstrip("-").isdecimal():  # there is nothing inside of a number
             changes = changes.replace(" in {it}", " in place of {it}")
         if "(" in was and not re.search(r"\d|dim|axis", was):
             changes = changes.replace("a different axis", "an axis given")
-        return changes.format(it=f"`{was}`" if is_short else "this code")
+        return changes.format(it=f"the {which} `{was}`" if which else _quoted(was))
+
+
+def _quoted(was: str) -> str:
+    """Return this code as it is quoted: whole if it is short, or else by what it is."""
+    if len(was) <= SHORT and "\n" not in was and "`" not in was:
+        return f"`{was}`"
+    begins, called = re.match(_BLOCK, was), re.match(_CALL, was)
+    if begins is not None:
+        return f"this `{begins[1]}`"
+    if called is not None and _is_call(was):
+        return f"`{called[1]}(…)`"
+    return "this statement" if re.match(r"[^(]* [-+*/@|&]?= ", was) else "this expression"
+
+
+def _is_call(was: str) -> bool:
+    """Return whether this code is one call, as far as one can see: its end may be cut off."""
+    try:
+        return isinstance(ast.parse(was, mode="eval").body, ast.Call)
+    except SyntaxError:
+        return True
 
 
 KINDS: dict[str, Kind] = {
@@ -114,6 +141,7 @@ KINDS: dict[str, Kind] = {
         drops=True,
         said=(BOOLEANS, DTYPES, SIZES, AXES),
     ),
+    "extra root": Kind("Without the root in {it}", _ROOTS),
     "extra statement": Kind(
         "Without {it}",
         "What would be different without this line?",
@@ -145,7 +173,7 @@ KINDS: dict[str, Kind] = {
         said=(NONE,),
     ),
     "in place": Kind(
-        "With a new tensor in {it}, which modifies one in place",
+        "With {it} returning a new tensor instead of changing one",
         "Whose tensor does this line change, and who still needs its numbers?",
         keeps=True,
     ),
@@ -236,10 +264,7 @@ KINDS: dict[str, Kind] = {
         "What does the signature say this function returns, and in which order?",
         keeps=True,
     ),
-    "root": Kind(
-        "With a root or a square added or removed in {it}",
-        "How many roots and squares does the formula have here? How many does this line have?",
-    ),
+    "root": Kind("With the root of {it}", _ROOTS),
     "rounded": Kind(
         "With the number in place of {it}, which rounds it to a multiple",
         "Try this line on 5 and on 6. What comes out, and what is needed here?",
@@ -255,8 +280,9 @@ KINDS: dict[str, Kind] = {
     "sign": Kind(
         "With the other sign for {it}", "Is the sign right? Try the line on one small number."
     ),
+    "square": Kind("With the square of {it}", _ROOTS),
     "statement order": Kind(
-        "With this statement and another one in the other order",
+        "With this statement after the next one",
         "Should this line come before or after the next one?",
     ),
     "transpose": Kind(

@@ -16,6 +16,7 @@ from grader.recognition.likeness import parsed
 
 MAX_SHOWN = 100
 REACH = 300  # bytes that the statement of an edit may have on either side of it
+_ORDINALS = ("first", "second", "third", "fourth", "fifth")
 _NUMBER = re.compile(r"-?\d[\d.e-]*")
 # Names that reach beyond the process or start something beside it: without a jail, an edit could
 # turn them against anything, and nothing ends a thread.
@@ -87,6 +88,20 @@ class Scope:
             for node in ast.walk(test)
         }
 
+    @cached_property
+    def counted_back(self) -> set[ast.AST]:
+        """The number in an index such as `-1`: that one is edited as a whole.
+
+        With 0 for 1, the index would count from the other end.
+        """
+        indices = [node.slice for node in self.nodes if isinstance(node, ast.Subscript)]
+        return {
+            part.operand
+            for index in indices
+            for part in ast.walk(index)
+            if isinstance(part, ast.UnaryOp) and isinstance(part.op, ast.USub)
+        }
+
 
 class Source:
     """A parsed source. One that isn't Python, is too long or too deep has an empty tree."""
@@ -141,6 +156,16 @@ class Source:
         for start, end, text in reversed(places):
             edited = edited[:start] + text.encode() + edited[end:]
         return edited.decode()
+
+    def which(self, edit: Edit) -> str:
+        """Return which one an edit is of, if its line has the same code several times: "second"."""
+        start = self.starts[edit.line - 1] if edit.line <= len(self.starts) else 0
+        line = self.bytes[start:].partition(b"\n")[0]
+        same = rb"(?<![\w.])%s(?!\w|\.\d)" % re.escape(edit.was.encode())
+        begins = [start + found.start() for found in re.finditer(same, line)]
+        if edit.others or edit.start not in begins or len(begins) == 1:
+            return ""
+        return dict(zip(begins, _ORDINALS, strict=False)).get(edit.start, "")
 
     def around(self, edit: Edit) -> tuple[str, str]:
         """Return the text around the first place of an edit, before and after the edit."""

@@ -188,8 +188,9 @@ def told_arguments(source: str) -> list[tuple[str, int]]:
     sentences = []
     for whole, line in unused_arguments(source):
         function, _, name = whole.rpartition(".")
-        read = f"`{kept[whole]}`, where it is kept" if whole in kept else "it"
-        sentences.append((_ARGUMENT.format(name, function, read), line))
+        attribute, where = kept.get(whole, ("", line))
+        read = f"`{attribute}`, where it is kept" if attribute else "it"
+        sentences.append((_ARGUMENT.format(name, function, read), where))
     return sentences
 
 

@@ -100,7 +100,7 @@ def missing_attribute(source: str, headline: str, line: int = 0) -> tuple[str, i
             lines = {getattr(part, "lineno", 0) for part in ast.walk(node)}
             if isinstance(node, ast.If) and not node.orelse and made[name] in lines:
                 sentence = _MADE_IN_BRANCH.format(**words, test=written(node.test))
-                return sentence, made[name], inside
+                return sentence, node.lineno, inside
         return None
     for method in (node for node in owner.body if isinstance(node, ast.FunctionDef)):
         for node in ast.walk(method):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import linecache
+import re
 import sys
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -1141,6 +1142,74 @@ def test_a_line_is_found_with_an_edit_of_which_the_tests_pass(
     assert "Look at this line: with " in panel
     assert says in panel
     assert line in panel
+
+
+_REORDER = "            self.keys, self.values = self.keys[rows], self.values[rows]"
+_IN_PLACE = f"""            if len(rows) == len(self.keys):
+                self.keys.copy_(self.keys[rows])
+                self.values.copy_(self.values[rows])
+            else:
+    {_REORDER}"""
+_ID = "        return vocab[token] if unknown is None or token in vocab else vocab[unknown]"
+_KEY_ERROR = """        if token not in vocab and unknown is None:
+            raise KeyError(f"{unknown!r} is missing")
+        return vocab[token] if token in vocab else vocab[unknown]"""
+
+
+@pytest.mark.parametrize(
+    ("exercise", "edit", "says", "line", "never"),
+    [
+        # With `>`, other calls would raise; what helps is that this case is never taken.
+        (
+            "kv_cache",
+            (_REORDER, _IN_PLACE),
+            "with a different condition in place of `len(rows) == len(self.keys)`, all tests pass.",
+            "if len(rows) == len(self.keys):",
+            "different comparison",
+        ),
+        # The error would name the token, and something else.
+        (
+            "tokens",
+            (_ID, _KEY_ERROR),
+            "Is it this line, or one near it?",
+            'raise KeyError(f"{unknown!r} is missing")',
+            "one more argument",
+        ),
+    ],
+)
+def test_an_edit_by_which_the_tests_pass_by_chance_is_not_told(
+    read: Read, exercise: str, edit: tuple[str, str], says: str, line: str, never: str
+) -> None:
+    """The answers to other calls than those of the tests confirm an edit, or rule it out."""
+    panel = read(exercise, edit, pointed=True)
+    assert says in panel
+    assert line in panel
+    assert never not in panel
+
+
+def test_the_shapes_in_a_line_are_told_with_its_number_where_another_one_is_shown(
+    read: Read,
+) -> None:
+    edit = ("layer(x, memory, tgt_mask, memory_mask)", "layer(x, memory, memory_mask, tgt_mask)")
+    panel = read("decoder", edit, pointed=True)
+    assert "`layer` is called with `memory_mask` for `tgt_mask`" in panel
+    assert re.search(r"Shapes in line \d+: y", panel)
+    assert "lambda y: self.cross_attn(" in panel
+
+
+def test_an_attribute_of_one_branch_is_told_at_the_condition(read: Read) -> None:
+    """The line that assigns it never runs, and the test asks for it."""
+    panel = read(
+        "linear",
+        ("        self.bias: nn.Parameter | None = None\n", ""),
+        (
+            "y if self.bias is None else y + self.bias",
+            'y + self.bias if hasattr(self, "bias") else y',
+        ),
+        pointed=True,
+    )
+    assert "assigns `self.bias` only under `if bias`" in panel
+    assert "has no attribute 'bias', which the test reads" in panel
 
 
 def test_after_a_search_the_tests_use_the_code_as_it_is(

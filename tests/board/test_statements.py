@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from grader.board.statements import did_not_run
+from grader.board.statements import did_not_run, passes_on
 
 SOURCE = """
 class Layer:
@@ -43,3 +43,19 @@ class Layer:
 )
 def test_a_statement_ran_if_a_line_of_it_did(number: int, ran: set[int], skipped: bool) -> None:
     assert did_not_run(SOURCE, number, frozenset(ran)) == skipped
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("return output, weights", True),
+        ("return loss.item()", True),
+        ("result[i, : len(words)] = torch.tensor(words)", True),
+        ("return scores / total", False),
+        ("return self.out_proj(heads)", False),
+        ("best = words", False),
+        ("result = torch.tensor(-1)", False),
+    ],
+)
+def test_a_line_that_computes_nothing_only_passes_on(line: str, expected: bool) -> None:
+    assert passes_on(f"def f(self):\n    {line}\n", 2) == expected

@@ -55,6 +55,17 @@ def test_what_leads_nowhere_is_named(line: str, eps: str, says: str, number: int
     assert at == number
 
 
+def test_an_argument_that_is_only_kept_is_told_where_it_is_kept() -> None:
+    source = _LAYER.format(line="pass", eps="eps").replace(" / self.eps", "")
+    assert told_arguments(source) == [
+        (
+            "`eps` is an argument of `Layer.__init__` and has no effect: nothing reads `self.eps`, "
+            "where it is kept.",
+            7,
+        )
+    ]
+
+
 def test_a_layer_that_is_never_called_and_a_return_in_a_loop() -> None:
     """Both stand where they are made, in the order of the lines."""
     source = _LAYER.format(line="pass", eps="eps").replace(

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from grader.edits.kinds import KINDS, Kind, in_words, nearly
-from grader.edits.source import Edit
+from grader.edits.source import Edit, Source
 from grader.feedback.finding import Place, Status
 from grader.feedback.results import CheckResult, Diagnosis, ExerciseResult, SuspectLine
 from grader.grading.own_line import quoted
@@ -114,7 +114,7 @@ def _suspect(
         kind.asks,
         (hint,),
         tuple(recording.check for recording in passing),
-        _told(kind, edit, lines, more),
+        _told(kind, edit, Source(sources.get(edit.file, "")).which(edit), lines, more),
     )
 
 
@@ -125,11 +125,12 @@ def _more(passing: int, wrong: int, whole: bool) -> str:
     return "one more check passes" if passing == 1 else f"{passing} more checks pass"
 
 
-def _told(kind: Kind, edit: Edit, others: Sequence[int], more: str) -> str:
+def _told(kind: Kind, edit: Edit, which: str, others: Sequence[int], more: str) -> str:
     """Return what was tried and what came of it, quoting the student's code where it is short.
 
-    `others` are the lines that were edited as well.
+    `which` says which of the same on its line is meant. `others` are the lines that were edited as
+    well.
     """
-    changed = kind.tells(clean(edit.was))
+    changed = kind.tells(clean(edit.was), which)
     also = f" and {in_words(others)} changed as well" if others else ""
     return f"{changed}{also}, {more}."
