@@ -1117,7 +1117,7 @@ def test_nothing_else_is_joined_to_a_failure(
         (
             "attention",
             [("math.sqrt(query.size(-1))", "math.sqrt(key.size(-2))")],
-            "with a different axis in place of `-2`, all tests pass.",
+            "with a different axis in place of the second `-2`, all tests pass.",
             "scores = query @ key.transpose(-2, -1) / math.sqrt(key.size(-2))",
         ),
         (
