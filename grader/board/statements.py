@@ -12,6 +12,7 @@ _SIMPLE = (
     ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Return, ast.Expr, ast.Raise, ast.Assert,
 )  # fmt: skip
 _LONGEST = 300
+_COMPUTING = (ast.operator, ast.unaryop, ast.cmpop, ast.Subscript)
 # Calls that compute nothing.
 _HANDING_OVER = {"dict", "item", "len", "list", "tensor", "tolist", "tuple"}
 
@@ -32,13 +33,13 @@ def passes_on(code: str, number: int) -> bool:
     statement = at_line(code, number)
     if not isinstance(statement, ast.Return | ast.Assign) or statement.value is None:
         return False
-    nodes = list(ast.walk(statement))
+    nodes = list(ast.walk(statement.value))
     called = [ast.unparse(node.func) for node in nodes if isinstance(node, ast.Call)]
     names = {name.rpartition(".")[2] for name in called}
     return (
         (isinstance(statement, ast.Return) or "tensor" in names)
         and names <= _HANDING_OVER
-        and not any(isinstance(node, ast.operator | ast.unaryop | ast.cmpop) for node in nodes)
+        and not any(isinstance(node, _COMPUTING) for node in nodes)
     )
 
 
