@@ -81,6 +81,8 @@ ENOUGH_EXACT = 0.7
 
 # Mistakes in one answer, and the number of them that are begun with. Limits.
 MOST_TOGETHER, STARTS = 4, 2
+# Checks of which nothing is explained, in which two more are looked for at once. A limit.
+PAIRED_CHECKS = 2
 # Mistakes that are added to those found. A limit: with 12 the infinite fill beside a mask turned
 # round was the fifteenth, and a false name was given in its place.
 TRIED = 24

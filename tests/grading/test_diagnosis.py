@@ -157,6 +157,29 @@ def test_mistakes_in_the_same_line_are_named_together(exercise: str, made: tuple
     assert {name for item in named(exercise, bundle.source) for name in item} == set(made)
 
 
+def test_two_mistakes_that_mix_are_named_where_another_function_rounds_its_own_way() -> None:
+    """Angles computed in float32 are a little off, so no mistake explains all that is wrong."""
+    source = """
+import torch
+
+
+def rotary_angles(head_dim, length, base=10000.0):
+    if head_dim % 2:
+        raise ValueError("odd head_dim")
+    frequencies = (1 / base) ** torch.linspace(0, 1, steps=head_dim // 4, dtype=torch.float32)
+    frequencies = torch.cat([frequencies, torch.zeros_like(frequencies)])
+    return torch.einsum("i,j->ij", torch.arange(length, dtype=torch.float32), frequencies)
+
+
+def apply_rotary(x, angles):
+    cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
+    x1, x2 = x.chunk(2, dim=-1)
+    return torch.cat((x1 * cos + x2 * sin, x1 * (-sin) + x2 * cos), dim=-1)
+"""
+    names = {name for item in named("rope", source) for name in item}
+    assert names == {"half-of-the-pairs-at-rest", "halves-for-pairs", "the-other-way-round"}
+
+
 def test_a_decay_in_the_gradient_is_not_called_no_decay() -> None:
     known = {mistake.name: mistake for mistake in mistakes.load("optimiser")}
     made = ("decay-through-the-gradient", "root-of-v-without-that-of-its-correction")

@@ -10,7 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
+from copy import copy
 from dataclasses import dataclass
+from itertools import combinations, islice
 
 import torch
 from torch import Tensor
@@ -26,8 +28,11 @@ from grader.recognition.thresholds import (
     ALONE,
     EVERYWHERE,
     GAIN,
+    LIKELY,
     MOST_EVERYWHERE,
     MOST_TOGETHER,
+    NEAR,
+    PAIRED_CHECKS,
     STARTS,
     SURE,
     TRIED,
@@ -107,7 +112,7 @@ class _Composition:
             and len(state.mistakes) < self.most
             and state.explained < SURE * self.total
         ):
-            more = self._step(state)
+            more = self._step(state) or self._two_steps(state)
             if more is None:
                 break
             state = more
@@ -142,6 +147,37 @@ class _Composition:
         same = [pair for pair in looked_at if not self._told_apart(first, pair)]
         last = tuple(pair.mistakes[-1] for pair in (first, *(x for x in same if x is not first)))
         return Composed(**{**vars(first), "either": (*state.either, last)})
+
+    def _two_steps(self, state: Composed) -> Composed | None:
+        """With two mistakes more that explain a check of which nothing is explained yet, or None.
+
+        Where both act on the same numbers, neither makes them what they are.
+        """
+        wrong, checks = self.evidence.wrong, self.library.checks
+        agreeing = self.evidence.agreeing(state.prints)
+        open_checks = [
+            number
+            for number in self._probes(self.evidence.telling(wrong & ~agreeing))
+            if not bool((wrong & agreeing & (checks == number)).any())
+        ]
+        for number in open_checks[:PAIRED_CHECKS] if len(state.mistakes) + 2 <= self.most else ():
+            part = copy(self.evidence)
+            part.left = wrong & (checks == number)
+            near = [name for name in part.near() if name not in self.refused][:NEAR]
+            goal = self._goal(part.left, number)
+            goal = goal.at_least(SURE * goal.most)
+            for pair in islice(part.promising([*combinations(near, 2)]), LIKELY):
+                names = (*state.mistakes, *pair)
+                if not self.combined.made(names):
+                    continue
+                prints = self.combined.prints(names, number, goal)
+                if prints is None or goal.fulfilled(prints) < SURE * goal.most:
+                    continue
+                more = self._composed(names, (*state.either, *((name,) for name in pair)))
+                most = max(state.against, AGAINST_TOGETHER * self.total)
+                if more and more.whole > state.whole and more.against <= most:
+                    return more
+        return None
 
     def _likeliest(self, begun: Names, tried: Sequence[str], left: Tensor) -> list[str]:
         """Return those of the mistakes that let most come out in a short check."""
