@@ -83,9 +83,9 @@ ENOUGH_EXACT = 0.7
 MOST_TOGETHER, STARTS = 4, 2
 # Checks of which nothing is explained, in which two more are looked for at once. A limit.
 PAIRED_CHECKS = 2
-# Mistakes that are added to those found. A limit: with 12 the infinite fill beside a mask turned
-# round was the fifteenth, and a false name was given in its place.
-TRIED = 24
+# Mistakes that are added to those found. A limit: an infinite fill beside a mask turned round was
+# the fifteenth, a decay through the gradient beside a root of v that is wrong the fortieth.
+TRIED = 48
 # Of those, the best in a short check that are tried in all checks, and the most with those that
 # do as well there. Limits.
 EVERYWHERE, MOST_EVERYWHERE = 2, 5
