@@ -173,7 +173,7 @@ HINTS: tuple[Hint, ...] = (
         _FEWER_SIZES,
         "`expand` gets fewer sizes ({0}) than the tensor has axes ({1}). It can add axes, "
         "but not remove them. Where does the additional axis come from?",
-        at=r"\bexpand\(",
+        at=r"\bexpand(?:_as)?\(",
     ),
     Hint(
         _FEWER_SIZES,

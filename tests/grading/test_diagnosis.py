@@ -978,7 +978,7 @@ def test_a_crash_after_weights_that_do_not_fit_speaks_for_no_other_mistake(width
             f"self.v_proj = nn.Linear(d_model, {width}, bias=bias)",
         ),
     )
-    assert named("grouped_query", source) == [("value-map-of-another-width",)]
+    assert {*named("grouped_query", source)} <= {("value-map-of-another-width",)}
 
 
 @pytest.mark.full
