@@ -46,7 +46,7 @@ With `p = 1` everything is zero, instead of the formula's 0 / 0:
 - A module `Dropout(p=0.5)` without parameters. In training mode it drops each number independently;
   in evaluation mode it returns all of them unchanged.
 - A `p` outside the range from 0 to 1 raises `ValueError`. 0 and 1 themselves are allowed. With
-  `p = 1`, results and gradients are zero, not NaN.
+  `p = 1`, all results are zero, not NaN, and so is any gradient.
 - Every call draws anew what to drop, from torch's or NumPy's random numbers: don't set a seed.
 - Gradients have the same zeros and the same factor as the numbers.
 - And what every exercise asks: see "What every exercise asks" in exercises/README.md.
