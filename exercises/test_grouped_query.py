@@ -178,7 +178,8 @@ def test_queries_and_keys_are_rotated() -> None:
 def test_a_mask_hides_keys() -> None:
     """A token that the mask hides does not affect the others.
 
-    The layer's inputs are not modified, and bfloat16 gives bfloat16.
+    A mask may have an axis for the heads. The layer's inputs are not modified, and bfloat16 gives
+    bfloat16.
     """
     torch.manual_seed(3)
     layer = GroupedQueryAttention(8, 4, 2).eval()
@@ -188,6 +189,9 @@ def test_a_mask_hides_keys() -> None:
     found, before = layer(other, mask=causal(4))[:, :3], layer(x, mask=causal(4))[:, :3]
     what = "output for tokens 0 to 2 when token 3 is a different one"
     assert_matches(found, before, what, axes=AXES, sides=("another", "before"))
+    found, one = layer(x, mask=causal(4).expand(2, 4, 4, 4)), layer(x, mask=causal(4))
+    what = "output for a mask with the same rows for each head"
+    assert_matches(found, one, what, axes=AXES, sides=("(2, 4, 4, 4)", "(1, 1, 4, 4)"))
     mask, angles = causal(4), torch.ones(4, 1)
     given = {"x": x, "mask": mask, "angles": angles}
     copies = {name: tensor.clone() for name, tensor in given.items()}

@@ -213,7 +213,7 @@ SLIPS: tuple[Hint, ...] = (
     ),
     Hint(
         r"expected sequence of length (\d+) at dim \d+ \(got (\d+)\)",
-        "A tensor needs rows of equal length: here one has the length {0}, another {1}.",
+        "A tensor needs rows of equal length: here one has length {0}, another {1}.",
     ),
     Hint(
         r"The shape of the mask .* does not match the shape of the indexed tensor",
