@@ -76,7 +76,7 @@ def test_the_other_form_of_gelu() -> None:
     }
     what = 'gelu with approximate="tanh"'
     assert_matches(output, expected, what, axes=AXES, help=help, asks=asks)
-    for name in ("sigmoid", "Tanh"):
+    for name in ("sigmoid", "Tanh", ""):
         with assert_raises(ValueError, f'gelu with approximate="{name}"'):
             gelu(x, approximate=name)
 

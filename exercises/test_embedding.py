@@ -119,8 +119,12 @@ def test_an_id_outside_the_table() -> None:
 
 
 def test_rows_are_scaled() -> None:
-    """With four features, each row is multiplied by sqrt(4) = 2."""
+    """With four features, each row is multiplied by sqrt(4) = 2.
+
+    That number is no parameter: it is not learned.
+    """
     module: Any = TokenEmbedding(vocab_size=3, d_model=4)
+    assert_parameters(module, {"embedding.weight": (3, 4)}, "TokenEmbedding(3, 4)")
     module.embedding.weight = nn.Parameter(torch.arange(12.0).reshape(3, 4))
     expected = torch.tensor([[[16.0, 18.0, 20.0, 22.0], [0.0, 2.0, 4.0, 6.0]]])
     output = module(torch.tensor([[2, 0]]))

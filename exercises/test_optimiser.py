@@ -91,6 +91,7 @@ def test_each_beta_by_hand() -> None:
 
     The betas are 1/2 and 1/3, the gradients 2 and then 0. So m is 1 and then 1/2, v is 8/3 and then
     8/9. Divided by 1 - 1/4 and 1 - 1/9, that is 2/3 and 1: the second step is 2/3 of the first.
+    Then the group's own betas are set to 0, and m̂ is as large as the root of v̂.
     """
     weight = parameter(1.0)
     optimiser = AdamW([weight], lr=0.1, betas=(1 / 2, 1 / 3), weight_decay=0.0)
@@ -103,6 +104,13 @@ def test_each_beta_by_hand() -> None:
         "weight after step 2 with betas=(1/2, 1/3)",
         help="Print m and v after step 2: 1/2 and 8/9. Which beta does each line use?",
     )
+    before = weight.detach().clone()
+    weight.grad = torch.tensor([2.0])
+    optimiser.param_groups[0]["betas"] = (0.0, 0.0)
+    optimiser.step()
+    help = "The betas, too, come from the parameter's group."
+    what = 'weight after a step with group["betas"] = (0, 0)'
+    assert_matches(weight, before - 0.1, what, help=help)
 
 
 def test_the_decay_does_not_go_through_the_gradient() -> None:
