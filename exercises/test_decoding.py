@@ -186,7 +186,7 @@ def test_a_beam_of_two_by_hand() -> None:
 
 
 def test_a_beam_wider_than_the_vocabulary() -> None:
-    """A beam of seven keeps seven sentences, although there are only five tokens.
+    """A beam of seven keeps seven sentences, with five tokens only.
 
     After two steps, a followed by a, b or the start token has 0.6 / 3 = 0.2 each. b followed by a,
     b, the start token or padding has 0.4 times 0.3, 0.26, 0.24 and 0.2: the seventh has 0.08. The

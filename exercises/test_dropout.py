@@ -43,7 +43,7 @@ def test_kept_numbers_grow() -> None:
 
 
 def test_how_many_are_dropped() -> None:
-    """With p = 0.2, a fifth is dropped: different numbers in every call and every module."""
+    """With p = 0.2, a fifth is dropped, anew in every call and module."""
     torch.manual_seed(0)
     x = torch.ones(100, 100)
     drop = Dropout(0.2)
