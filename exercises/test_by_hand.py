@@ -113,7 +113,7 @@ def test_scores_and_weights() -> None:
 
 
 def test_the_scale() -> None:
-    """With three features in a head, the products are divided by the root of 3.
+    """With three features in a head, scores are divided by the root of 3.
 
     The one token is made of ones, and so are its queries and keys. Its score is 3 / √3 = √3.
     """
