@@ -121,7 +121,7 @@ def test_an_id_outside_the_table() -> None:
 def test_rows_are_scaled() -> None:
     """With four features, each row is multiplied by sqrt(4) = 2.
 
-    That number is no parameter: it is not learned.
+    That number isn't a parameter: training leaves it alone.
     """
     module: Any = TokenEmbedding(vocab_size=3, d_model=4)
     assert_parameters(module, {"embedding.weight": (3, 4)}, "TokenEmbedding(3, 4)")
